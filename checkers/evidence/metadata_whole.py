@@ -70,7 +70,9 @@ def opaque_records(history: History) -> Iterator[str]:
             offset, content = found[0]
             name = content.get("name", f"type {content['type']}")
             what = f"version {content['version']} of {name} at offset {offset}"
-            yield f"{len(found)} of {operation.node}'s records are not known, the first is {what}"
+            yield (
+                f"{len(found)} records of {operation.node}'s metadata log are of unknown types, first: {what}"
+            )
 
 
 def _decoded(node: str, seen: MetadataLogSeen) -> _Decoded:
@@ -95,7 +97,7 @@ def _thin(logs: Mapping[int, _Decoded]) -> Iterator[tuple[int, str]]:
         if len(short):
             at = int(short[0])
             told = f"{int(log.records[at])} records of the batch at offset {int(log.base[at])}"
-            yield index, f"of {log.node}'s there are {told}, and {int(least[at])} at least are due"
+            yield index, f"of {log.node}'s log hold {told}; at least {int(least[at])} are expected"
 
 
 def _names(log: _Decoded) -> list[tuple[int, int]]:

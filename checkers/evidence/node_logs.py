@@ -58,8 +58,8 @@ class _Pattern(NamedTuple):
 HARMLESS = (
     _Pattern(
         re.compile(r"Graceful shutdown of RaftClient failed"),
-        "a node that stops while no majority is there waits 5 s for its quorum, says this, and stops all the"
-        " same (KafkaRaftClientDriver.initiateShutdown)",
+        "a node that stops while the quorum has no majority waits 5 s for it, logs this, and stops "
+        "nevertheless (KafkaRaftClientDriver.initiateShutdown)",
     ),
 )
 """Lines that look bad and are not, each with its reason; they are counted by reason and listed nowhere."""
@@ -201,4 +201,4 @@ def _context(line: LogLine, windows: Iterable[FaultWindow]) -> str:
         for window in windows
         if window.overlaps(line.time_ns, line.time_ns)
     ]
-    return f"Line {line.number} of its log; faults at that time: {', '.join(going_on) or 'none'}."
+    return f"Line {line.number} of its log. Faults at that time: {', '.join(going_on) or 'none'}."

@@ -117,9 +117,11 @@ def told(beginning: Beginning, register: Register) -> Anomaly:
     """The finding that a wrong beginning is."""
     place, assignment, start = beginning.place, beginning.assignment, beginning.start
     by = beginning.overwriting or register.newest(assignment)
-    lines = [f"In operation {assignment.end} process {assignment.process} was to begin at {start}."]
+    lines = [
+        f"In operation {assignment.end} process {assignment.process} was assigned the start offset {start}."
+    ]
     if not beginning.committed:
-        lines.append(f"Nobody can have committed {start} until then.")
+        lines.append(f"No client can have committed {start} by then.")
     witness = [assignment.begin, assignment.end]
     if by is not None:
         lines.append(
@@ -129,7 +131,7 @@ def told(beginning: Beginning, register: Register) -> Anomaly:
         witness = [*by.positions, *witness]
     expected = "something else" if by is None else str(by.offsets[place.partition])
     return OFFSET_LOST.found(
-        f"{place} was to begin at {start}, and {expected} had been committed",
+        f"{place} was assigned with the start offset {start}, but {expected} had been committed",
         subject=str(place),
         time_ns=assignment.time_ns,
         witness=witness,

@@ -48,7 +48,7 @@ def find_undelivered(groups: Groups, delivery: Delivery) -> Iterator[Anomaly]:
     for offset in delivery.passed[:EXAMPLES_PER_ANOMALY].tolist():
         place = delivery.place
         covering = next((by for told, by in _passing(groups, place) if told > offset), None)
-        lines = [f"{len(delivery.passed)} records of {place} were given to no member of the group."]
+        lines = [f"{len(delivery.passed)} records of {place} were returned to no member of the group."]
         witness: tuple[int, ...] = ()
         time_ns = None
         if isinstance(covering, Commit):
@@ -56,11 +56,11 @@ def find_undelivered(groups: Groups, delivery: Delivery) -> Iterator[Anomaly]:
             went = f"offset {covering.offsets[place.partition]} was committed"
         elif isinstance(covering, Assignment):
             witness, time_ns = (covering.begin, covering.end), covering.time_ns
-            went = f"an assignment began at {covering.starts[place.partition]}"
+            went = f"an assignment started at {covering.starts[place.partition]}"
         else:
-            went = "the last member read on to the end"
+            went = "the last member read to the end"
         yield UNDELIVERED.found(
-            f"{place}@{offset} was given to no member of the group, and {went}",
+            f"{place}@{offset} was returned to no member of the group, but {went}",
             subject=f"{place}@{offset}",
             time_ns=time_ns,
             witness=witness,

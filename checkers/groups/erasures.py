@@ -200,14 +200,14 @@ def _against(
     done = "deleted" if place.value is None else f"committed as {place.value}"
     answered: Any = call.answered
     anomaly = kind.found(
-        f"The offset of {name} was {done}, and broker {call.asked.value['to']} told {offset}.",
+        f"The offset of {name} was {done}, and broker {call.asked.value['to']} returned {offset}.",
         subject=name,
         time_ns=answered.time_ns,
         witness=(*place.operations, call.asked.index, answered.index),
         explanation=(
             f"Asked at {place.since_ns / 1e9:.3f} s, broker {place.by} acknowledged that it was {done}.",
-            f"Asked at {call.asked.time_ns / 1e9:.3f} s, broker {call.asked.value['to']} told {offset}.",
-            "No change whose fate is unknown would have made it so.",
+            f"Asked at {call.asked.time_ns / 1e9:.3f} s, broker {call.asked.value['to']} returned {offset}.",
+            "No change with an unknown outcome explains this.",
         ),
     )
     partition = offsets_partition(history, str(call.asked.key))

@@ -62,15 +62,15 @@ def _fences(one: Assignment, membership: Membership, *, modern: bool) -> bool:
 def _zombie(commit: Commit, mine: int, newest: Assignment) -> Anomaly:
     current = _generation(newest)
     return ZOMBIE_COMMIT.found(
-        f"{_told(commit)} in generation {mine}, "
-        f"and process {newest.process} was in generation {current} already",
+        f"{_told(commit)} in generation {mine} after process {newest.process} had joined generation "
+        f"{current}",
         subject=f"{commit.group} generation {mine}",
         time_ns=commit.time_ns,
         witness=(newest.begin, newest.end, *commit.positions),
         explanation=[
             f"Process {newest.process} was assigned partitions in generation {current}: {newest.end}.",
             f"After that process {commit.process} committed in generation {mine}: {commit.begin}.",
-            f"It was told that it is done: {commit.end}.",
+            f"The commit was acknowledged: {commit.end}.",
         ],
     )
 
@@ -105,7 +105,7 @@ def premature(groups: Groups, group: str) -> Iterator[tuple[Commit, int, Assignm
 
 
 def _premature(commit: Commit, generation: int, known: Assignment | None) -> Anomaly:
-    had = "nobody was in any" if known is None else f"the newest was {_generation(known)}"
+    had = "no member was in one" if known is None else f"the newest was {_generation(known)}"
     assigned = () if known is None else (known.begin, known.end)
     return PREMATURE_COMMIT.found(
         f"{_told(commit)} in generation {generation}, and {had}",
@@ -114,8 +114,8 @@ def _premature(commit: Commit, generation: int, known: Assignment | None) -> Ano
         witness=(*assigned, *commit.positions),
         explanation=[
             f"Process {commit.process} committed in generation {generation}: {commit.begin}.",
-            f"It was told that it is done: {commit.end}.",
-            f"Of the generations that members of {commit.group} had been assigned partitions in, {had}.",
+            f"The commit was acknowledged: {commit.end}.",
+            f"Of the generations in which members of {commit.group} had been assigned partitions, {had}.",
         ],
     )
 

@@ -41,13 +41,17 @@ def _outsider(commit: Commit, before: Commit, after: Commit) -> Anomaly:
     member, generation = before.membership or ("", -1)
     offsets = ", ".join(f"{partition}@{offset}" for partition, offset in commit.offsets.items())
     return OUTSIDER_COMMIT.found(
-        f"{commit.group}: somebody who was no member set {commit.topic}/{offsets}, and {member} was a member",
+        f"{commit.group}: a client that was no member set {commit.topic}/{offsets}, and {member} "
+        "was a member",
         subject=f"{commit.group} generation {generation}",
         time_ns=commit.time_ns,
         witness=(*before.positions, *commit.positions, *after.positions),
         explanation=[
             f"{member} committed in generation {generation} before: operation {before.end}.",
-            f"Then process {commit.process} was told that it set the offsets, as no member: {commit.end}.",
+            (
+                f"Then the commit of process {commit.process}, which was no member, was acknowledged: "
+                f"{commit.end}."
+            ),
             f"{member} committed in the same generation afterwards: {after.end}.",
         ],
     )
@@ -66,13 +70,16 @@ def find_deleted(groups: Groups, group: str, session_ms: int) -> Iterator[Anomal
         if last is None or deletion.time_ns - last.began_ns > session_ms * NS_PER_MS // 2:
             continue
         yield GROUP_DELETED.found(
-            f"{group} was deleted, and process {deletion.process} was a member",
+            f"{group} was deleted while process {deletion.process} was a member",
             subject=group,
             time_ns=deletion.time_ns,
             witness=(*last.positions, deletion.begin, deletion.end),
             explanation=[
                 f"Process {deletion.process}, which was assigned everything, committed: {last.end}.",
-                f"Less than half a session later it was told that the group is deleted: {deletion.end}.",
+                (
+                    "Less than half a session timeout later the deletion of the group was "
+                    f"acknowledged: {deletion.end}."
+                ),
             ],
         )
 

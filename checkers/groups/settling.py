@@ -21,7 +21,7 @@ def find_stuck(groups: Groups, group: str) -> Iterator[Anomaly]:
     if tried_ns < STUCK_NS:
         return
     yield REBALANCE_STUCK.found(
-        f"{group} assigned nobody {', '.join(map(str, left))} within {tried_ns / 1e9:.0f} s",
+        f"{group} assigned {', '.join(map(str, left))} to no member within {tried_ns / 1e9:.0f} s",
         subject=group,
         time_ns=polls[-1].ended_ns,
         witness=(polls[0].begin, polls[0].end, polls[-1].begin, polls[-1].end),
@@ -32,9 +32,9 @@ def find_stuck(groups: Groups, group: str) -> Iterator[Anomaly]:
 def unsettled(groups: Groups, group: str, deliveries: Sequence[Delivery]) -> str | None:
     """Why nothing can be concluded of what a group was given in the end; None where something can."""
     if not groups.polls.get(group):
-        return f"no member of {group} polled anything"
+        return f"no member of {group} polled"
     if not any(groups.delivered.get(place) for place in groups.places(group)):
-        return f"{group} was given nothing"
+        return f"{group} received no records"
     behind = [str(delivery.place) for delivery in deliveries if not delivery.reached]
     if behind:
         return f"no member read to the end of {', '.join(behind)}"

@@ -69,7 +69,7 @@ def lacking_of(missing: frozenset[str], *sources: Source) -> str | None:
         for source in dict.fromkeys(sources)
         if (names := sorted(name for name in missing if _JOURNALS[source].fullmatch(name)))
     ]
-    return f"not all is there that was recorded of {' and '.join(told)}" if told else None
+    return f"the history lacks records of {' and '.join(told)}" if told else None
 
 
 def untold_damage(history: History) -> tuple[str, ...]:

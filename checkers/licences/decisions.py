@@ -33,7 +33,7 @@ from checkers.history.operations import History, once
 from checkers.licences.internal import Loss, losses, may_have_lost
 from checkers.licences.permits import Decisions, no_decisions
 
-_REASON = "a decision that its coordinator has lost is no decision any more (KIP-98)"
+_REASON = "a commit or abort that its coordinator has lost is not carried out (KIP-98)"
 
 
 @once

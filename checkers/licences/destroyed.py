@@ -52,7 +52,7 @@ def unsynced(facts: Facts) -> Iterator[Event]:
             if all_hit(facts, partition, strike, hit) and any(each.window.kind in UNSYNCED for each in hit):
                 bound = bound_at(facts, partition, epoch_after(facts, partition, strike.from_ns))
                 until_ns = max(each.to_ns for each in hit)
-                told = f"{_told(hit)}, all copies of {partition} in sync"
+                told = f"{_told(hit)}, which were all in-sync copies of {partition}"
                 yield bound.limits(Event(strike.from_ns, until_ns, partition, told))
 
 
@@ -61,7 +61,7 @@ def last_wiped(facts: Facts) -> Iterator[Event]:
     for _, partition in _partitions(facts):
         for strike in strikes_of(facts, partition, {WIPE}):
             if any(sync == {strike.replica} for sync in in_sync(facts, partition, strike)):
-                text = f"{_told([strike])}, the last one in sync of {partition}"
+                text = f"{_told([strike])}, which was the last in-sync copy of {partition}"
                 yield Event(strike.from_ns, strike.to_ns, partition, text)
 
 
@@ -90,4 +90,4 @@ def _spared(facts: Facts, partition: PartitionName, strike: Strike, hit: Sequenc
 def _told(strikes: Sequence[Strike]) -> str:
     """Who was hit by what, in words."""
     each = [f"the disk of broker {s.replica} ({s.window.kind}, fault {s.window.id})" for s in strikes]
-    return f"{' and '.join(each)} lost what it held"
+    return f"{' and '.join(each)} lost its data"

@@ -15,7 +15,7 @@ from checkers.licences.permits import Event
 
 def always(_: Facts) -> Iterator[Event]:
     """One event as long as the history."""
-    yield Event(0, NEVER, None, "nothing is promised at any time")
+    yield Event(0, NEVER, None, "the guarantee never applies")
 
 
 def disturbances(facts: Facts) -> Iterator[Event]:
@@ -27,7 +27,7 @@ def disturbances(facts: Facts) -> Iterator[Event]:
 def leader_moves(facts: Facts) -> Iterator[Event]:
     """Every rise of a partition's leader epoch."""
     for move in moves(facts):
-        text = f"the leader epoch of {move.partition} moved from {move.known} to {move.epoch}"
+        text = f"the leader epoch of {move.partition} increased from {move.known} to {move.epoch}"
         within = span_text(move.from_ns, move.to_ns)
         yield Event(move.from_ns, move.to_ns, move.partition, f"{text} {within}")
 

@@ -80,7 +80,7 @@ def bound_at(facts: Facts, partition: PartitionName, epoch: int | None) -> Bound
 def certain(epoch: int, start: int) -> Bound:
     """The bound where nothing is in doubt."""
     return Bound(
-        f"leader epoch {epoch} begins at offset {start}, and what stood below it is still due", start
+        f"leader epoch {epoch} begins at offset {start}, and records below it must still be there", start
     )
 
 
@@ -140,8 +140,8 @@ def _missed(states: Sequence[PartitionState], last: int, until: PartitionState) 
 
 
 def _untold(partition: PartitionName) -> Bound:
-    told = f"records of {partition} may have been truncated legally, and nothing tells from which offset on"
-    return Bound("nothing tells from which offset on", None, told)
+    told = f"records of {partition} may have been truncated legally, from an unknown offset on"
+    return Bound("from an unknown offset on", None, told)
 
 
 def _disputed(partition: PartitionName, starts: Starts) -> Bound:

@@ -96,7 +96,7 @@ def _elected(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[Loss
 
 
 def _of_disks(topic: str, brokers: frozenset[int], from_ns: int, until_ns: int) -> Loss:
-    return Loss(f"disks of {topic} were struck: those of brokers {sorted(brokers)}", until_ns, from_ns)
+    return Loss(f"damage to disks of replicas of {topic}, on brokers {sorted(brokers)}", until_ns, from_ns)
 
 
 def _unclean_untold(facts: Facts, topic: str) -> str | None:

@@ -49,7 +49,7 @@ def log_starts(facts: Facts) -> Iterator[Event]:
     for where, (start, _) in starts.items():
         if start:
             below = min(start, young.get(where, start))
-            yield Event(0, NEVER, where, f"the log of {where} begins at offset {start} in the end", below)
+            yield Event(0, NEVER, where, f"at the end the log of {where} begins at offset {start}", below)
 
 
 def _age_ns(topic: Topic) -> int | None:

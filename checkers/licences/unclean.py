@@ -73,7 +73,7 @@ def _perhaps(facts: Facts, untold: set[PartitionName]) -> Iterator[tuple[Partiti
     for move in moves(facts):
         if move.partition in untold:
             within = span_text(move.from_ns, move.to_ns)
-            told = f"the leader epoch of {move.partition} moved on from {move.known} {within}"
+            told = f"the leader epoch of {move.partition} increased from {move.known} {within}"
             event = Event(move.from_ns, move.to_ns, move.partition, told)
             yield move.partition, bound_at(facts, move.partition, move.known + 1).limits(event)
     for event in faults(facts):

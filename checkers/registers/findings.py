@@ -83,12 +83,12 @@ def find_unwritten(findings: Findings, chosen: Booleans) -> None:
 
     def tell_aborted(index: int) -> tuple[str, str, list[Fact]]:
         zone = int(aborted[index])
-        summary = f"{teller.subject(zone)} held {teller.value(zone)}, whose write had failed."
+        summary = f"{teller.subject(zone)} had the value {teller.value(zone)}, whose write had failed."
         return teller.subject(zone), summary, [teller.failed(int(failure[index])), teller.first_to_end(zone)]
 
     def tell_phantom(index: int) -> tuple[str, str, list[Fact]]:
         zone = int(phantom[index])
-        summary = f"{teller.subject(zone)} held {teller.value(zone)}, which nobody wrote."
+        summary = f"{teller.subject(zone)} had the value {teller.value(zone)}, which was never written."
         return teller.subject(zone), summary, [teller.first_to_end(zone)]
 
     findings.add(ABORTED_READ, zones.finish[aborted], tell_aborted)
@@ -128,7 +128,7 @@ def _seen(zones: Zones, conflicts: Conflicts) -> Integers:
 
 def _told_early(teller: Teller, zone: int) -> tuple[str, str, list[Fact]]:
     subject = teller.subject(zone)
-    summary = f"{subject} was read to hold {teller.value(zone)} before the write of that value began."
+    summary = f"{subject} was read with the value {teller.value(zone)} before the write of that value began."
     return subject, summary, [teller.first_to_end(zone), teller.began(teller.write_of(zone))]
 
 

@@ -38,7 +38,7 @@ from checkers.verdict.kinds import AnomalyKind
 _WENT = {
     LOST_VALUE.id: "lost",
     NONMONOTONIC_AFTER_HEAL.id: "went back from",
-    STALE_OFFSET.id: "was not told to hold",
+    STALE_OFFSET.id: "was not read with",
 }
 
 LAGS_NS = {"offsets": 0, "metadata": MARGIN_NS}
@@ -267,7 +267,7 @@ def _add(findings: Findings, kind: AnomalyKind, reads: _Reads, asked: Overwritin
         ]
         subject = teller.subject(old)
         went = _WENT[kind.id]
-        summary = f"{subject} {went} {teller.value(new)}: afterwards it was read to hold {teller.value(old)}."
+        summary = f"{subject} {went} {teller.value(new)}: afterwards a read returned {teller.value(old)}."
         return subject, summary, facts
 
     findings.add(kind, teller.registers.rows.finish[reads.row], tell)

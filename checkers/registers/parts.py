@@ -231,7 +231,11 @@ def _licensed(anomalies: list[Anomaly], losing: Losing) -> list[Anomaly]:
 def _uncoordinated(parts: Sequence[Part]) -> str | None:
     """Why stale reads of committed offsets may be legal; None where there are none, or it is known."""
     count = sum(part.undecided for part in parts)
-    return f"{count} reads of offsets were stale, and nothing tells who coordinated" if count else None
+    return (
+        f"{count} reads of offsets were stale, and it is unknown which broker was the coordinator"
+        if count
+        else None
+    )
 
 
 def _undecided(milestones: Milestones, parts: Sequence[Part]) -> str | None:
@@ -243,4 +247,4 @@ def _undecided(milestones: Milestones, parts: Sequence[Part]) -> str | None:
         return None
     named = [name for part in parts for name in part.unread][:_NAMED_MAX]
     more = f" and {count - len(named)} more" if count > len(named) else ""
-    return f"nobody read {', '.join(named)}{more} in the final phase"
+    return f"the final phase has no read of {', '.join(named)}{more}"

@@ -31,7 +31,7 @@ def additions_loaded(acked: Acknowledged, history: History) -> list[Assumption]:
         Assumption(
             "added-partitions-loaded",
             bool(loaded),
-            "a record acknowledged before phase heal by one of the partitions that were added in time",
+            "a record acknowledged before phase heal by one of the partitions that were added early enough",
             f"by {len(loaded)} of {len(added)}",
         )
     ]

@@ -73,8 +73,8 @@ def _setup_present(setup: Setup | None) -> Assumption:
 
 
 def _undamaged(history: History) -> Assumption:
-    found = "; ".join(history.damage) or "all journals are whole"
-    return Assumption("history-undamaged", not history.damage, "journals that are whole", found)
+    found = "; ".join(history.damage) or "all journals are complete"
+    return Assumption("history-undamaged", not history.damage, "complete journals", found)
 
 
 def _complete(history: History) -> Assumption:
@@ -90,7 +90,7 @@ def _harness_lasted(history: History) -> Iterator[Assumption]:
         yield Assumption(
             name=LASTED,
             met=False,
-            expected="a harness that nothing hit",
+            expected="a harness without errors",
             observed="; ".join(found),
         )
 
@@ -219,7 +219,9 @@ def _played(history: History, setup: Setup) -> list[Assumption]:
         ended = [o for o in controls if o.key == name and o.type is not INVOKE]
         played = bool(ended) and all(operation.type is OK for operation in ended)
         told = next((o.error for o in ended if o.error), "it never ended" if not ended else "as written")
-        found.append(Assumption("control-played", played, f"the script {name} is played to its end", told))
+        found.append(
+            Assumption("control-played", played, f"the script {name} is carried out to its end", told)
+        )
     return found
 
 
@@ -232,7 +234,14 @@ def _scripted(history: History) -> list[Assumption]:
     if all(operation.f != "moves" for operation in tried):
         failed.append("it never ended")
     told = "; ".join(failed) or "all moves as written"
-    return [Assumption("script-played", not failed, "what the script asks and waits for comes about", told)]
+    return [
+        Assumption(
+            "script-played",
+            not failed,
+            "all requests of the script succeed and all awaited states are reached",
+            told,
+        )
+    ]
 
 
 def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:
@@ -280,7 +289,7 @@ def _under_load(
         return met
     return [
         *met,
-        _at_least("invoked-during", numbers.invoked_during, "records whose sending began in", alone, during),
+        _at_least("invoked-during", numbers.invoked_during, "records whose send began in", alone, during),
         _at_least("fault-held", numbers.fault_held_ms, "ms in force of", alone, held_ms),
     ]
 

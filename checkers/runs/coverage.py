@@ -78,7 +78,7 @@ def _probed(history: History) -> Assumption:
         if operation.type is OK and not (isinstance(operation.value, dict) and operation.value.get("probe"))
     ]
     return _all_seen(
-        "faults-covered", "what the probe saw of each fault that took effect, and of each heal", blind
+        "faults-covered", "what the probe found for each fault that took effect and for each heal", blind
     )
 
 
@@ -156,7 +156,7 @@ def _logs_whole(history: History) -> Assumption:
     ends = [o.value.get("end") or 0 for o in history.observed(METADATA_LOG) if isinstance(o.value, dict)]
     marks = [o.value.get("high_watermark", -1) for o in history.observed("quorum")]
     if ends and max(marks, default=-1) > max(ends):
-        problems.append(f"they end at offset {max(ends)}, and {max(marks)} was told to be committed")
+        problems.append(f"they end at offset {max(ends)}, but {max(marks)} was reported as committed")
     return Assumption(
         "metadata-log-covered",
         not problems,
@@ -174,7 +174,7 @@ def _epochs_noted(history: History) -> Assumption:
         if o.value["count"] and (o.node, o.value["topic"], o.value["partition"]) not in noted
     ]
     return _all_seen(
-        "leader-epochs-covered", "the leader epochs that each replica with records has noted", unknown
+        "leader-epochs-covered", "the leader epoch checkpoint of each replica with records", unknown
     )
 
 

@@ -47,8 +47,8 @@ def check_gambits(history: History, setup: Setup, windows: Sequence[FaultWindow]
         Assumption(
             "gambits-played",
             played >= least,
-            f"at least {least} of {in_time} gambits in time played to their end",
-            f"{played} of {len(ended)} that were ended{told}",
+            f"at least {least} of {in_time} gambits that began early enough carried out to their end",
+            f"{played} of {len(ended)} that ended{told}",
         ),
         _under_load(windows, calls_of(history), setup.assumptions.invoked_during),
     ]
@@ -92,6 +92,6 @@ def _under_load(windows: Sequence[FaultWindow], calls: tuple[Integers, Integers]
     return Assumption(
         "gambits-loaded",
         min(counts.values(), default=least) >= least,
-        f"at least {least} records whose sending was under way in each gambit",
+        f"at least {least} records whose send was in progress during each gambit",
         observed,
     )

@@ -116,7 +116,7 @@ def _explained(
 
 
 def _death(operation: Operation, status: _Status, cause: LogLine | None) -> Anomaly:
-    how = "out of memory" if status.oom else "nobody had killed or stopped it"
+    how = "out of memory" if status.oom else "it was not killed or stopped"
     seconds = operation.time_ns / 1e9
     exited = status.status == "exited"
     code = f"with exit code {status.exit_code}" if exited else "and was started again"

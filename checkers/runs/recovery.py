@@ -88,8 +88,8 @@ def _unanswered(history: History, operation: Operation, recovery: Recovery) -> I
         return
     for silence in silences(history, recovery.bound_ms):
         anomaly = NOT_RECOVERED.found(
-            f"Nobody was told the committed offsets of {silence.group} for {silence.tried_ns // 10**6} ms"
-            f" after recovery; {recovery.bound_ms:.0f} ms are allowed.",
+            f"No request for the committed offsets of {silence.group} was answered for "
+            f"{silence.tried_ns // 10**6} ms after recovery; {recovery.bound_ms:.0f} ms are allowed.",
             subject=silence.group,
             time_ns=silence.last.time_ns,
             witness=(operation.index, silence.first.index, silence.last.index),
@@ -107,16 +107,16 @@ def _doubt(
     if not ended:
         return "no recover operation was completed"
     if not recoveries:
-        return f"recovery told nothing of the partitions: {ended[-1].error or 'no reason given'}"
+        return f"recovery recorded no partitions: {ended[-1].error or 'no reason given'}"
     if not all(recovery.partitions for _, recovery in recoveries):
-        return "recovery looked at no partition"
+        return "recovery checked no partition"
     begun = {o.process: o.time_ns for o in history.of("recover") if o.type is INVOKE}
     for operation, recovery in recoveries:
         seen = {(state.topic, state.partition) for state in recovery.partitions}
         expected = partitions_by(history, begun.get(operation.process, 0))
         unseen = [str(each.name) for each in expected if each.name not in seen]
         if unseen:
-            return f"recovery did not look at {', '.join(unseen)}"
+            return f"recovery did not check {', '.join(unseen)}"
     return _short(recoveries)
 
 
@@ -131,7 +131,7 @@ def _short(recoveries: Sequence[tuple[Operation, Recovery]]) -> str | None:
         return f"recovery took too long, but {crowded[0]}"
     dead = sorted({node for _, recovery in recoveries for node in recovery.dead})
     if dead:
-        return f"the nodes {dead} were dead, and what they held could not come back"
+        return f"the nodes {dead} were dead, and their data could not return"
     unsure = [operation for operation, _ in recoveries if operation.type is not OK]
     return f"recovery ended without success: {unsure[0].error or 'no reason given'}" if unsure else None
 

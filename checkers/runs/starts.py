@@ -51,7 +51,7 @@ def check_starts(history: History) -> CheckerResult:
 
 
 def _found(operation: Operation, seen: StartSeen) -> Iterator[Anomaly]:
-    told = "; ".join(seen.sentences) or seen.waited_for or "nothing was told of it"
+    told = "; ".join(seen.sentences) or seen.waited_for or "nothing was recorded"
     yield NOT_READY.found(
         f"Start {operation.key} did not become ready within {seen.took_s:.0f} s: {told}.",
         subject=f"start {operation.key}",
@@ -68,7 +68,7 @@ def _found(operation: Operation, seen: StartSeen) -> Iterator[Anomaly]:
             subject=death.node,
             time_ns=operation.time_ns,
             witness=(operation.index,),
-            explanation=(f"The last that it said: {death.said}",),
+            explanation=(f"Its last log line: {death.said}",),
         )
 
 

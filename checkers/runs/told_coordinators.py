@@ -78,12 +78,12 @@ def _lasting(history: History) -> dict[tuple[str, str], _Claim]:
 def _found(what: str, claims: dict[str, _Claim]) -> Anomaly:
     until_ns = max(claim.asked_ns for claim in claims.values())
     return TWO_COORDINATORS.found(
-        f"{' and '.join(claims)} told that they coordinate {what}",
+        f"{' and '.join(claims)} answered as coordinator of {what}",
         subject=what,
         time_ns=until_ns,
         witness=sorted({index for claim in claims.values() for index in (claim.first, claim.last)}),
         explanation=[
-            f"{node} told so from {claim.since_ns / 1e9:.3f} s to {claim.asked_ns / 1e9:.3f} s."
+            f"{node} answered so from {claim.since_ns / 1e9:.3f} s to {claim.asked_ns / 1e9:.3f} s."
             for node, claim in claims.items()
         ],
     )

@@ -23,7 +23,7 @@ from checkers.verdict.verdict import Anomaly, CheckerResult, Validity
 
 _PERMITTED = (Source.FAULTS, Source.ADMIN, Source.MOVES, Source.DISKS)
 """Where licences stand: faults, requests, what scripts configured, and elections in the metadata log."""
-_NO_SETUP = "the runner's journal is lost, and with it what the run was made of"
+_NO_SETUP = "the runner's journal is lost, and with it the setup of the run"
 
 
 _SURVIVAL = ("lost-write", "poll-skip", "int-poll-skip")
@@ -259,7 +259,7 @@ class Hole(NamedTuple):
         if self.workload is None:
             return _NO_SETUP
         if self.deleters and rule in _DELETED:
-            return f"not all is there that was recorded of deletions ({', '.join(sorted(self.deleters))})"
+            return f"the history lacks records of deletions ({', '.join(sorted(self.deleters))})"
         here = needs.of_workload.get(self.workload, {})
         return lacking_of(self.missing, *needs.all_rest_on, *needs.rest_on.get(rule, ()), *here.get(rule, ()))
 
@@ -310,7 +310,7 @@ def withheld(result: CheckerResult, hole: Hole | None) -> CheckerResult:
         if why is None:
             kept.append(anomaly)
         else:
-            doubts[f"{anomaly.id} may be a hole: {why}"] = None
+            doubts[f"{anomaly.id} may only be a gap in the records: {why}"] = None
     return _told(result, tuple(kept), [*doubts]) if doubts else result
 
 

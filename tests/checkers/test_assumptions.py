@@ -48,7 +48,7 @@ def test_a_good_run_meets_all(story: Story) -> None:
     assert result.validity is Validity.VALID
     assert {assumption.name: assumption.observed for assumption in result.assumptions} == {
         "setup-present": "one, of Kafka 4.3.1",
-        "history-undamaged": "all journals are whole",
+        "history-undamaged": "all journals are complete",
         "run-complete": "ended in phase done",
         "faults-injected": "1 proven faults",
         "partitions-loaded": "without any: none",

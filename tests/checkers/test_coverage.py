@@ -179,12 +179,12 @@ def test_an_injection_without_a_value_saw_nothing() -> None:
     ("log", "missing"),
     [
         ({"end": 10}, None),
-        ({"end": 9}, "they end at offset 9, and 10 was told to be committed"),
+        ({"end": 9}, "they end at offset 9, but 10 was reported as committed"),
         ({"end": 10, "log_start": 3}, "b1's begins at offset 3, without a snapshot"),
         ({"end": 10, "log_start": 3, "checkpoint": ["3", []]}, None),
         (
             {"end": 10, "records": [[9, 1, "OPAQUE_RECORD", {"type": 99, "version": 1, "size": 4}]]},
-            "1 of b1's records are not known, the first is version 1 of type 99 at offset 9",
+            "1 records of b1's metadata log are of unknown types, first: version 1 of type 99 at offset 9",
         ),
     ],
 )

@@ -216,7 +216,7 @@ class TestAnswers:
         story.elect(60, 62)
         story.changed(61, leader=1)
         (anomaly,) = judged(story).anomalies
-        assert "whoever was elected meanwhile replaced a leader" in anomaly.summary
+        assert "each leader elected meanwhile replaced a leader" in anomaly.summary
         assert "broker 1 led in epoch 1" in anomaly.explanation[0]
 
     @pytest.mark.parametrize("code", [84, 83])
@@ -295,7 +295,7 @@ class TestEvidence:
         result = judged(story, cut=2)
         assert result.counts == {}
         assert result.validity is Validity.UNKNOWN
-        assert "later than any metadata log that could be read" in str(result.unknown_because)
+        assert "after the end of all metadata logs that could be read" in str(result.unknown_because)
 
     def test_nor_does_that_make_what_was_answered_before_unknown(self) -> None:
         story = AdminStory()

@@ -55,7 +55,7 @@ def test_a_short_fault_of_a_gambit_counts_by_its_probe_and_the_gambits_load(stor
     history = with_gambits(story(RUN, setup=NOTHING_ALONE), OK)
     found = told(check_assumptions(history))
     assert all(met for met, _ in found.values()), found
-    assert found["gambits-played"] == (True, "1 of 1 that were ended")
+    assert found["gambits-played"] == (True, "1 of 1 that ended")
     assert found["gambits-loaded"] == (True, "g1: 20")
     assert found["fault-proven"][0]
     assert not {"fault-held", "invoked-during"} & found.keys()

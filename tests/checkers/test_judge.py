@@ -73,7 +73,7 @@ def test_a_whole_run_is_valid(story: Story) -> None:
 def test_what_hit_the_harness_is_the_first_reason_why_nobody_knows(
     red: bool,  # noqa: FBT001 - pytest's way
 ) -> None:
-    lasted = Assumption(LASTED, met=False, expected="a harness that nothing hit", observed="it died")
+    lasted = Assumption(LASTED, met=False, expected="a harness without errors", observed="it died")
     anomaly = Anomaly("lost-write", "17 is gone", "guarantee", "source")
     results = [
         result_of("log", [anomaly] if red else [], unknown_because="there was no final read"),
@@ -92,7 +92,7 @@ def test_an_anomaly_makes_it_invalid_and_is_the_reason(story: Story) -> None:
     assert verdict.as_expected is False
     assert [reason.replace("\N{MULTIPLICATION SIGN}", "x") for reason in verdict.reasons] == [
         "quorum: 1 x two-leaders, first: Epoch 1 had the leaders 1, 2.",
-        "nodes: 2 x node-died, first: c1 ended at 3.0 s with exit code 1: nobody had killed or stopped it.",
+        "nodes: 2 x node-died, first: c1 ended at 3.0 s with exit code 1: it was not killed or stopped.",
     ]
 
 

@@ -35,7 +35,7 @@ def test_with_acks_all_nothing_of_the_first_faults_permits_a_loss(text: str, kin
 
 
 def test_with_acks_0_everything_may_vanish_unless_a_reader_was_given_it() -> None:
-    assert str(licence("setup acks=0", 5, 6)).startswith("acks=0: nothing is promised")
+    assert str(licence("setup acks=0", 5, 6)).startswith("acks=0: the guarantee never applies")
     assert licence("setup acks=0", 5, 6, returned=True) is None
 
 
@@ -43,8 +43,8 @@ class TestAcksOne:
     def test_a_leader_that_moved_permits_what_was_there_before(self) -> None:
         text = "setup acks=1\n" + MOVE
         assert licence(text, 1, 9) == (
-            "acks=1: the leader epoch of log-0/0 moved from 4 to 5 between 0.002 s and 0.005 s; "
-            "only the leader had to have the record, and another leader need not have it"
+            "acks=1: the leader epoch of log-0/0 increased from 4 to 5 between 0.002 s and 0.005 "
+            "s; only the leader had to have the record, so a later leader may lack it"
         )
         assert licence(text, 6, 9) is None
         assert licence(text, 0, 1) is None

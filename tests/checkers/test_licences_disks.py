@@ -75,9 +75,9 @@ class TestWipes:
         result = judged(story)
         assert result.validity is Validity.VALID
         assert result.anomalies[0].licence == (
-            "wiped disks: the disk of broker 1 (wipe-disk, fault f1) and the disk of broker 2 (wipe-disk, "
-            "fault f2) lost what it held, of 3 copies of log-0/0, 2 in sync at least; "
-            "no other copy need have had the record"
+            "wiped disks: the disk of broker 1 (wipe-disk, fault f1) and the disk of broker 2 "
+            "(wipe-disk, fault f2) lost its data, of 3 copies of log-0/0, 2 in sync at least; no "
+            "other copy had to have the record"
         )
 
     @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ class TestLastReplicaStanding:
         (gap,) = result.anomalies
         assert gap.illegal
         assert gap.licence is None
-        assert "explained, and not permitted, by last replica standing" in gap.explanation[-1]
+        assert "explained, but not permitted, by last replica standing" in gap.explanation[-1]
         assert "the disk of broker 1 (wipe-disk, fault f1)" in gap.explanation[-1]
 
     def test_with_elr_it_is_a_lost_write(self) -> None:

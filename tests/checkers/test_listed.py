@@ -118,7 +118,7 @@ def test_an_end_below_what_was_acknowledged(what: str) -> None:
     asked.told(40, what, 1)
     (anomaly,) = judged(asked).anomalies
     assert (anomaly.id, anomaly.licence, len(anomaly.witness)) == (END_BEHIND, None, 2)
-    assert "ends at 1, and 2 had been acknowledged" in anomaly.summary
+    assert "end offset 1 of log-0/0, but 2 had been acknowledged" in anomaly.summary
 
 
 def test_an_end_below_what_another_leader_had_told() -> None:
@@ -128,7 +128,7 @@ def test_an_end_below_what_another_leader_had_told() -> None:
     asked.told(40, "latest", 6, node="n2", epoch=1)
     (anomaly,) = judged(asked).anomalies
     assert (anomaly.id, anomaly.licence) == (END_BEHIND, None)
-    assert "and 7 had been told" in anomaly.summary
+    assert "but 7 had been told" in anomaly.summary
 
 
 def test_a_former_leader_may_tell_what_was_when_it_led() -> None:
@@ -189,7 +189,7 @@ def test_what_lies_behind_what_was_sent_later(what: str, offset: int, *, wrong: 
     asked.send(40, 7, 2)
     anomalies = [each for each in judged(asked).anomalies if each.id == END_AHEAD]
     assert len(anomalies) == int(wrong)
-    assert all("and 2 was sent later" in each.summary for each in anomalies)
+    assert all("but the record at 2 was sent later" in each.summary for each in anomalies)
 
 
 def opened(until: str) -> Asked:
@@ -412,7 +412,7 @@ def test_a_log_that_was_truncated_may_hide_what_comes_after_that_from_a_search_b
     asked.told(700, "since", offset, node="n2", epoch=1, since_ms=since_ms, stamp_ms=600)
     assert found(asked) == ([TIME] if wrong else [])
     (told,) = judged(asked).anomalies
-    assert wrong or "started again and truncated" in (told.licence or "")
+    assert wrong or "restarted and truncated" in (told.licence or "")
 
 
 def test_records_that_are_too_old_are_not_due_by_time() -> None:

@@ -53,7 +53,8 @@ def test_a_follower_that_begins_too_low() -> None:
     (anomaly,) = result.anomalies
     assert (
         anomaly.summary
-        == "n2 told that its log of log-0/0 begins at 49, after DeleteRecords up to 50 had been acknowledged"
+        == "n2 reported that its log of log-0/0 begins at 49 after DeleteRecords up to 50 had been "
+        "acknowledged"
     )
     assert len(anomaly.witness) == 3
     assert result.figures == {"starts_of_followers": 1}

@@ -69,7 +69,7 @@ class TestLostWrite:
         assert "KIP-966" in anomaly.source
         reader = "kafka-python (read_uncommitted)"
         assert anomaly.explanation == (
-            "operation 2 (0.002 s): the sending of 2 was acknowledged at log-0/0@1.",
+            "operation 2 (0.002 s): the send of 2 was acknowledged at log-0/0@1.",
             f"operation 4 (0.003 s): the final read by {reader} read log-0/0 from 0 to 2, the end.",
             "No final read of log-0/0 found 2.",
         )
@@ -117,8 +117,7 @@ class TestUnseen:
         assert not only(result).illegal
         assert only(result).id == "unseen"
         assert result.unknown_because == (
-            "the final read is not complete: 0 final reads to the end; "
-            "no final read decides on 1 known records"
+            "the final read is incomplete: 0 final reads to the end; no final read covers 1 known records"
         )
 
     def test_a_poll_saw_it(self) -> None:
@@ -138,7 +137,7 @@ class TestClientDisagreement:
         anomaly = only(result)
         assert anomaly.id == "client-disagreement"
         assert anomaly.summary == (
-            "1 at log-0/0@0 is read by kafka-python (read_uncommitted), not by kafka-python (read_committed)"
+            "1 at log-0/0@0 was read by kafka-python (read_uncommitted), not by kafka-python (read_committed)"
         )
         assert result.validity is Validity.INVALID
 
@@ -163,7 +162,7 @@ class TestDuplicate:
         result = judged(self.TEXT)
         assert result.validity is Validity.INVALID
         assert only(result).id == "duplicate"
-        assert only(result).summary == "1 stands at 2 offsets of log-0/0: 0 and 1"
+        assert only(result).summary == "1 is at 2 offsets of log-0/0: 0 and 1"
 
     def test_without_idempotence_it_is_legal(self) -> None:
         result = judged("setup idempotent=no\n" + self.TEXT)
@@ -209,7 +208,7 @@ class TestPhantom:
     def test_nobody_sent_it(self) -> None:
         anomaly = only(judged("r9 poll 0@0=rubbish\na final 0 0..0"))
         assert anomaly.id == "phantom"
-        assert anomaly.summary == "'rubbish' stands at log-0/0@0 but was never sent"
+        assert anomaly.summary == "'rubbish' is at log-0/0@0 but was never sent"
 
     def test_it_was_sent_to_another_partition(self) -> None:
         result = judged("setup partitions=2\np0 send 0@0=1\nr9 poll 1@0=1\nr9 poll 0@0=1")
@@ -250,7 +249,7 @@ class TestLicences:
         assert result.validity is Validity.VALID
         assert result.counts == {"lost-write": 1}
         assert not only(result).illegal
-        assert "moved on from 1" in str(only(result).licence)
+        assert "increased from 1" in str(only(result).licence)
         assert "leader epoch 2 begins at offset 0" in str(only(result).licence)
 
     def test_a_truncation_licenses_what_follows_from_it(self) -> None:

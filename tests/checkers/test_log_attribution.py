@@ -48,7 +48,7 @@ def test_the_broker_appended_a_retried_batch_twice() -> None:
 def test_the_client_sent_it_again(other: tuple[int, int, int]) -> None:
     result = judged(TWICE, numbered((7, 0, 3), other))
     assert result.figures["duplicates_by"] == {"client": 1}
-    assert "the client sent it again" in only(result).explanation[-1]
+    assert "the client sent the record again" in only(result).explanation[-1]
     assert result.validity is Validity.INVALID
 
 
@@ -99,7 +99,7 @@ def test_without_idempotence_the_client_may_send_again_but_the_broker_may_not() 
     by_client = judged(text, numbered(none, none))
     assert by_client.validity is Validity.VALID
     assert only(by_client).explanation[-1] == (
-        "The batches have no producer id and no producer id: the client sent it again."
+        "The batches have no producer id and no producer id: the client sent the record again."
     )
     assert judged(text, numbered((7, 0, 3), (7, 0, 3))).validity is Validity.INVALID
 
@@ -108,7 +108,7 @@ def test_without_idempotence_the_client_may_send_again_but_the_broker_may_not() 
 def test_without_both_batches_nobody_knows(values: tuple[dict[str, Any], ...]) -> None:
     result = judged(TWICE, *values)
     assert result.figures["duplicates_by"] == {"unknown": 1}
-    assert "nothing tells who appended it again" in only(result).explanation[-1]
+    assert "it is unknown whether the client or the broker" in only(result).explanation[-1]
 
 
 def test_two_replicas_tell_together() -> None:
@@ -139,4 +139,6 @@ def test_histories_without_duplicates_ask_for_no_evidence() -> None:
 
 def test_columns_alone_have_no_evidence() -> None:
     result = check_columns(columns_of(told(TWICE)))
-    assert only(result).explanation[-1] == "No replica's batches tell who appended it again."
+    assert only(result).explanation[-1] == (
+        "The batches of no replica show whether the client or the broker duplicated it."
+    )

@@ -45,7 +45,7 @@ class TestLostWrite:
         assert result.validity is Validity.INVALID
         assert (anomaly.id, anomaly.subject, anomaly.witness) == ("lost-write", "log-0/0@1", (1, 5))
         assert anomaly.summary == "2 was acknowledged at log-0/0@1; offset 2 was read, 2 never was"
-        assert anomaly.explanation[-1] == "Nobody was ever given 2."
+        assert anomaly.explanation[-1] == "2 was never returned to a client."
 
     def test_somebody_read_it_elsewhere_or_another_value_stands_there(self) -> None:
         assert "lost-write" not in judged(SENT + "r9 poll 0@2=3\nr8 poll 0@5=1 0@6=2").counts
@@ -70,7 +70,7 @@ class TestUnseen:
         assert result.counts == {"unseen": 2}
         assert not result.anomalies[0].illegal
         assert result.anomalies[0].summary == (
-            "2 was acknowledged at log-0/0@1; nobody read it, or anything behind"
+            "2 was acknowledged at log-0/0@1; neither it nor any later record was ever read"
         )
 
     def test_nobody_ever_read_anything(self) -> None:

@@ -33,8 +33,8 @@ class TestPolls:
 
     def test_a_skip_names_the_assignment_where_nothing_came_before(self) -> None:
         anomaly = judged(self.SENT + "r9 poll 0@2=3\na final 0 0..3 0@0=1 0@1=2 0@2=3").anomalies[0]
-        assert anomaly.summary == "2 known records were passed over, 1 at log-0/0@0 among them"
-        assert "operation 4: the consumer was assigned to begin at log-0/0@0." in anomaly.explanation
+        assert anomaly.summary == "2 known records were skipped, 1 at log-0/0@0 among them"
+        assert "operation 4: the consumer was assigned the start position log-0/0@0." in anomaly.explanation
 
     def test_a_final_read_out_of_order(self) -> None:
         counts = ids_of("p0 send 0@0=1 0@1=2\na final 0 0..2 0@1=2 0@0=1")
@@ -62,9 +62,7 @@ class TestOrder:
         assert anomaly.id == "realtime-order"
         assert anomaly.subject == "log-0/0@0"
         assert anomaly.witness == (2, 3, 4)
-        assert anomaly.summary == (
-            "2 stands at log-0/0@0, below offset 1 that was known before its sending began"
-        )
+        assert anomaly.summary == ("2 is at log-0/0@0, below offset 1, which was known before its send began")
 
     def test_below_what_a_reader_had_been_given(self) -> None:
         text = "p0 > 0=1\nr9 poll 0@1=1\np1 > 0=2" + self.END.format(2, 1)
@@ -82,9 +80,7 @@ class TestOrder:
         text = "p0 send 0@1=1 0@0=2" + self.END.format(2, 1)
         assert ids_of(text) == {"int-nonmonotonic-send": 1}
         assert judged(text).validity is Validity.INVALID
-        assert only(judged(text)).summary == (
-            "2 was sent after 1 by one process, but stands before it at log-0/0@0"
-        )
+        assert only(judged(text)).summary == ("one process sent 2 after 1, but 2 is before it at log-0/0@0")
 
     def test_without_idempotence_a_batch_may_be_reordered(self) -> None:
         result = judged("setup idempotent=no\np0 send 0@1=1 0@0=2" + self.END.format(2, 1))

@@ -19,7 +19,7 @@ class TestDeleteRecords:
         assert result.counts == {"lost-write": 2}
         assert result.anomalies[0].licence == (
             "DeleteRecords: operation 5 asked to delete the records of log-0/0 below offset 2; "
-            "what lies below that offset is deleted on request (KIP-107)"
+            "records below that offset are deleted on request (KIP-107)"
         )
 
     def test_one_that_was_refused_permits_nothing(self) -> None:
@@ -160,9 +160,7 @@ class TestCompaction:
     def test_without_keys_it_is_unknown(self) -> None:
         result = judged("setup cleanup=compact\n" + self.SENT + "a final 0 0..4 0@3=4")
         assert result.validity is Validity.UNKNOWN
-        assert "topic log-0 is compacted, and the set-up does not tell its keys" in str(
-            result.unknown_because
-        )
+        assert "topic log-0 is compacted, and the setup record has no keys" in str(result.unknown_because)
 
     def test_nothing_was_sent(self) -> None:
         assert judged(self.SETUP + "a final 0 0..0").validity is Validity.NOT_EXERCISED

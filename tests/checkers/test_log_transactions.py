@@ -78,7 +78,7 @@ class TestCommitted:
     def test_readers_of_committed_records_lack_it(self) -> None:
         anomaly = only(judged(COMMITTED + "a final 0 0..3 0@0=1 0@1=2\nc final 0 0..3 0@0=1"))
         assert (anomaly.id, anomaly.subject) == ("lost-write", "log-0/0@1")
-        assert anomaly.summary == "2 was acknowledged at log-0/0@1 and is in no read_committed final read"
+        assert anomaly.summary == ("2 was acknowledged at log-0/0@1 but is in no read_committed final read")
         assert anomaly.explanation[1].startswith("operation 6")
 
     def test_one_of_two_readers_of_committed_records_lacks_it(self) -> None:

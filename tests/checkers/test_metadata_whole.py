@@ -34,22 +34,22 @@ WHOLE = (0, 1, 2, 3, 5, 6)
         pytest.param({"n1": (1, 3, 6)}, [], id="no more is known of it"),
         pytest.param(
             {"n1": (0, 1, 2)},
-            ["of n1's there are 0 records of the batch at offset 5, and 1 at least are due"],
+            ["of n1's log hold 0 records of the batch at offset 5; at least 1 are expected"],
             id="halved",
         ),
         pytest.param(
             {"n1": (3, 5, 6)},
-            ["of n1's there are 0 records of the batch at offset 0, and 1 at least are due"],
+            ["of n1's log hold 0 records of the batch at offset 0; at least 1 are expected"],
             id="the first half gone",
         ),
         pytest.param(
             {"n1": (0, 1, 2, 5, 6), "n2": WHOLE},
-            ["of n1's there are 0 records of the batch at offset 3, and 1 at least are due"],
+            ["of n1's log hold 0 records of the batch at offset 3; at least 1 are expected"],
             id="another has it",
         ),
         pytest.param(
             {"n1": WHOLE, "n2": (0, 2, 3, 5, 6)},
-            ["of n2's there are 2 records of the batch at offset 0, and 3 at least are due"],
+            ["of n2's log hold 2 records of the batch at offset 0; at least 3 are expected"],
             id="another has more",
         ),
     ],
@@ -92,13 +92,22 @@ CONTROL = [3, 1, "CONTROL", {"type": 7, "version": 0, "size": 3}]
         (
             [OPAQUE, CONTROL],
             None,
-            ["2 of n1's records are not known, the first is version 9 of TOPIC_RECORD at offset 2"],
+            [
+                (
+                    "2 records of n1's metadata log are of unknown types, first: version 9 of "
+                    "TOPIC_RECORD at offset 2"
+                )
+            ],
         ),
-        ([CONTROL], None, ["1 of n1's records are not known, the first is version 0 of type 7 at offset 3"]),
+        (
+            [CONTROL],
+            None,
+            ["1 records of n1's metadata log are of unknown types, first: version 0 of type 7 at offset 3"],
+        ),
         (
             [],
             ["1.checkpoint", [NAMELESS]],
-            ["1 of n1's records are not known, the first is version 0 of type 99 at offset 1"],
+            ["1 records of n1's metadata log are of unknown types, first: version 0 of type 99 at offset 1"],
         ),
     ],
 )

@@ -110,7 +110,7 @@ def test_a_death_tells_the_exception_that_was_fatal(story: Story) -> None:
         5 c1 log ERROR Encountered fatal fault: Error|IllegalStateException: empty|at kafka.Kafka
     """
     died = next(one for one in check_nodes(story(ALL + text)).anomalies if one.id == "node-died")
-    assert died.summary.endswith("nobody had killed or stopped it. It logged: IllegalStateException: empty")
+    assert died.summary.endswith("it was not killed or stopped. It logged: IllegalStateException: empty")
     assert died.witness == (4, 6)
 
 
@@ -118,9 +118,9 @@ def test_a_death_tells_the_exception_that_was_fatal(story: Story) -> None:
     ("seen", "line", "told"),
     [
         pytest.param(5, "30 c1 log ERROR Encountered fatal fault: Error", "fault: Error", id="no exception"),
-        pytest.param(20, "30 c1 log ERROR Encountered fatal fault: Error", "stopped it.", id="long before"),
-        pytest.param(5, "30 c1 log ERROR Error", "stopped it.", id="not fatal"),
-        pytest.param(5, "30 c2 log ERROR Encountered fatal fault: Error", "stopped it.", id="of another"),
+        pytest.param(20, "30 c1 log ERROR Encountered fatal fault: Error", "stopped.", id="long before"),
+        pytest.param(5, "30 c1 log ERROR Error", "stopped.", id="not fatal"),
+        pytest.param(5, "30 c2 log ERROR Encountered fatal fault: Error", "stopped.", id="of another"),
     ],
 )
 def test_what_a_death_tells_of_a_log(story: Story, seen: int, line: str, told: str) -> None:
@@ -178,7 +178,7 @@ def test_lines_that_are_listed_but_redden_nothing(story: Story, line: str, kind:
     (anomaly,) = result.anomalies
     assert not anomaly.illegal
     assert anomaly.time_ns == 5_500_000_000, "the line's own time, not the time when it was gathered"
-    assert anomaly.explanation == ("Line 7 of its log; faults at that time: f1 (pause of c2).",)
+    assert anomaly.explanation == ("Line 7 of its log. Faults at that time: f1 (pause of c2).",)
 
 
 def test_ordinary_errors_are_counted_only(story: Story) -> None:
@@ -211,14 +211,14 @@ def test_a_line_without_a_time_has_the_time_of_its_gathering(story: Story, at: s
         msgspec.structs.replace(history, operations=(*history.operations[:-1], line))
     ).anomalies
     assert anomaly.time_ns == 30_000_000_000
-    assert anomaly.explanation == ("Line 7 of its log; faults at that time: none.",)
+    assert anomaly.explanation == ("Line 7 of its log. Faults at that time: none.",)
 
 
 def test_a_line_of_a_run_without_a_beginning_has_the_time_of_its_gathering(story: Story) -> None:
     history = msgspec.structs.replace(story(ALL + "5 f1 kill c1 lost\n30 c1 log FATAL oh"), began_at="")
     (anomaly,) = check_nodes(history).anomalies
     assert anomaly.time_ns == 30_000_000_000
-    assert anomaly.explanation == ("Line 7 of its log; faults at that time: f1 (kill of unknown).",)
+    assert anomaly.explanation == ("Line 7 of its log. Faults at that time: f1 (kill of unknown).",)
 
 
 def test_a_line_with_a_zone_keeps_it(story: Story) -> None:

@@ -41,7 +41,9 @@ class TestAsked:
         own = vote("c1", 2, 1, line=8, pre_voters=[1, 2, 3], pre_granting=[1])
         history = told(story(LED, setup={"kafka_version": "4.3.1"}), own)
         (anomaly,) = [each for each in check_quorum(history).anomalies if each.id in RULES]
-        assert anomaly.summary == "c1 became a candidate in epoch 2 by the pre-votes of 1 of 3 voters."
+        assert anomaly.summary == (
+            "c1 became a candidate in epoch 2 with the pre-votes of only 1 of 3 voters."
+        )
         assert anomaly.explanation == ("Line 8 of its log: pre-votes of [1] among [1, 2, 3].",)
 
     def test_a_version_that_knows_no_pre_votes_asks_nobody(self, story: Story) -> None:

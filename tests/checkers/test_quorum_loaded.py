@@ -47,7 +47,8 @@ def test_what_shows_it(story: Story) -> None:
     (anomaly,) = found(loading(story(TOLD), "c2", 8))
     assert (
         anomaly.summary
-        == "The log of voter 2 ended at 8 when c2 loaded it, and had had 9 committed in epoch 2."
+        == "The log of voter 2 ended at 8 when c2 loaded it, but had had committed records up "
+        "to 9 in epoch 2."
     )
     assert len(anomaly.witness) == 2
 

@@ -47,5 +47,5 @@ def test_one_leader_an_epoch(logs: list[list[Record]]) -> None:
 def test_two_leaders_of_one_epoch(logs: list[list[Record]], witness: tuple[int, ...]) -> None:
     (found,) = [a for a in check_quorum(history(*logs)).anomalies if a.id == "two-leaders"]
     assert (found.illegal, found.witness, found.subject) == (True, witness, "epoch 1")
-    assert found.summary == "Epoch 1 was begun by the leaders 1, 2."
+    assert found.summary == "Epoch 1 was begun by several leaders: 1, 2."
     assert found.explanation[0] == "Offset 0 of n0's metadata log begins epoch 1 with leader 1."

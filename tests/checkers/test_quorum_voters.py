@@ -135,7 +135,7 @@ def test_the_explanation_tells_sets_and_requests(story: Story) -> None:
         "add-voter 3 (d3) at 2.000 s: fail.",
     )
     alone = check_quorum(story("1 c1 leads 1 alone\n2 c2 leads 2 alone", setup=DYNAMIC)).anomalies
-    assert {each.explanation[1] for each in alone} == {"Nobody asked for a change of that voter."}
+    assert {each.explanation[1] for each in alone} == {"No request asked for a change of that voter."}
     assert {each.summary.partition(")")[0] for each in alone} == {
         "Voter 1 (disk unknown",
         "Voter 2 (disk unknown",

@@ -66,7 +66,7 @@ class TestTwice:
         (anomaly,) = anomalies(told(story("1 c1 leads 1"), *votes))
         assert (anomaly.id, anomaly.subject, anomaly.illegal) == ("double-vote", "c1, epoch 2", True)
         assert anomaly.witness == (2, 3)
-        assert anomaly.explanation[1].startswith("Line 5 of c1's log, at 2023-11-14T22:13:22.000Z: its vote")
+        assert anomaly.explanation[1].startswith("Line 5 of c1's log, at 2023-11-14T22:13:22.000Z: it votes")
 
     @pytest.mark.parametrize(
         "second",
@@ -87,7 +87,7 @@ class TestTwice:
     def test_two_disks_of_a_candidate_are_two_candidates(self, story: Story) -> None:
         votes = [vote("c1", 2, 2, candidate_directory_id=disk) for disk in ("d1", "d2")]
         (anomaly,) = anomalies(told(story("1 c1 leads 1"), *votes))
-        assert "to 2 on disk d1." in anomaly.explanation[0]
+        assert "for 2 on disk d1." in anomaly.explanation[0]
 
     @pytest.mark.parametrize(
         ("fault", "illegal"),
@@ -185,7 +185,7 @@ class TestMajority:
         assert found(told(story("1 c1 leads 1"), *self.VOTES, *self.WHOLE, elected("c1", 2, None))) == []
         entries = (self.VOTES[0], self.VOTES[2], vote("c2", 1, 2), *self.WHOLE, elected("c1", 2, None))
         (anomaly,) = anomalies(told(story("1 c1 leads 1"), *entries))
-        assert anomaly.summary == "c1 led epoch 2 by the votes of 1 of 3 voters."
+        assert anomaly.summary == "c1 led epoch 2 with the votes of only 1 of 3 voters."
         assert anomaly.explanation[0].endswith("votes of: not told.")
 
     def test_without_voters_nothing_is_known(self, story: Story) -> None:

@@ -67,7 +67,9 @@ class TestPremature:
         assert result.counts == counts
         for anomaly in result.anomalies:
             assert "was completed while [4] of them were not in sync" in anomaly.summary
-            assert anomaly.explanation[-1] == "Until then 4 had no copy, and nothing to be in sync."
+            assert anomaly.explanation[-1] == (
+                "Until then 4 had no copy of the partition, so it could not be in sync."
+            )
 
     @pytest.mark.parametrize(("isr", "counts"), [([2, 3], {}), ([2], {PREMATURE: 1}), ([3], {PREMATURE: 1})])
     def test_the_same_after_a_while(self, isr: list[int], counts: dict[str, int]) -> None:
@@ -145,7 +147,7 @@ class TestRequests:
         story.reassign(3000, 3002, target)
         (anomaly,) = judged(story).anomalies
         assert anomaly.id == LOST
-        assert "never came into the metadata" in anomaly.summary
+        assert "never reached the metadata log" in anomaly.summary
         assert "adding [3], removing [2]" in anomaly.explanation[0]
 
     def test_it_is_not_undone_unless_asked(self) -> None:
@@ -153,7 +155,7 @@ class TestRequests:
         complete(story, 80, [2, 1], [1, 2])
         (anomaly,) = judged(story).anomalies
         assert anomaly.id == LOST
-        assert "was undone although nobody asked for that" in anomaly.summary
+        assert "was undone without a request" in anomaly.summary
 
     @pytest.mark.parametrize(
         ("end_ms", "asked", "valid"),
@@ -206,7 +208,7 @@ class TestRequests:
         result = judged(story, cut=2)
         assert result.counts == {}
         assert result.validity is Validity.UNKNOWN
-        assert "later than any metadata log that could be read" in str(result.unknown_because)
+        assert "after the end of all metadata logs that could be read" in str(result.unknown_because)
 
     def test_a_partition_without_evidence_is_passed_over(self) -> None:
         story = AdminStory()
@@ -230,7 +232,7 @@ class TestTooFew:
         story.changed(60, replicas=[1, 2])
         (anomaly,) = judged(story).anomalies
         assert anomaly.id == TOO_FEW
-        assert "nobody asked for fewer than 3" in anomaly.summary
+        assert "no request asked for fewer than 3" in anomaly.summary
 
     @pytest.mark.parametrize(("target", "valid"), [([1, 2], True), ([1], True), ([4, 2, 3], False)])
     def test_somebody_did(self, target: list[int], *, valid: bool) -> None:
@@ -250,7 +252,7 @@ class TestWithoutEnd:
         result = judged(story)
         assert result.counts == {WITHOUT_END: 1}
         (anomaly,) = result.anomalies
-        assert "to [1, 2, 3] goes on although these are in sync" in anomaly.summary
+        assert "to [1, 2, 3] did not complete although these replicas are in sync" in anomaly.summary
         assert "ISR [1, 2, 3, 4], adding [4], removing [4]" in anomaly.explanation[1]
 
     def test_one_whose_target_is_not_in_sync_yet_goes_on(self) -> None:
@@ -309,8 +311,8 @@ class TestListed:
         story = self.listed(45, self.MOVE)
         (anomaly,) = judged(story, began_ns=1_000_000_000).anomalies
         assert anomaly.summary == (
-            "n1 listed at 0.045 s a reassignment of log-0/0 as under way (adding [4], removing [2, 3]); "
-            "the metadata log did not have it before 0.051 s."
+            "n1 listed at 0.045 s a reassignment of log-0/0 as ongoing (adding [4], removing [2, "
+            "3]); the metadata log did not have it before 0.051 s."
         )
         assert (anomaly.subject, anomaly.time_ns, len(anomaly.explanation)) == ("log-0/0", 45_000_000, 2)
 
@@ -394,7 +396,7 @@ class TestUnasked:
         result = judged(story)
         assert result.counts == {UNASKED: 1}
         (anomaly,) = result.anomalies
-        assert "was to have the replicas [1, 2, 4], which nobody asked for" in anomaly.summary
+        assert "was being moved to the replicas [1, 2, 4], which no request asked for" in anomaly.summary
 
     def test_other_changes_add_nothing(self) -> None:
         story = AdminStory()

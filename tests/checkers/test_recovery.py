@@ -54,7 +54,7 @@ def test_what_a_dead_broker_held_can_not_come_back(story: Story, partition: str,
     )
     result = check_recovery(msgspec.structs.replace(history, operations=operations))
     assert result.validity is (Validity.UNKNOWN if lack is None else Validity.INVALID)
-    because = "the nodes [2] were dead, and what they held could not come back"
+    because = "the nodes [2] were dead, and their data could not return"
     assert result.unknown_because == (because if lack is None else None)
     found = [one.summary for one in result.anomalies]
     assert len(found) == (0 if lack is None else 1)
@@ -70,7 +70,7 @@ def test_a_partition_that_recovery_left_out_makes_it_unknown(story: Story) -> No
     topics = [{"name": "log-0", "partitions": 3}]
     result = check_recovery(story(RECOVERED, setup={"topics": topics}))
     assert result.validity is Validity.UNKNOWN
-    assert result.unknown_because == "recovery did not look at log-0/2"
+    assert result.unknown_because == "recovery did not check log-0/2"
 
 
 def test_all_partitions_of_the_setup_looked_at(story: Story) -> None:

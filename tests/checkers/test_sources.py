@@ -39,5 +39,5 @@ def test_what_is_lacking_is_named() -> None:
     history = told("admin", "worker-3", "worker-1")
     told_of = lacking(history, Source.CLIENTS, Source.FAULTS, Source.ADMIN)
     expected = "clients (worker-1, worker-3) and admin operations (admin)"
-    assert told_of == f"not all is there that was recorded of {expected}"
+    assert told_of == f"the history lacks records of {expected}"
     assert lacking(history, Source.FAULTS) is None

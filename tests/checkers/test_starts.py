@@ -58,7 +58,7 @@ def test_what_was_waited_for_is_told_where_nothing_stands_out() -> None:
     told = [anomaly.summary for anomaly in check_starts(history(silent, nothing, READY)).anomalies]
     assert [text.partition(": ")[2] for text in told] == [
         "not every broker is unfenced.",
-        "nothing was told of it.",
+        "nothing was recorded.",
     ]
 
 
@@ -80,4 +80,4 @@ def test_a_process_that_ended_by_itself_is_illegal_whatever_came_later() -> None
         assert result.counts["node-died-at-start"] == 1
     (death,) = (a for a in result.anomalies if a.illegal)
     assert death.subject == "c2"
-    assert death.explanation == ("The last that it said: ERROR Encountered fatal fault",)
+    assert death.explanation == ("Its last log line: ERROR Encountered fatal fault",)

@@ -69,8 +69,8 @@ def test_without_a_nemesis_journal_nobody_knows_whether_a_node_was_killed() -> N
     result = result_of("nodes", [NODE_DIED.found("n1 ended."), NODE_DIED.found("n2 ended.")])
     told = withheld(result, Hole(frozenset({"nemesis"}), "log"))
     assert (told.validity, told.anomalies, told.counts) == (Validity.UNKNOWN, (), {})
-    why = "not all is there that was recorded of faults (nemesis)"
-    assert told.unknown_because == f"node-died may be a hole: {why}"
+    why = "the history lacks records of faults (nemesis)"
+    assert told.unknown_because == f"node-died may only be a gap in the records: {why}"
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_what_is_gone_may_have_been_deleted_by_who_lost_his_journal(
     result = withheld(result_of("log", [known_anomalies()[rule].found("value 7")]), hole_of(told))
     assert result.validity is validity
     if validity is Validity.UNKNOWN:
-        assert "recorded of deletions (worker-6)" in (result.unknown_because or "")
+        assert "records of deletions (worker-6)" in (result.unknown_because or "")
 
 
 def test_what_rests_on_other_journals_stays() -> None:
@@ -214,7 +214,7 @@ def test_nothing_is_concluded_from_a_record_of_which_nobody_can_know() -> None:
 
 
 def test_a_doubt_that_the_checker_tells_itself_is_told_once() -> None:
-    why = "not all is there that was recorded of states of the nodes' processes (nodes)"
+    why = "the history lacks records of states of the nodes' processes (nodes)"
     result = result_of("nodes", [], unknown_because=why)
     assert withheld(result, Hole(frozenset({"nodes"}), "log")).unknown_because == why
 

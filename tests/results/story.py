@@ -283,7 +283,7 @@ def _log_result(history: History, *, red: bool) -> CheckerResult:
             place = f"log-0/{partition}@{offset}"
             found.append(Anomaly(
                 id="lost-write",
-                summary=f"value {value} was acknowledged at {place} and is in no final read",
+                summary=f"value {value} was acknowledged at {place} but is in no final read",
                 guarantee="a record acknowledged with acks=all survives as long as one in-sync replica does",
                 source="Kafka's documentation, design, replication",
                 subject=place,

@@ -123,7 +123,10 @@ def _unknown_transactions(story: _Story) -> Iterator[Anomaly]:
             continue
         why = _not_under_way(told, one)
         if why is not None:
-            text = f"The coordinator of {one.name}, broker {told.to}, told {why}, while it was open."
+            text = (
+                f"The coordinator of {one.name}, broker {told.to}, reported {why} while the "
+                "transaction was open."
+            )
             anomaly = _found(TRANSACTION_UNKNOWN, text, one, told)
             yield _licensed(story, one, anomaly, told.answered.time_ns)
 
@@ -137,7 +140,7 @@ def _not_under_way(told: Told, one: Transaction) -> str | None:
         return f"the state {value['state']}"
     lacking = one.offsets.keys() - {(topic, number) for topic, number in value["partitions"]}
     names = sorted(str(PartitionName(*each)) for each in lacking)
-    return f"nothing of {', '.join(names)}" if names else None
+    return f"no partition of {', '.join(names)}" if names else None
 
 
 def _producers(story: _Story) -> Iterator[Anomaly]:
@@ -191,8 +194,8 @@ def _unknown_producer(story: _Story, one: Transaction, told: Told, place: Partit
         return
     where = "nowhere" if begins == _NOWHERE else f"at {begins}"
     text = (
-        f"The leader of {place}, broker {told.to}, told that the transaction of {one.name} begins {where} "
-        f"there, while it was open from {offset} on."
+        f"The leader of {place}, broker {told.to}, reported that the transaction of {one.name} "
+        f"begins {where} there, while it was open from {offset} on."
     )
     yield _found(PRODUCER_UNKNOWN, text, one, told)
 
@@ -205,8 +208,9 @@ def _sent_to(one: Transaction, told: Told) -> bool:
 
 def _aborted(one: Transaction, told: Told, abort: Told, place: PartitionName) -> Anomaly:
     text = (
-        f"The leader of {place} acknowledged an abort marker for {one.name}, and broker {told.to} told later "
-        f"that the transaction is open there from {told.answered.value['start_offset']} on."
+        f"The leader of {place} acknowledged an abort marker for {one.name}, and later broker "
+        f"{told.to} reported that the transaction is open there from offset "
+        f"{told.answered.value['start_offset']} on."
     )
     return _found(ABORTED_OPEN, text, one, told, abort)
 
@@ -220,7 +224,8 @@ def _committed_after(story: _Story) -> Iterator[Anomaly]:
         aborted = value["state"] in _ABORTED and value["told_epoch"] >= told.producer.epoch
         if aborted and told.answered.time_ns <= one.ended.value["ending_ns"]:
             text = (
-                f"The commit of {one.name} was acknowledged after its coordinator had told {value['state']}."
+                f"The commit of {one.name} was acknowledged after its coordinator had reported the "
+                f"state {value['state']}."
             )
             yield _licensed(story, one, _found(COMMIT_AFTER_ABORT, text, one, told), one.ended.time_ns)
 
@@ -251,7 +256,7 @@ def _found(kind: AnomalyKind, text: str, one: Transaction, told: Told, *others: 
         witness=sorted({one.begun.index, one.ended.index, *_operations(asked)}),
         explanation=(
             f"Operation {one.begun.index} began the transaction of {one.name}.",
-            f"Its records were answered by {one.open_ns / 1e9:.3f} s.",
+            f"Its records were acknowledged by {one.open_ns / 1e9:.3f} s.",
             f"By its timeout, and what was asked for, it was open until {one.until_ns / 1e9:.3f} s at least.",
             *map(_answer, asked),
         ),

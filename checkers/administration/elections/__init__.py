@@ -67,9 +67,9 @@ def check_elections(history: History) -> CheckerResult:
 def _doubt(facts: Facts) -> str | None:
     """Why answers can't be judged."""
     if facts.elections and facts.changes.op is None:
-        return "elections were asked for, and no metadata log tells the states"
+        return "elections were requested, and no metadata log has the partitions' states"
     if any(each.codes and each.request.to_ns > facts.changes.complete_until_ns for each in facts.elections):
-        return "elections were answered later than any metadata log that could be read tells all states"
+        return "elections were answered after the end of all metadata logs that could be read"
     return None
 
 
@@ -112,8 +112,11 @@ def _found(facts: Facts, partition: PartitionName, before: PartitionState, state
         subject=str(partition),
         witness=() if op is None else (op,),
         explanation=(
-            f"Offset {state.offset} of the metadata log tells of the election.",
-            "When that record was appended, no config allowed unclean elections, and none was asked for.",
+            f"Offset {state.offset} of the metadata log records the election.",
+            (
+                "When that record was appended, no config allowed unclean elections, and no request "
+                "asked for one."
+            ),
         ),
     )
 

@@ -36,7 +36,7 @@ def _preferred_may_lack(state: PartitionState) -> bool:
 _REFUSALS: Mapping[tuple[str, int], _Rule] = {
     (PREFERRED, ErrorCode.ELECTION_NOT_NEEDED): _Rule(_preferred_leads, "the preferred replica led"),
     (PREFERRED, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE): _Rule(
-        _preferred_may_lack, "the preferred replica was not in sync, or alone in sync"
+        _preferred_may_lack, "the preferred replica was out of sync, or was the only in-sync replica"
     ),
     (UNCLEAN, ErrorCode.ELECTION_NOT_NEEDED): _Rule(lambda s: s.leader != NOBODY, "there was a leader"),
     (UNCLEAN, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE): _Rule(
@@ -77,7 +77,7 @@ def _judged(
             return
     states = changes.possible(partition, from_ns - behind_ns, to_ns)
     if rule is not None and states and not any(map(rule.allows, states)):
-        why = f"at no time was it so that {rule.text}"
+        why = f"at no time was it true that {rule.text}"
         yield _contradiction(election, partition, why, changes.op, states)
 
 
@@ -93,7 +93,7 @@ def _granted(election: Election, partition: PartitionName, changes: PartitionCha
         yield _contradiction(election, partition, "no leader was elected meanwhile", changes.op, [])
     elif election.type == UNCLEAN and all(before.leader != NOBODY for before, _ in pairs):
         told = [after for _, after in pairs]
-        why = "whoever was elected meanwhile replaced a leader"
+        why = "each leader elected meanwhile replaced a leader"
         yield _contradiction(election, partition, why, changes.op, told)
 
 
@@ -102,7 +102,7 @@ def _contradiction(
 ) -> Anomaly:
     request, code = election.request, election.codes[partition]
     return CONTRADICTION.found(
-        f"The {election.type} election of {partition} was answered {code}, and {why}.",
+        f"The {election.type} election of {partition} was answered with {code}, but {why}.",
         subject=str(partition),
         time_ns=request.to_ns,
         witness=(*request.operations, *(() if op is None else (op,))),

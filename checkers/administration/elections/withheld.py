@@ -70,6 +70,6 @@ def _found(
         subject=str(partition),
         witness=() if op is None else (op,),
         explanation=(
-            f"Offset {state.offset} of the metadata log took the leader away; epoch {state.leader_epoch}.",
+            f"Offset {state.offset} of the metadata log removed the leader; epoch {state.leader_epoch}.",
         ),
     )

@@ -76,9 +76,9 @@ def check_reassignments(history: History) -> CheckerResult:
 def _doubt(asked: list[Reassignment], changes: PartitionChanges) -> str | None:
     """Why requests can't be judged."""
     if asked and changes.op is None:
-        return "reassignments were asked for, and no metadata log tells of them"
+        return "reassignments were requested, and no metadata log could be read"
     if any(each.acknowledged and each.request.to_ns > changes.complete_until_ns for each in asked):
-        return "reassignments were acknowledged later than any metadata log that could be read tells of all"
+        return "reassignments were acknowledged after the end of all metadata logs that could be read"
     return None
 
 

@@ -102,8 +102,8 @@ def find_without_record(history: History, changes: PartitionChanges, listings: L
             when = "never had it" if from_ns is None else f"did not have it before {_s(from_ns)}"
             sets = f"adding {sorted(listed.adding)}, removing {sorted(listed.removing)}"
             yield WITHOUT_RECORD.found(
-                f"{told.node} listed at {_s(told.time_ns)} a reassignment of {listed.partition} as under way "
-                f"({sets}); the metadata log {when}.",
+                f"{told.node} listed at {_s(told.time_ns)} a reassignment of {listed.partition} as "
+                f"ongoing ({sets}); the metadata log {when}.",
                 subject=str(listed.partition),
                 time_ns=told.time_ns,
                 witness=(told.index, log.op),

@@ -17,12 +17,12 @@ def find_lost(asked: Sequence[Reassignment], changes: PartitionChanges) -> Itera
         states = changes.possible(request.partition, request.request.from_ns, request.request.to_ns)
         fitting = [state for state in states if fits(request, state)]
         if states and not fitting and changes.tells(request.partition, request.request.to_ns):
-            yield _lost(request, "never came into the metadata", changes, states)
+            yield _lost(request, "never reached the metadata log", changes, states)
         elif fitting and not _overridden(request, asked):
             rest = [s for s in changes.states[request.partition] if s.offset > fitting[-1].offset]
             undone = [state for state in rest if not fits(request, state)]
             if undone and not _cancelled_unheard(undone[0], request, asked, changes):
-                yield _lost(request, "was undone although nobody asked for that", changes, undone[:1])
+                yield _lost(request, "was undone without a request", changes, undone[:1])
 
 
 def _overridden(request: Reassignment, asked: Sequence[Reassignment]) -> bool:

@@ -111,7 +111,7 @@ def find_premature(steps: list[Step], op: int | None) -> Iterator[Anomaly]:
                     f"Before it the replicas were {list(before.original)}.",
                     f"Offset {after.offset} of the metadata log completed it with the ISR {list(after.isr)}.",
                     *(
-                        f"Until then {replica} had no copy, and nothing to be in sync."
+                        f"Until then {replica} had no copy of the partition, so it could not be in sync."
                         for replica in step.fresh
                     ),
                 ),
@@ -133,11 +133,11 @@ def find_too_few(
         short = next((state for state in states if len(state.replicas) < least), None)
         if short is not None:
             yield TOO_FEW.found(
-                f"{partition} had the replicas {list(short.replicas)}; it was made with {made}, and nobody "
-                f"asked for fewer than {least}.",
+                f"{partition} had the replicas {list(short.replicas)}; it was created with {made}, "
+                f"and no request asked for fewer than {least}.",
                 subject=str(partition),
                 witness=_witness(changes.op),
-                explanation=(f"Offset {short.offset} of the metadata log tells so.",),
+                explanation=(f"Offset {short.offset} of the metadata log has this state.",),
             )
 
 
@@ -156,8 +156,8 @@ def find_not_restored(
         over = step.ending is Ending.OVERRIDDEN and not step.after.moving
         if over and frozenset(left) not in asked.get(step.partition, set()):
             yield NOT_RESTORED.found(
-                f"The reassignment of {step.partition} ended with the replicas {list(left)}, which nobody "
-                f"asked for; before it there were {list(step.before.original)}.",
+                f"The reassignment of {step.partition} ended with the replicas {list(left)}, which "
+                f"no request asked for; before it the replicas were {list(step.before.original)}.",
                 subject=str(step.partition),
                 witness=_witness(op),
                 explanation=(f"Offset {step.after.offset} of the metadata log ended it.",),
@@ -181,12 +181,13 @@ def find_unasked(
             begun = after.moving or not before.moving
             if begun and wanted.difference(before.replicas) and wanted not in asked.get(partition, set()):
                 yield UNASKED.found(
-                    f"{partition} was to have the replicas {list(after.target)}, which nobody asked for.",
+                    f"{partition} was being moved to the replicas {list(after.target)}, which no "
+                    "request asked for.",
                     subject=str(partition),
                     witness=_witness(changes.op),
                     explanation=(
                         f"Before it the replicas were {list(before.original)}.",
-                        f"Offset {after.offset} of the metadata log tells so.",
+                        f"Offset {after.offset} of the metadata log has this state.",
                     ),
                 )
 
@@ -205,11 +206,12 @@ def find_without_end(changes: PartitionChanges) -> Iterator[Anomaly]:
         if last.moving and set(last.target) <= set(last.isr):
             stands = f"replicas {list(last.replicas)}, ISR {list(last.isr)}"
             yield WITHOUT_END.found(
-                f"The reassignment of {partition} to {list(last.target)} goes on although these are in sync.",
+                f"The reassignment of {partition} to {list(last.target)} did not complete although "
+                "these replicas are in sync.",
                 subject=str(partition),
                 witness=_witness(changes.op),
                 explanation=(
-                    f"Offset {last.offset} of the metadata log is the last that tells of it.",
+                    f"Offset {last.offset} of the metadata log is the last record about it.",
                     f"It has {stands}, adding {list(last.adding)}, removing {list(last.removing)}.",
                 ),
             )

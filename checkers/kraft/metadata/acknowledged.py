@@ -154,7 +154,7 @@ def _partitions(found: list[TopicLogged], wanted: int) -> str | None:
 
 def _copies(found: list[TopicLogged], wanted: int) -> str | None:
     copies = {number for topic in found for number in topic.replicas.values()}
-    return f"its partitions have {min(copies)} replicas, not {wanted}" if copies - {wanted} else None
+    return f"its partitions have {min(copies)} replicas instead of {wanted}" if copies - {wanted} else None
 
 
 def _deletions(

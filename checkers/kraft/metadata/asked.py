@@ -103,14 +103,15 @@ def _first(claims: list[LeaderClaim], asked: list[Asked]) -> Iterator[Anomaly]:
 
 def _early(claim: LeaderClaim, asked: Asked) -> Anomaly:
     return UNFOUNDED_MARK.found(
-        f"{claim.node}, leader of epoch {claim.epoch}, told high watermark {claim.high_watermark} before"
-        f" {asked.what} was asked for, whose record has the offset {asked.record.offset}.",
+        f"{claim.node}, leader of epoch {claim.epoch}, reported high watermark "
+        f"{claim.high_watermark} before {asked.what} was requested, whose record has offset "
+        f"{asked.record.offset}.",
         subject=f"{claim.node}, epoch {claim.epoch}",
         time_ns=claim.time_ns,
         witness=(claim.index, asked.operation),
         explanation=(
-            f"At {claim.time_ns / 1e9:.3f} s {claim.node} told high watermark {claim.high_watermark}.",
-            f"At {asked.asked_ns / 1e9:.3f} s {asked.what} was asked for, for the first time.",
-            f"Its record stands at offset {asked.record.offset}, in epoch {asked.record.epoch}.",
+            f"At {claim.time_ns / 1e9:.3f} s {claim.node} reported high watermark {claim.high_watermark}.",
+            f"At {asked.asked_ns / 1e9:.3f} s {asked.what} was requested for the first time.",
+            f"Its record has offset {asked.record.offset} and epoch {asked.record.epoch}.",
         ),
     )

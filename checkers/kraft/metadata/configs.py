@@ -64,7 +64,7 @@ def _against(operation: Operation, log: Logged, topic: str, name: str, value: st
     last = states.records[-1]
     wanted = next(each for each, places in states.places.items() if len(states.records) - 1 in places)
     summary = (
-        f"{operation.node} tells {name}={value} of {topic}, and the metadata log has {name}={wanted} since "
-        f"offset {last.offset}."
+        f"{operation.node} reports {name}={value} for {topic}, but the metadata log has "
+        f"{name}={wanted} since offset {last.offset}."
     )
     return found_by(CONFIG_AGAINST_LOG, f"{topic} {name}", summary, [operation, log.log.operation])

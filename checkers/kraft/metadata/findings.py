@@ -54,7 +54,7 @@ def find_phantoms(metadata: Metadata) -> Iterator[Anomaly]:
             begun = [c for c in metadata.created.get(name, ()) if c.begin.index < listing.end.index]
             if not begun:
                 told.add(name)
-                yield _phantom(name, listing, "nobody had begun to create it")
+                yield _phantom(name, listing, "no request to create it had been sent")
             elif all(change.failed for change in begun):
                 told.add(name)
                 yield _phantom(name, listing, "its creation had failed", begun[-1].last)
@@ -87,7 +87,7 @@ def find_changed_ids(metadata: Metadata) -> Iterator[Anomaly]:
                 told.add(name)
                 known = {**{each: o for each, o in answers.items() if each is not None}, **seen}
                 ids = " and ".join(known)
-                summary = f"{name} had the id {ids}, and {listing.listener} told the id {topic_id}."
+                summary = f"{name} had the id {ids}, but {listing.listener} reported the id {topic_id}."
                 yield found_by(CHANGED_TOPIC_ID, name, summary, [*known.values(), listing.end])
 
 
@@ -116,7 +116,7 @@ def _lost(
         return
     if not any(may_repeat(each, windows) for life in lives[:-1] for each in life.deletions):
         again = "" if len(lives) == 1 else " again"
-        summary = f"{name} was created{again}, nobody deleted it, and {lacking.listener} no longer listed it."
+        summary = f"{name} was created{again} and not deleted, but {lacking.listener} no longer listed it."
         yield found_by(LOST_TOPIC, name, summary, [last.creation.last, lacking.end])
 
 
@@ -153,7 +153,7 @@ def _resurrected(
             continue
         gone = dead.get(listing.topics[name] or "", last if certain else None)
         if gone is not None and gone.last.index < listing.begin.index:
-            summary = f"{name} was deleted, and {listing.listener} listed it afterwards."
+            summary = f"{name} was deleted, but {listing.listener} listed it afterwards."
             yield found_by(RESURRECTED_TOPIC, name, summary, [gone.last, listing.end])
             return
 

@@ -84,7 +84,7 @@ def _created_twice(metadata: Metadata, windows: tuple[FaultWindow, ...]) -> Iter
                 and not deleting
                 and not any(repeated)
             ):
-                summary = f"{name} was created twice, and nobody deleted it between."
+                summary = f"{name} was created twice without a deletion in between."
                 yield found_by(CREATED_TWICE, name, summary, [first.last, second.last])
 
 
@@ -106,9 +106,7 @@ def _returned(history: History, metadata: Metadata, windows: tuple[FaultWindow, 
                 if known[1].end.index < listing.begin.index and _one_life(
                     history, windows, known[1], listing
                 ):
-                    summary = (
-                        f"{listing.listener} told of the new id of {name}, and then of the old one again."
-                    )
+                    summary = f"{listing.listener} reported the new id of {name}, and then the old one again."
                     yield found_by(RETURNED_TOPIC_ID, name, summary, [known[1].end, listing.end])
                 continue
             change = answers.get((name, topic_id))
@@ -147,12 +145,12 @@ def _in_log(history: History, log: MetadataLog) -> Iterator[Anomaly]:
         name, topic_id = data["name"], data["topicId"]
         to_ns = append_times(history).span(offset, epoch).to_ns
         time_ns = None if to_ns == NEVER else to_ns
-        where = f"Offset {offset} of the metadata log makes {name} with the id {topic_id}"
+        where = f"Offset {offset} of the metadata log creates {name} with the id {topic_id}"
         found = None
         if topic_id in ids:
             found = REUSED_TOPIC_ID, f"which {ids[topic_id]} had before"
         elif name in live:
-            found = CREATED_TWICE, f"while the topic of that name with the id {live[name]} is there"
+            found = CREATED_TWICE, f"while the topic of that name with the id {live[name]} exists"
         if found is not None:
             kind_found, why = found
             yield kind_found.found(

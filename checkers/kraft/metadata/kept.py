@@ -71,7 +71,11 @@ def judge_kept(history: History, metadata: Metadata) -> Kept:
     if log is None:
         expected = EVIDENCE_METADATA in told_setup(history).evidence
         return Kept(
-            [], {}, "no metadata log tells whether what was acknowledged is kept" if expected else None
+            [],
+            {},
+            "no metadata log could be read, so acknowledged changes could not be looked up"
+            if expected
+            else None,
         )
     asked = asked_of(history, metadata, log)
     acks, marks = acknowledgements(history, metadata, log), marks_of(history)
@@ -107,14 +111,14 @@ def _lost(ack: Acknowledgement, log: Logged) -> Anomaly:
     where = f"offset {told.end} in epoch {told.epoch}"
     lacks = ack.lacks or "it has no record of that"
     return METADATA_ACK_LOST.found(
-        f"The {ack.what} was acknowledged, and the metadata log does not have it.",
+        f"The {ack.what} was acknowledged, but the metadata log does not have it.",
         subject=ack.subject,
         time_ns=ack.answered_ns,
         witness=(*ack.operations, told.operation.index),
         explanation=(
             _answered(ack),
-            f"The metadata log of {told.operation.node} reaches farthest, to {where}.",
-            f"It has all that was committed by then: {lacks}.",
+            f"The metadata log of {told.operation.node} is the longest; it ends at {where}.",
+            f"It has all records that were committed by then, but not this one: {lacks}.",
         ),
     )
 
@@ -129,15 +133,15 @@ def _early(ack: Acknowledgement, log: Logged, record: Record, what: str, shown_b
         explanation=(
             _answered(ack),
             f"Its record has the offset {record.offset}, in epoch {record.epoch}.",
-            f"Asked after that answer, a leader told that the record was not {what} yet.",
+            f"Asked after that answer, a leader reported that the record was not {what} yet.",
         ),
     )
 
 
 def _answered(ack: Acknowledgement) -> str:
     return (
-        f"Asked for at {ack.asked_ns / 1e9:.3f} s, the {ack.what} was acknowledged at"
-        f" {ack.answered_ns / 1e9:.3f} s."
+        f"Requested at {ack.asked_ns / 1e9:.3f} s, the {ack.what} was acknowledged at "
+        f"{ack.answered_ns / 1e9:.3f} s."
     )
 
 
@@ -183,14 +187,17 @@ def _undisturbed(history: History, from_ns: int, to_ns: int) -> bool:
 
 def _unknown(name: str, created: Change, deletion: Change) -> Anomaly:
     return TOPIC_UNKNOWN.found(
-        f"The creation of topic {name} was acknowledged, nobody had deleted it, and it was unknown.",
+        f"The creation of topic {name} was acknowledged and the topic was not deleted, but it was unknown.",
         subject=name,
         time_ns=deletion.last.time_ns,
         witness=(created.last.index, deletion.begin.index, deletion.last.index),
         explanation=(
             f"Its creation was acknowledged at {created.last.time_ns / 1e9:.3f} s.",
             f"Its deletion was answered at {deletion.last.time_ns / 1e9:.3f} s: {deletion.last.error}.",
-            "The metadata log has no removal of it by then, and one controller led alone in all that time.",
+            (
+                "The metadata log has no removal of it by then. During that time there was exactly one "
+                "active controller."
+            ),
         ),
     )
 
@@ -201,7 +208,7 @@ def _doubt(history: History, acks: Sequence[Acknowledgement], log: Logged) -> st
     older = 0 if log.covered else sum(not ack.records for ack in _untold(acks))
     doubts = [
         told,
-        f"{late} acknowledged changes may have come after the end of the metadata log" if late else None,
+        f"{late} acknowledged changes may be later than the end of the metadata log" if late else None,
         f"{older} acknowledged changes may be older than the metadata log" if older else None,
     ]
     return "; ".join(doubt for doubt in doubts if doubt) or None

@@ -60,12 +60,12 @@ def _unlogged(listing: Listing, name: str, logged: tuple[str, TopicLogged] | Non
     """Why a list can't have a topic; None if it can."""
     if logged is None:
         complete = log.whole and listing.end.time_ns <= log.until_ns
-        return "the metadata log never made a topic with that id" if complete else None
+        return "the metadata log never created a topic with that id" if complete else None
     named, topic = logged
     if named != name:
-        return f"the metadata log made {named} with that id"
+        return f"the metadata log created {named} with that id"
     if topic.made.span.from_ns > listing.end.time_ns:
-        return f"the record that made it, at offset {topic.made.offset}, was not appended before"
+        return f"the record that created it, at offset {topic.made.offset}, was appended later"
     return None
 
 
@@ -79,7 +79,7 @@ def _at_the_end(listing: Listing, name: str, topic: TopicLogged) -> str | None:
     if topic.made.span.to_ns <= settled_ns and (
         removed is None or removed.span.from_ns > listing.end.time_ns
     ):
-        return f"the record at offset {topic.made.offset} had made it, and it does not list that"
+        return f"the record at offset {topic.made.offset} had created it, but it is not in the list"
     return None
 
 

@@ -101,10 +101,10 @@ def _strange(
     for offset, value in fetch.records:
         append = appends.get(value) if isinstance(value, int) else None
         if append is None:
-            yield found_by(DELETED_RECORDS, name, f"{begins} {value!r}, which nobody appended.", [fetched])
+            yield found_by(DELETED_RECORDS, name, f"{begins} {value!r}, which was never appended.", [fetched])
         elif append not in own:
             text = f"{begins} {value} at offset {offset}, which was appended to another topic."
             yield found_by(DELETED_RECORDS, name, text, [append.begin, fetched])
         elif offset >= len(own):
-            text = f"{begins} {value} at offset {offset}, and {len(own)} records were appended at most."
+            text = f"{begins} {value} at offset {offset}, but at most {len(own)} records were appended."
             yield found_by(DELETED_RECORDS, name, text, [append.begin, fetched])

@@ -107,7 +107,9 @@ def check_quorum(history: History) -> CheckerResult:
         *directory_ids_changed(views.files, windows),
     ]
     if setup is None:
-        return result_of(CHECKER, found, unknown_because="the history has no setup, so no bound is known")
+        return result_of(
+            CHECKER, found, unknown_because="the history has no setup record, so the time limits are unknown"
+        )
     judged = _judged(history, setup, views, windows, forgetting)
     return result_of(
         CHECKER,

@@ -150,7 +150,8 @@ def _silent(claim: LeaderClaim, after: LeaderClaim) -> set[Key]:
 
 def _mark(claim: LeaderClaim, why: str) -> Anomaly:
     return UNFOUNDED_MARK.found(
-        f"{claim.node}, leader of epoch {claim.epoch}, told high watermark {claim.high_watermark}: {why}.",
+        f"{claim.node}, leader of epoch {claim.epoch}, reported high watermark "
+        f"{claim.high_watermark}, but {why}.",
         subject=f"{claim.node}, epoch {claim.epoch}",
         time_ns=claim.time_ns,
         witness=(claim.index,),
@@ -161,8 +162,8 @@ def _mark(claim: LeaderClaim, why: str) -> Anomaly:
 def _said(claim: LeaderClaim) -> str:
     ends = ", ".join(f"{voter.id} at {voter.log_end_offset}" for voter in claim.voters)
     return (
-        f"At {claim.time_ns / 1e9:.3f} s {claim.node} led epoch {claim.epoch}: high watermark"
-        f" {claim.high_watermark}; ends of the voters' logs: {ends}."
+        f"At {claim.time_ns / 1e9:.3f} s {claim.node} led epoch {claim.epoch}: high watermark "
+        f"{claim.high_watermark}, log ends of the voters: {ends}."
     )
 
 
@@ -172,8 +173,8 @@ def _beyond(answers: Sequence[LeaderClaim]) -> Iterator[Anomaly]:
         for each in (*claim.voters, *claim.observers):
             if NONE < end < each.log_end_offset:
                 yield BEYOND_LEADER.found(
-                    f"{each.id} had fetched up to {each.log_end_offset}, and the log of its leader"
-                    f" {claim.node} ended at {end}.",
+                    f"{each.id} had fetched up to {each.log_end_offset}, but the log of its leader "
+                    f"{claim.node} ended at {end}.",
                     subject=f"{each.id}, epoch {claim.epoch}",
                     time_ns=claim.time_ns,
                     witness=(claim.index,),
@@ -183,7 +184,7 @@ def _beyond(answers: Sequence[LeaderClaim]) -> Iterator[Anomaly]:
 
 def _regression(voter: Voter, claim: LeaderClaim, before: LeaderClaim, had: str) -> Anomaly:
     return END_REGRESSION.found(
-        f"The log of voter {voter.id} ended at {voter.log_end_offset} in epoch {claim.epoch}, and {had}.",
+        f"The log of voter {voter.id} ended at {voter.log_end_offset} in epoch {claim.epoch}, but {had}.",
         subject=f"voter {voter.id}, epoch {claim.epoch}",
         time_ns=max(before.time_ns, claim.time_ns),
         witness=(before.index, claim.index),
@@ -234,7 +235,7 @@ def _lacking(claim: LeaderClaim, kept: Mapping[Key, Kept], grounds: Grounds) -> 
             continue
         times_ns = (had.claim.began_ns, had.claim.time_ns, claim.began_ns, claim.time_ns)
         if not grounds.struck(voter.id, min(times_ns), max(times_ns)):
-            what = f"had had {had.end} committed in epoch {had.claim.epoch}"
+            what = f"it had had committed records up to {had.end} in epoch {had.claim.epoch}"
             anomaly = _regression(voter, claim, had.claim, what)
             licence = grounds.licence(claim)
             yield msgspec.structs.replace(anomaly, illegal=licence is None, licence=licence)
@@ -249,8 +250,8 @@ def _uncommitted(ordered: Sequence[LeaderClaim], history: History) -> Iterator[A
         if epoch == later and both and log is not None:
             claim = min(both, key=lambda each: each.time_ns)
             yield UNCOMMITTED_SETS.found(
-                f"{claim.node} appended the sets of voters at {before} and {after} of the metadata log while"
-                f" only {claim.high_watermark} was committed.",
+                f"{claim.node} appended voter sets at offsets {before} and {after} of the metadata "
+                f"log while only {claim.high_watermark} was committed.",
                 subject=f"epoch {epoch}",
                 time_ns=claim.time_ns,
                 witness=(claim.index, log.operation.index),

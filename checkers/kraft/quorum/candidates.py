@@ -45,8 +45,8 @@ def candidates_unasked(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
         if voters and granting is not None and 2 * len(granting) <= len(voters):
             told = vote.told
             yield CANDIDATE_UNASKED.found(
-                f"{vote.node} became a candidate in epoch {told.epoch} by the pre-votes of {len(granting)} of"
-                f" {len(voters)} voters.",
+                f"{vote.node} became a candidate in epoch {told.epoch} with the pre-votes of only "
+                f"{len(granting)} of {len(voters)} voters.",
                 subject=f"{vote.node}, epoch {told.epoch}",
                 time_ns=vote.time_ns,
                 witness=(vote.index,),
@@ -85,13 +85,13 @@ def _unkept(vote: Vote, file: StateFile) -> Anomaly:
     told = vote.told
     in_it = f"epoch {file.epoch}, vote {file.voted_id}, leader {file.leader_id}"
     return VOTE_UNKEPT.found(
-        f"{vote.node} voted for {told.candidate_id} in epoch {told.epoch}, of which its quorum-state told"
-        f" nothing: {in_it}.",
+        f"{vote.node} voted for {told.candidate_id} in epoch {told.epoch}, but its quorum-state "
+        f"file did not have this vote: {in_it}.",
         subject=f"{vote.node}, epoch {told.epoch}",
         time_ns=file.time_ns,
         witness=(vote.index, file.index),
         explanation=(
-            f"Line {told.line} of {vote.node}'s log, at {told.at}, tells of the vote.",
+            f"Line {told.line} of {vote.node}'s log, at {told.at}, reports the vote.",
             f"Read from {file.began_ns / 1e9:.3f} s on, its file has {in_it}.",
         ),
     )

@@ -42,8 +42,8 @@ def committed_lost(
 
 def _lost(earlier: LeaderClaim, claim: LeaderClaim, end: int, licence: str | None) -> Anomaly:
     anomaly = METADATA_COMMITTED_LOST.found(
-        f"{claim.node}, leader of epoch {claim.epoch}, has a log that ends at {end}; up to"
-        f" {earlier.high_watermark} had been committed in epoch {earlier.epoch}.",
+        f"{claim.node}, leader of epoch {claim.epoch}, has a log that ends at {end}, but records up "
+        f"to {earlier.high_watermark} had been committed in epoch {earlier.epoch}.",
         subject=f"epoch {claim.epoch}",
         time_ns=claim.time_ns,
         witness=(earlier.index, claim.index),

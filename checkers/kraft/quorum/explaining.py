@@ -114,7 +114,7 @@ def unexplained_voters(flips: Iterable[Flip], changes: Sequence[VoterChange]) ->
 
 
 def _unexplained(flip: Flip, changes: Sequence[VoterChange]) -> Anomaly:
-    how = "became a voter" if flip.joined else "ceased to be a voter"
+    how = "became a voter" if flip.joined else "stopped being a voter"
     related = [change for change in changes if change.id == flip.id]
     requests = [
         f"{c.f} {c.id} ({c.directory_id}) at {c.invoked_ns / 1e9:.3f} s: {c.outcome}." for c in related
@@ -124,11 +124,11 @@ def _unexplained(flip: Flip, changes: Sequence[VoterChange]) -> Anomaly:
         f" in epoch {flip.after.epoch} they were {named(flip.after.members)}."
     )
     return VOTER_UNEXPLAINED.found(
-        f"Voter {flip.id} ({flip.directory_id or 'disk unknown'}) {how}, and no request explains it.",
+        f"Voter {flip.id} ({flip.directory_id or 'disk unknown'}) {how}, but no request explains it.",
         subject=f"voter {flip.id}",
         time_ns=flip.after.time_ns,
         witness=dict.fromkeys((flip.before.index, flip.after.index)),
-        explanation=(sets, *(requests or ["Nobody asked for a change of that voter."])),
+        explanation=(sets, *(requests or ["No request asked for a change of that voter."])),
     )
 
 

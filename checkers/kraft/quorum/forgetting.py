@@ -88,7 +88,7 @@ class Forgetting(msgspec.Struct, frozen=True):
         nodes = sorted({each.node for each in forgotten})
         if len(nodes) < self.needed:
             return None
-        return f"with the disks of {', '.join(nodes)} the votes were gone that two majorities share"
+        return f"the disks of {', '.join(nodes)} were lost, and with them the votes that two majorities share"
 
     def _knows_later(self, forgotten: Forgotten, claim: LeaderClaim) -> bool:
         return any(

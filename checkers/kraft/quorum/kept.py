@@ -122,8 +122,9 @@ def _gone(claim: LeaderClaim, lacking: Iterable[ReplicaLog]) -> Anomaly:
     nodes = ", ".join(log.node for log in logs)
     told = f"At {claim.time_ns / 1e9:.3f} s {claim.node} led epoch {claim.epoch}"
     return METADATA_COMMITTED_LOST.found(
-        f"{claim.node}, leader of epoch {claim.epoch}, told that all below {claim.high_watermark} was"
-        f" committed, and the metadata logs of {nodes}, a majority of the voters, lack some of it.",
+        f"{claim.node}, leader of epoch {claim.epoch}, reported that all records below "
+        f"{claim.high_watermark} were committed, but the metadata logs of {nodes}, a majority of "
+        "the voters, lack some of them.",
         subject=f"epoch {claim.epoch}, at the end",
         time_ns=max(log.time_ns for log in logs),
         witness=(claim.index, *(log.op for log in logs)),

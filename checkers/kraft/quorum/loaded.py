@@ -74,14 +74,14 @@ def _told(
 def _forgotten(load: Loaded, voter: int, had: _Had) -> Anomaly:
     claim = had.claim
     return END_REGRESSION.found(
-        f"The log of voter {voter} ended at {load.end} when {load.node} loaded it, and had had {had.end}"
-        f" committed in epoch {claim.epoch}.",
+        f"The log of voter {voter} ended at {load.end} when {load.node} loaded it, but had had "
+        f"committed records up to {had.end} in epoch {claim.epoch}.",
         subject=f"voter {voter}, line {load.line}",
         time_ns=load.time_ns,
         witness=(claim.index, load.index),
         explanation=(
-            f"At {claim.time_ns / 1e9:.3f} s {claim.node} told high watermark {claim.high_watermark}.",
-            f"By then {voter} had fetched at least what is below {had.end}.",
+            f"At {claim.time_ns / 1e9:.3f} s {claim.node} reported high watermark {claim.high_watermark}.",
+            f"By then {voter} had fetched at least all records below {had.end}.",
             f"Line {load.line} of {load.node}'s log, at {load.at}: it loads that log up to {load.end}.",
         ),
     )

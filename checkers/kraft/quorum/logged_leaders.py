@@ -60,7 +60,7 @@ def two_leaders_logged(history: History) -> Iterator[Anomaly]:
         if len(leaders) > 1:
             names = ", ".join(str(each.leader_id) for each in leaders)
             yield TWO_LEADERS.found(
-                f"Epoch {epoch} was begun by the leaders {names}.",
+                f"Epoch {epoch} was begun by several leaders: {names}.",
                 subject=f"epoch {epoch}",
                 time_ns=leaders[1].time_ns,
                 witness=dict.fromkeys(each.op for each in leaders),

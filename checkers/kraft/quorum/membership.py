@@ -138,7 +138,7 @@ def _answers(answers: Sequence[Operation], start_ns: int, end_ns: int) -> bool:
 def _lost(node: str, first: LeaderClaim, last: LeaderClaim) -> Anomaly:
     seconds = (last.began_ns - first.time_ns) / 1e9
     return VOTER_LOST.found(
-        f"{node} ran for {seconds:.1f} s without being voter or observer of the quorum.",
+        f"{node} ran for {seconds:.1f} s and was neither a voter nor an observer of the quorum.",
         subject=node,
         time_ns=last.time_ns,
         witness=(first.index, last.index),

@@ -109,7 +109,7 @@ def _voting(removal: Removal, views: Views, setup: Setup) -> list[Anomaly]:
         and file.epoch > known.epoch
         and file.time_ns < removal.until_ns
     ]
-    why = f"At {known.time_ns / 1e9:.3f} s the leader had seen it fetch all that was committed."
+    why = f"At {known.time_ns / 1e9:.3f} s it had fetched all committed records, by the leader's answer."
     return [
         _act(removal, file, f"voted for {file.voted_id} in epoch {file.epoch}", ((known.index, why),))
         for file in votes

@@ -145,8 +145,8 @@ def hw_regressions(claims: Sequence[LeaderClaim], windows: Iterable[FaultWindow]
             higher, lower = pair
             found.append(
                 HW_REGRESSION.found(
-                    f"{node} answered high watermark {lower.high_watermark} in epoch {epoch} after"
-                    f" {higher.high_watermark}.",
+                    f"{node} reported high watermark {lower.high_watermark} in epoch {epoch} after "
+                    f"{higher.high_watermark}.",
                     subject=f"{node}, epoch {epoch}",
                     time_ns=lower.time_ns,
                     witness=(higher.index, lower.index),

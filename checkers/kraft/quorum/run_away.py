@@ -109,8 +109,8 @@ def _run_away(rise: Rise) -> Anomaly:
     window, before, highest = rise.window, rise.before, rise.highest
     seconds = (window.end_ns - window.invoked_ns) / 1e9
     return EPOCH_RUN_AWAY.found(
-        f"The epoch rose by {rise.epochs}, from {before.epoch} to {highest.epoch}, over the cut {window.id}"
-        f" of {seconds:.1f} s; {EPOCH_RISE_MAX} are allowed.",
+        f"The epoch rose by {rise.epochs}, from {before.epoch} to {highest.epoch}, during the cut "
+        f"{window.id} of {seconds:.1f} s; {EPOCH_RISE_MAX} are allowed.",
         subject=window.id,
         time_ns=highest.time_ns,
         witness=(before.index, *window.operations, highest.index),

@@ -172,7 +172,7 @@ def granted_twice(logs: Logs, wipes: Iterable[FaultWindow]) -> Iterator[Anomaly]
 def _twice(before: Vote, vote: Vote) -> Anomaly:
     names = f"{before.told.candidate_id} and {vote.told.candidate_id}"
     return DOUBLE_VOTE.found(
-        f"{vote.node} voted for {names} in epoch {vote.told.epoch}, by its own log.",
+        f"{vote.node} voted for {names} in epoch {vote.told.epoch}, according to its own log.",
         subject=f"{vote.node}, epoch {vote.told.epoch}",
         time_ns=vote.time_ns,
         witness=(before.index, vote.index),
@@ -184,8 +184,8 @@ def _said(vote: Vote) -> str:
     told = vote.told
     disk = "" if told.candidate_directory_id is None else f" on disk {told.candidate_directory_id}"
     return (
-        f"Line {told.line} of {vote.node}'s log, at {told.at}: its vote in epoch {told.epoch} goes to"
-        f" {told.candidate_id}{disk}."
+        f"Line {told.line} of {vote.node}'s log, at {told.at}: it votes in epoch {told.epoch} for "
+        f"{told.candidate_id}{disk}."
     )
 
 
@@ -265,8 +265,8 @@ def stale_votes(bounds: Bounds, wipes: Wipes) -> Iterator[Anomaly]:
 def _had(vote: Vote, known: Kept) -> str:
     claim = known.claim
     return (
-        f"At {claim.time_ns / 1e9:.3f} s {claim.node} led epoch {claim.epoch}: {vote.node} had fetched what"
-        f" is below {known.end}, and that was committed."
+        f"At {claim.time_ns / 1e9:.3f} s {claim.node} led epoch {claim.epoch}: {vote.node} had "
+        f"fetched all records below {known.end}, and they were committed."
     )
 
 
@@ -288,7 +288,7 @@ def without_majority(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
         if told.voters and 2 * had <= len(told.voters):
             by = "not told" if told.granting is None else str(list(told.granting))
             yield LEADER_WITHOUT_MAJORITY.found(
-                f"{node} led epoch {told.epoch} by the votes of {had} of {len(told.voters)} voters.",
+                f"{node} led epoch {told.epoch} with the votes of only {had} of {len(told.voters)} voters.",
                 subject=f"{node}, epoch {told.epoch}",
                 time_ns=time_ns,
                 witness=(index,),

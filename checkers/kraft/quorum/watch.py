@@ -63,7 +63,7 @@ def watched(
         Assumption(
             "controllers-watched",
             longest is None or longest.length_ns <= bound_ms * NS_PER_MS,
-            f"no controller that runs leaves questions unanswered for more than {bound_ms:.0f} ms",
+            f"no running controller leaves requests unanswered for more than {bound_ms:.0f} ms",
             "no silence" if longest is None else f"{longest.length_ns // NS_PER_MS} ms of {longest.node}",
         ),
     )

@@ -177,11 +177,11 @@ def _explained(stale: StaleClaim) -> str:
             f"{stale.newer.node} had shown {stale.newer.leader_id} as leader of epoch {stale.newer.epoch}"
         )
     if stale.deserted_ms is not None:
-        why.append(f"by its own answer no majority had fetched for {stale.deserted_ms} ms")
+        why.append(f"by its own answer no majority had fetched from it for {stale.deserted_ms} ms")
     if stale.removal is not None:
         why.append(f"its removal had been acknowledged at {stale.removal.change.completed_ns / 1e9:.3f} s")
     if stale.departed is not None:
-        why.append("it was no voter any more by its own answers, and that was committed")
+        why.append("by its own answers it was no longer a voter, and that was committed")
     return (
         f"At {claim.time_ns / 1e9:.3f} s {claim.node} answered as leader of epoch {claim.epoch}"
         f" (high watermark {claim.high_watermark}), while {' and '.join(why)}."

@@ -79,7 +79,8 @@ def _behind(story: Story, place: Place, judged: Sequence[Told], bounds: _Bounds)
             continue
         due = bounds.offset[row]
         anomaly = END_BEHIND.found(
-            f"{told.node} told that {place.name} ends at {told.offset}, and {due} had been {bounds.text}",
+            f"{told.node} reported the end offset {told.offset} of {place.name}, but {due} had been "
+            f"{bounds.text}",
             subject=str(place.name),
             time_ns=told.time_ns,
             witness=(*bounds.operations[row], told.op),
@@ -94,7 +95,7 @@ def _behind(story: Story, place: Place, judged: Sequence[Told], bounds: _Bounds)
 
 def _known(bounds: _Bounds, row: int) -> str:
     (op, *_), seconds = bounds.operations[row], bounds.time_ns[row] / 1e9
-    return f"Up to offset {bounds.offset[row]} it was {bounds.text} by {seconds:.3f} s: operation {op}."
+    return f"Offset {bounds.offset[row]} had been {bounds.text} by {seconds:.3f} s: operation {op}."
 
 
 def find_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
@@ -116,13 +117,14 @@ def find_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
         row = order[at:][sent.offset[order[at:]] == lowest[at]][0]
         offset, op = int(sent.offset[row]), int(sent.op[row])
         anomaly = END_AHEAD.found(
-            f"{told.node} told {told.offset} of {place.name} ({told.what}), and {offset} was sent later",
+            f"{told.node} reported offset {told.offset} of {place.name} ({told.what}), but the "
+            f"record at {offset} was sent later",
             subject=str(place.name),
             time_ns=told.time_ns,
             witness=(told.op, op),
             explanation=(
                 shown(told),
-                f"What stands at {offset} was sent at {sent.invoked_ns[row] / 1e9:.3f} s: operation {op}.",
+                f"The record at {offset} was sent at {sent.invoked_ns[row] / 1e9:.3f} s: operation {op}.",
             ),
         )
         found.append((anomaly, story.permit(place.name, told.fence_ns, int(sent.completed_ns[row]), offset)))

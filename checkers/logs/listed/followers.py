@@ -120,15 +120,15 @@ def _follows(state: PartitionState, number: int) -> bool:
 def _found(name: PartitionName, deletion: Deletion, start: Start) -> Anomaly:
     asked, answered = deletion.operations
     return DELETED_EARLY.found(
-        f"{start.node} told that its log of {name} begins at {start.offset}, after DeleteRecords up to "
-        f"{deletion.below} had been acknowledged",
+        f"{start.node} reported that its log of {name} begins at {start.offset} after DeleteRecords "
+        f"up to {deletion.below} had been acknowledged",
         subject=str(name),
         time_ns=start.time_ns,
         witness=(asked, answered, start.op),
         explanation=(
             f"Operation {asked} asked to delete all records of {name} below {deletion.below}.",
             f"It was acknowledged at {deletion.to_ns / 1e9:.3f} s (operation {answered}).",
-            f"{start.node} was asked at {start.began_ns / 1e9:.3f} s, and told {start.offset}.",
-            "It was in sync from before the request until then, in one process and under one leader.",
+            f"{start.node} was asked at {start.began_ns / 1e9:.3f} s and answered {start.offset}.",
+            "It was in sync from before the request until then, with no restart and no other leader.",
         ),
     )

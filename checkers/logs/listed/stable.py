@@ -59,14 +59,14 @@ def _ahead(story: Story, place: Place, opened: list[Opened]) -> Iterator[Found]:
 
 def _found(place: Place, told: Told, one: Opened) -> Anomaly:
     return STABLE_AHEAD.found(
-        f"{told.node} told that {place.name} is stable up to {told.offset}, and from {one.offset} on the "
-        f"transaction of {one.name} was open",
+        f"{told.node} reported the last stable offset {told.offset} of {place.name}, but from "
+        f"{one.offset} on the transaction of {one.name} was open",
         subject=str(place.name),
         time_ns=told.time_ns,
         witness=(*one.operations, told.op),
         explanation=(
             f"Operation {one.operations[0]} began that transaction, with a record at {one.offset}.",
-            f"Nobody asked for its end before {one.until_ns / 1e9:.3f} s, nor had its timeout passed.",
+            f"Until {one.until_ns / 1e9:.3f} s its end was not requested and its timeout had not expired.",
             shown(told),
         ),
     )

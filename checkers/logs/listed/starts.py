@@ -19,12 +19,12 @@ def find_starts_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
         below = story.asked_below(place.name, told.time_ns)
         if told.offset > below:
             yield START_AHEAD.found(
-                f"{told.node} told that {place.name} begins at {told.offset}; it was asked to delete below "
-                f"{below}",
+                f"{told.node} reported the log start offset {told.offset} of {place.name}, but "
+                f"requests deleted only records below {below}",
                 subject=str(place.name),
                 time_ns=told.time_ns,
                 witness=(told.op,),
-                explanation=(shown(told), "The topic keeps its records without limit of time or size."),
+                explanation=(shown(told), "The topic has no retention limit."),
             )
             return
 
@@ -46,8 +46,8 @@ def _undeleted(
             if deletion.below <= told.offset or deletion.to_ns > told.fence_ns:
                 continue
             anomaly = START_BEHIND.found(
-                f"{told.node} told that {place.name} begins at {told.offset}; it had been deleted below "
-                f"{deletion.below}",
+                f"{told.node} reported the log start offset {told.offset} of {place.name}, but "
+                f"records below {deletion.below} had been deleted",
                 subject=str(place.name),
                 time_ns=told.time_ns,
                 witness=(*deletion.operations, told.op),
@@ -74,10 +74,15 @@ def _gone_back(story: Story, place: Place, earliest: list[Told]) -> Iterator[Ano
             highest[who] = told
         elif one_life(story.facts, told.node, before.began_ns, told.time_ns):
             yield START_BEHIND.found(
-                f"{told.node} told that {place.name} begins at {told.offset}, after {before.offset}",
+                f"{told.node} reported the log start offset {told.offset} of {place.name} after "
+                f"{before.offset}",
                 subject=str(place.name),
                 time_ns=told.time_ns,
                 witness=(before.op, told.op),
-                explanation=(shown(before), shown(told), "Its process was the same, and its leader epoch."),
+                explanation=(
+                    shown(before),
+                    shown(told),
+                    "It was not restarted, and its leader epoch was the same.",
+                ),
             )
             return

@@ -19,8 +19,9 @@ _STEP_MAX_NS = 1_000_000_000
 """A clock that was set by more than this says nothing of timestamps."""
 _MS = 1_000_000
 _BY_FILE = (
-    "a replica that started again and truncated its log takes the time of that for the largest timestamp of "
-    "a segment that lost its time index, and looks no further (docs/findings.md)"
+    "a replica that restarted and truncated its log takes the time of the truncation as the "
+    "largest timestamp of a segment that lost its time index, and looks no further "
+    "(docs/findings.md)"
 )
 
 
@@ -88,7 +89,7 @@ def _passed_over(story: Story, place: Place, told: Told, sent: Sent, slack: int)
         return
     row = int(rows[np.argmax(sent.offset[rows])])
     op, offset = int(sent.op[row]), int(sent.offset[row])
-    text = f"the record at {offset}, which operation {op} sent, is passed over"
+    text = f"the record at {offset}, which operation {op} sent, is skipped"
     permit = story.permit(place.name, int(sent.completed_ns[row]), told.time_ns, offset)
     yield _found(place, told, text, op), permit or _hidden(story, place, told, since_ns)
 
@@ -108,7 +109,7 @@ def _hidden(story: Story, place: Place, told: Told, since_ns: int) -> str | None
 
 def _found(place: Place, told: Told, text: str, *operations: int) -> Anomaly:
     return TIME_WRONG.found(
-        f"{told.node} told offset {told.offset} of {place.name} ({told.what}): {text}",
+        f"{told.node} reported offset {told.offset} of {place.name} ({told.what}): {text}",
         subject=str(place.name),
         time_ns=told.time_ns,
         witness=(*operations, told.op),

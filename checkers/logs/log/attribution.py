@@ -75,16 +75,24 @@ def attribute(evidence: Evidence | None, partition: PartitionName, offsets: Inte
 
 def _unknown(offsets: Integers) -> Attribution:
     none = np.zeros(offsets.shape[1], dtype=np.bool_)
-    return Attribution(none, none, none, ("No replica's batches tell who appended it again.",) * len(none))
+    return Attribution(
+        none,
+        none,
+        none,
+        ("The batches of no replica show whether the client or the broker duplicated it.",) * len(none),
+    )
 
 
 def _line(one: Fates, other: Fates, index: int, *, held: bool) -> str:
     if not held:
-        return "No replica that was read holds both batches, so nothing tells who appended it again."
+        return (
+            "No replica that was read has both batches, so it is unknown whether the client or "
+            "the broker duplicated it."
+        )
     first, second = _number(one, index), _number(other, index)
     if first == second and one.sequence[index] != NONE:
         return f"Both batches have {first}: the broker appended a retried batch twice."
-    return f"The batches have {first} and {second}: the client sent it again."
+    return f"The batches have {first} and {second}: the client sent the record again."
 
 
 def _number(fates: Fates, index: int) -> str:

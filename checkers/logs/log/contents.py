@@ -14,13 +14,13 @@ from checkers.logs.log.telling import Teller, told
 
 _NOT_IDEMPOTENT = "the producers were not idempotent: a retried send may append again"
 _GIVEN_UP = (
-    "the client gave up its delivery, and had sent it under another number meanwhile: a producer's promise "
-    "ends with its epoch"
+    "the client gave up its delivery and had already sent it with another sequence number: "
+    "idempotence ends with the producer's epoch"
 )
 _IN_NEW_EPOCH = (
-    "the client had several batches on their way, and sent this one again in a new epoch: librdkafka begins "
-    "one when a batch is refused because of another before it (confluentinc/librdkafka issue 4953), and a "
-    "producer's promise ends with its epoch"
+    "the client had several batches in flight and sent this one again in a new epoch: librdkafka "
+    "begins one when a batch is refused because of another before it (confluentinc/librdkafka "
+    "issue 4953), and idempotence ends with the producer's epoch"
 )
 
 
@@ -49,7 +49,7 @@ def _phantoms(log: PartitionLog) -> Iterator[Found]:
         said = f"was sent to {elsewhere} only" if elsewhere else "was never sent"
         witness, lines = told(teller.claim(claim))
         subject = teller.subject(teller.offset_of(claim))
-        return Example(subject, f"{value!r} stands at {subject} but {said}", witness, (*lines, f"It {said}."))
+        return Example(subject, f"{value!r} is at {subject} but {said}", witness, (*lines, f"It {said}."))
 
     yield illegal("phantom", claims.known_ns[rows], claims.offset[rows], example)
 
@@ -108,7 +108,7 @@ def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[Found]:
         subject = teller.subject(teller.offset_of(other))
         value = teller.value_of(one)
         copies = int(places[doubled[index]])
-        summary = f"{value!r} stands at {copies} offsets of {teller.name}: {offsets}"
+        summary = f"{value!r} is at {copies} offsets of {teller.name}: {offsets}"
         return Example(subject, summary, witness, (*lines, attribution.lines[index]))
 
     kept = np.ones(len(doubled), np.bool_)

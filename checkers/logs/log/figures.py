@@ -176,12 +176,12 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     def unknown_because(self, found: Part) -> str | None:
         """Why a history without illegal anomalies is not valid; None if it is."""
         unmet = [assumption.observed for assumption in self.assumptions if not assumption.met]
-        reasons = [*self.damage, *(f"the final read is not complete: {observed}" for observed in unmet)]
+        reasons = [*self.damage, *(f"the final read is incomplete: {observed}" for observed in unmet)]
         if self.foreign and not found.distinct:
             reasons.append("nothing was acknowledged at an offset, and nothing was read")
         reasons += [*self.keyless, *found.doubts]
         if found.undecided:
-            reasons.append(f"no final read decides on {found.undecided} known records")
+            reasons.append(f"no final read covers {found.undecided} known records")
         return "; ".join(reasons) or None
 
     def figures(self, found: Part) -> dict[str, Any]:
@@ -222,7 +222,7 @@ def overview_of(columns: Columns, damage: tuple[str, ...] = ()) -> Overview:
         assumptions=() if columns.foreign else (final_read_complete(columns),),
         damage=damage,
         keyless=tuple(
-            f"topic {topic} is compacted, and the set-up does not tell its keys"
+            f"topic {topic} is compacted, and the setup record has no keys"
             for topic, keys in columns.keys.items()
             if keys is None
         ),

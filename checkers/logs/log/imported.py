@@ -45,7 +45,7 @@ def _lost(log: PartitionLog, rows: Integers) -> Iterator[Found]:
         value = teller.value_of(claim)
         beyond = int(log.columns.reads.offset[read])
         summary = f"{value!r} was acknowledged at {subject}; offset {beyond} was read, {value!r} never was"
-        return Example(subject, summary, witness, (*lines, f"Nobody was ever given {value!r}."))
+        return Example(subject, summary, witness, (*lines, f"{value!r} was never returned to a client."))
 
     read_ns = log.columns.calls.completed_ns[log.columns.reads.call[passing]]
     until_ns = np.maximum(read_ns, claims.known_ns[rows])
@@ -71,7 +71,8 @@ def _unseen(log: PartitionLog, rows: Integers) -> Iterator[Found]:
         witness, lines = told(teller.claim(claim))
         subject = teller.subject(teller.offset_of(claim))
         summary = (
-            f"{teller.value_of(claim)!r} was acknowledged at {subject}; nobody read it, or anything behind"
+            f"{teller.value_of(claim)!r} was acknowledged at {subject}; neither it nor any later "
+            "record was ever read"
         )
         return Example(subject, summary, witness, lines)
 

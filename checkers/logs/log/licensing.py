@@ -12,10 +12,12 @@ from checkers.logs.log.claims import at, is_row
 from checkers.logs.log.grouped import group_of, later_minimum
 from checkers.logs.log.partition import PartitionLog
 
-COMPACTED = "cleanup.policy=compact: a later record of its key stands at a higher offset, or it was aborted"
+COMPACTED = (
+    "cleanup.policy=compact: a later record of its key has a higher offset, or its transaction was aborted"
+)
 """The licence of compaction."""
 EXPIRED = (
-    "delete.retention.ms: a tombstone goes when it has been kept for so long, what it deleted before that"
+    "delete.retention.ms: a tombstone is removed after this time, the records that it deletes before that"
 )
 """The licence of tombstones."""
 

@@ -12,8 +12,8 @@ from checkers.logs.log.licensing import truncated
 from checkers.logs.log.partition import PartitionLog
 from checkers.logs.log.telling import Teller, told
 
-_NOT_IDEMPOTENT = "the producers were not idempotent: a retried batch may be appended behind later ones"
-_ACKS_UNKNOWN = "an imported history does not tell what producers waited for; with acks=1 the end may go back"
+_NOT_IDEMPOTENT = "the producers were not idempotent: a retried batch may be appended after later ones"
+_ACKS_UNKNOWN = "an imported history does not record the producers' acks; with acks=1 the log end may go back"
 
 
 def find_in_order(log: PartitionLog) -> Iterator[Found]:
@@ -45,8 +45,8 @@ def _realtime(log: PartitionLog) -> Iterator[Found]:
         witness, lines = told(teller.claim(one), teller.invocation(send), teller.claim(other))
         subject = teller.subject(teller.offset_of(other))
         summary = (
-            f"{teller.value_of(other)!r} stands at {subject}, below offset {teller.offset_of(one)} that was "
-            "known before its sending began"
+            f"{teller.value_of(other)!r} is at {subject}, below offset {teller.offset_of(one)}, "
+            "which was known before its send began"
         )
         return Example(subject, summary, witness, lines)
 
@@ -131,7 +131,7 @@ def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -
         first, second = (
             log.columns.value_named(int(sends.value[placed.row[index]])) for placed in (one, other)
         )
-        summary = f"{second!r} was sent after {first!r} by one process, but stands before it at {subject}"
+        summary = f"one process sent {second!r} after {first!r}, but {second!r} is before it at {subject}"
         return Example(subject, summary, witness, lines)
 
     since_ns, until_ns = sends.invoked_ns[one.row], _told_ns(log, other)

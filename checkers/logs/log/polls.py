@@ -122,7 +122,7 @@ def _retreats(log: PartitionLog, identity: str, steps: _Steps, rows: Integers) -
         read = int(steps.read[step])
         witness, lines = told(_before(teller, steps, step), teller.returned(read))
         subject = teller.subject(int(log.columns.reads.offset[read]))
-        summary = f"{subject} was returned where offset {int(steps.due[step])} was due"
+        summary = f"{subject} was returned where offset {int(steps.due[step])} was expected"
         return Example(subject, summary, witness, lines)
 
     # A client that notices a truncation goes back to where the log was cut off (KIP-320).
@@ -154,9 +154,7 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, pass
         witness, lines = told(teller.claim(claim), _before(teller, steps, step), teller.returned(read))
         subject = teller.subject(teller.offset_of(claim))
         count = int(high[index] - low[index])
-        summary = (
-            f"{count} known records were passed over, {teller.value_of(claim)!r} at {subject} among them"
-        )
+        summary = f"{count} known records were skipped, {teller.value_of(claim)!r} at {subject} among them"
         return Example(subject, summary, witness, lines)
 
     time_ns = _read_ns(log, steps.read[rows])

@@ -119,7 +119,7 @@ def _lost(log: PartitionLog, survival: Survival) -> Iterator[Found]:
         kind = "read_committed final read" if survival.withheld[claim] else "final read"
         return Example(
             subject,
-            f"{value!r} was {known} at {subject} and is in no {kind}",
+            f"{value!r} was {known} at {subject} but is in no {kind}",
             witness,
             (*lines, f"No {kind} of {teller.name} found {value!r}."),
         )
@@ -142,7 +142,7 @@ def _told_apart(log: PartitionLog, lost: Found) -> Iterator[Found]:
     def example(index: int) -> Example:
         row = int(rows[index])
         told_of = lost.example(row)
-        because = f"This is explained, and not permitted, by {lost.texts[int(lost.licence[row])]}."
+        because = f"This is explained, but not permitted, by {lost.texts[int(lost.licence[row])]}."
         return told_of._replace(explanation=(*told_of.explanation, because))
 
     if len(others):
@@ -170,7 +170,7 @@ def _unseen(log: PartitionLog, survival: Survival) -> Iterator[Found]:
         witness, lines = told(teller.claim(claim))
         subject = teller.subject(teller.offset_of(claim))
         value = teller.value_of(claim)
-        summary = f"{value!r} was acknowledged at {subject}; nobody read it, and no final read covers it"
+        summary = f"{value!r} was acknowledged at {subject}; it was never read, and no final read covers it"
         return Example(subject, summary, witness, lines)
 
     yield Found("unseen", claims.known_ns[rows], claims.offset[rows], np.zeros_like(rows), (None,), example)
@@ -197,7 +197,7 @@ def _disagreements(log: PartitionLog, survival: Survival) -> Iterator[Found]:
         subject = teller.subject(teller.offset_of(claim))
         readers, calls = log.columns.readers, log.columns.calls
         who, other = (readers[int(calls.reader[view.call])] for view in (found, not_found))
-        summary = f"{teller.value_of(claim)!r} at {subject} is read by {who}, not by {other}"
+        summary = f"{teller.value_of(claim)!r} at {subject} was read by {who}, not by {other}"
         return Example(subject, summary, witness, lines)
 
     until_ns = np.maximum(ended_ns[finder], ended_ns[misser])

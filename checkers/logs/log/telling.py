@@ -51,7 +51,7 @@ class Teller:
         value = self._columns.value_named(int(sends.value[row]))
         where = self.subject(int(sends.offset[row]))
         when = seconds(int(sends.completed_ns[row]))
-        return op, f"operation {op} ({when}): the sending of {value!r} was acknowledged at {where}."
+        return op, f"operation {op} ({when}): the send of {value!r} was acknowledged at {where}."
 
     def invocation(self, row: int) -> tuple[int, str]:
         """The operation that began a send, and what it asked."""
@@ -59,7 +59,7 @@ class Teller:
         op = int(sends.invoke_op[row])
         value = self._columns.value_named(int(sends.value[row]))
         when = seconds(int(sends.invoked_ns[row]))
-        return op, f"operation {op} ({when}): the sending of {value!r} to {self.name} began."
+        return op, f"operation {op} ({when}): the send of {value!r} to {self.name} began."
 
     def failure(self, row: int) -> tuple[int, str]:
         """The operation by which a send failed, and what it said."""
@@ -67,7 +67,7 @@ class Teller:
         op = int(sends.complete_op[row])
         value = self._columns.value_named(int(sends.value[row]))
         when = seconds(int(sends.completed_ns[row]))
-        return op, f"operation {op} ({when}): the sending of {value!r} failed, nothing was appended."
+        return op, f"operation {op} ({when}): the send of {value!r} failed, nothing was appended."
 
     def abort(self, row: int) -> tuple[int, str]:
         """The operation by which the transaction of a send was aborted, and what it said."""
@@ -88,7 +88,7 @@ class Teller:
         """The operation by which a consumer was to begin somewhere."""
         op = int(self._columns.assigns.op[row])
         where = self.subject(int(self._columns.assigns.offset[row]))
-        return op, f"operation {op}: the consumer was assigned to begin at {where}."
+        return op, f"operation {op}: the consumer was assigned the start position {where}."
 
     def final(self, view: FinalView) -> tuple[int, str]:
         """A final read, and how far it came."""

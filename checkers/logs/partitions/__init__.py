@@ -111,14 +111,15 @@ def _doubt(history: History) -> str | None:
     log = farthest(history)
     if log is None:
         meant = EVIDENCE_METADATA in told_setup(history).evidence
-        return "no metadata log that could be read tells how partitions stood" if meant else None
+        return "no metadata log that could be read has the states of partitions" if meant else None
     if log.seen.log_start:
-        return f"the metadata log begins at offset {log.seen.log_start}: what stood before it is not judged"
+        return f"the metadata log begins at offset {log.seen.log_start}: earlier records are not judged"
     if log.seen.records and log.seen.records[0][0] > 0:
-        return f"no record of the metadata log is told before offset {log.seen.records[0][0]}"
+        return f"the history has no record of the metadata log before offset {log.seen.records[0][0]}"
     if append_times(history).complete_until_ns(log) != NEVER:
         return (
-            f"leaders told of more records than any metadata log that could be read, which ends at {log.end}"
+            "leaders reported records beyond the longest metadata log that could be read, which "
+            f"ends at {log.end}"
         )
     return None
 

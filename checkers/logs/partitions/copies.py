@@ -287,8 +287,8 @@ class _Finding(NamedTuple):
         until = f"to {_s(stretch.to_ns)} at least."
         told = f"at offset {int(had.offset[first])}, was {had.verb} at {_s(int(had.told_ns[first]))}"
         return had.kind.found(
-            f"{had.text(first)}, {told}; at {_s(began_ns)} the log of"
-            f" {stretch.member}, which was in sync, ended at {end}.",
+            f"{had.text(first)}, {told}; at {_s(began_ns)} the log of {stretch.member}, which was "
+            f"in sync, ended at {end}.",
             subject=str(stretch.partition),
             time_ns=began_ns,
             witness=(int(had.op[first]), int(self.ends.op[look])),

@@ -48,12 +48,15 @@ class Counters:
                 yield from ((name, text) for text in _older(broker, known))
                 self._registered[broker.broker_id] = broker
             elif known is not None and known.broker_epoch != broker.broker_epoch:
-                yield name, f"it is of epoch {broker.broker_epoch}, registered is {known.broker_epoch}"
+                yield (
+                    name,
+                    (f"it has epoch {broker.broker_epoch}, but epoch {known.broker_epoch} is registered"),
+                )
         elif kind == _PRODUCER_IDS:
             self.seen += 1
             following = msgspec.convert(data, _ProducerIds).next_producer_id
             if following <= self._next_producer_id:
-                yield "producer ids", f"{following} comes next, after {self._next_producer_id} did"
+                yield "producer ids", f"{following} is the next one, after {self._next_producer_id}"
             self._next_producer_id = max(following, self._next_producer_id)
 
 

@@ -107,8 +107,14 @@ def _found(columns: Columns, window: FaultWindow, name: PartitionName, seen: tup
         time_ns=to_ns,
         witness=(*window.operations, int(columns.sends.invoke_op[row])),
         explanation=(
-            f"{window.id} let a log directory of {node} fail, in which it led {name}, and the broker ran on.",
-            f"Since {columns.sends.invoked_ns[row] / 1e9:.3f} s records were sent; none was acknowledged.",
-            "No other fault lasted so long, and one controller was active and committed records.",
+            (
+                f"{window.id} made a log directory of {node} fail, in which it led {name}, and the "
+                "broker kept running."
+            ),
+            (
+                f"Since {columns.sends.invoked_ns[row] / 1e9:.3f} s records were sent, and none was "
+                "acknowledged."
+            ),
+            "No other fault lasted that long. One controller was active and committed records.",
         ),
     )

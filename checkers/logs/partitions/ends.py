@@ -80,8 +80,8 @@ def _gone(columns: Columns, load: Loaded, row: int) -> Anomaly:
     sends = columns.sends
     value, offset = columns.value_named(sends.value[row]), int(sends.offset[row])
     return REPLICA_END_REGRESSION.found(
-        f"{load.node} loaded its log of {load.name}, which ended at {load.end}; {value} had been acknowledged"
-        f" at {offset} with it in sync.",
+        f"{load.node} loaded its log of {load.name}, which ended at {load.end}, but {value} had "
+        f"been acknowledged at {offset} while it was in sync.",
         subject=f"{load.name} on {load.node}",
         time_ns=load.time_ns,
         witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), load.index),
@@ -117,8 +117,8 @@ def _early(columns: Columns, shrunk: Shrunk, row: int) -> Anomaly:
     sends, mark = columns.sends, shrunk.high_watermark
     value, offset = columns.value_named(sends.value[row]), int(sends.offset[row])
     return ACKED_BEYOND_MARK.found(
-        f"{value} was acknowledged at {offset} of {shrunk.name}, and later the high watermark of its leader"
-        f" {shrunk.node} was {mark}.",
+        f"{value} was acknowledged at {offset} of {shrunk.name}, but later the high watermark of "
+        f"its leader {shrunk.node} was {mark}.",
         subject=str(shrunk.name),
         time_ns=shrunk.time_ns,
         witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), shrunk.index),
@@ -150,7 +150,7 @@ def _beyond(shrunk: Shrunk, replica: int, end: int) -> Anomaly:
         witness=(shrunk.index,),
         explanation=(
             f"Line {shrunk.line} of {shrunk.node}'s log, at {shrunk.at}: its own log ends at {shrunk.end},",
-            f"and {replica} is to leave the ISR {list(shrunk.isr)}.",
+            f"and {replica} is removed from the ISR {list(shrunk.isr)}.",
         ),
     )
 

@@ -148,13 +148,13 @@ def _found(first: Answer, last: Answer, log: int | None) -> Anomaly:
     where = first.partition
     times = f"from {first.time_ns / 1e9:.3f} s to {last.time_ns / 1e9:.3f} s"
     return FAILED_DIRECTORY_LED.found(
-        f"{first.node} answered {times} that the disk of {where} has failed, and led it all the time.",
+        f"{first.node} answered {times} that the disk of {where} has failed, but led it all the time.",
         subject=str(where),
         time_ns=last.time_ns,
         witness=tuple(op for op in (first.op, last.op, log) if op is not None),
         explanation=(
             f"{first.node} answered KAFKA_STORAGE_ERROR for {where} {times}.",
-            f"The metadata log has it as the leader in epoch {first.leader_epoch} all that time.",
-            "Its process was the same, and one controller was active and committed records.",
+            f"By the metadata log it was the leader in epoch {first.leader_epoch} all that time.",
+            "It was not restarted. One controller was active and committed records.",
         ),
     )

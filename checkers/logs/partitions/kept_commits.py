@@ -214,11 +214,11 @@ def _excuses(loss: Loss, row: Row) -> bool:
 def _found(kind: AnomalyKind, partition: PartitionName, replica: _Left, row: Row, entry: Entry) -> Anomaly:
     group, topic, number = entry.key
     early = kind is COMMIT_COMPACTED_EARLY
-    replaced = f"only records from {replica.seen.active} on replace" if early else "nothing replaces"
+    replaced = f"only records from {replica.seen.active} on replace" if early else "no later record replaces"
     segment = (f"{replica.node} led, and wrote to the segment that begins at {replica.seen.active}.",)
     return kind.found(
-        f"{partition}: {replica.node} has no record at offset {row.offset}, where group {group} committed"
-        f" offset {entry.committed} of {topic}/{number}, and {replaced} it.",
+        f"{partition}: {replica.node} has no record at offset {row.offset}, where group {group} committed "
+        f"offset {entry.committed} of {topic}/{number}, and {replaced} it.",
         subject=f"{partition}@{row.offset}",
         time_ns=replica.time_ns,
         witness=(entry.op, replica.op),
@@ -226,6 +226,6 @@ def _found(kind: AnomalyKind, partition: PartitionName, replica: _Left, row: Row
             f"It was appended in leader epoch {row.epoch}.",
             f"{replica.node} ends at {replica.seen.end}, in epoch {replica.seen.epoch}.",
             *(segment if early else ()),
-            "All that was written between them was read, before compaction had taken anything.",
+            "All records between them were read before compaction removed any.",
         ),
     )

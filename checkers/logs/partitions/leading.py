@@ -137,10 +137,13 @@ def _found(first: Answer, led: Answer, last: Answer) -> Anomaly:
         time_ns=led.time_ns,
         witness=tuple(dict.fromkeys((first.op, led.op, last.op))),
         explanation=(
-            f"By {_s(first.asked_ns)} it had told that broker {first.leader} leads in epoch {epoch}.",
+            f"By {_s(first.asked_ns)} it had reported broker {first.leader} as the leader in epoch {epoch}.",
             f"Asked at {_s(led.asked_ns)} it answered as a leader (error code {led.error}).",
-            f"Asked at {_s(last.began_ns)} it still told that broker {last.leader} leads in epoch {epoch}.",
-            "It was the same process all the time.",
+            (
+                f"Asked at {_s(last.began_ns)} it still reported broker {last.leader} as the leader in "
+                f"epoch {epoch}."
+            ),
+            "It was not restarted in that time.",
         ),
     )
 

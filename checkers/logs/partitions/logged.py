@@ -147,14 +147,18 @@ def _by_partition(history: History) -> Mapping[PartitionName, Sequence[Commit]]:
 def _found(partition: PartitionName, commit: Commit, witness: _Witness, lost: Sequence[Loss]) -> Anomaly:
     where, later = commit.where, witness.commit.where
     anomaly = COMMIT_IN_NO_LOG.found(
-        f"The commit of offset {where.offset} of {where.topic}/{where.partition} by group {where.group} was"
-        f" acknowledged at {_s(commit.told_ns)}, and {partition} has no record of it.",
+        f"The commit of offset {where.offset} of {where.topic}/{where.partition} by group "
+        f"{where.group} was acknowledged at {_s(commit.told_ns)}, but {partition} has no record of "
+        "it.",
         subject=str(partition),
         time_ns=commit.told_ns,
         witness=(commit.op, witness.commit.op),
         explanation=(
             f"At {_s(witness.commit.sent_ns)} group {later.group} asked to commit offset {later.offset}.",
-            f"That stands at offset {witness.row.offset}, appended in leader epoch {witness.row.epoch}.",
+            (
+                f"The record of that commit is at offset {witness.row.offset}, appended in leader epoch "
+                f"{witness.row.epoch}."
+            ),
             "All records before it were read, from offset 0 on.",
         ),
     )

@@ -135,7 +135,7 @@ class Registrations:
             process = self._processes.get(broker)
             if process is not None and (process.fenced or process.leaving):
                 why = "is fenced" if process.fenced else "is about to shut down"
-                yield f"broker {broker} {why}, and is let into the ISR or elected"
+                yield f"broker {broker} {why}, but is added to the ISR or elected"
 
     def _register(self, told: _Told, span: Span) -> None:
         before = self._processes.get(told.broker_id)

@@ -42,10 +42,10 @@ def broken_by(step: Step, needed: Bounds) -> Iterator[Broken]:
     """
     before, after = step.before, step.after
     if after is None:
-        yield Broken(CHANGE_OF_NOTHING, "it is about a partition that the log did not make, or has removed")
+        yield Broken(CHANGE_OF_NOTHING, "it changes a partition that the log did not create, or has removed")
         return
     if step.kind == MADE and not step.has_topic:
-        yield Broken(CHANGE_OF_NOTHING, "it is of a topic that the log did not make, or has removed")
+        yield Broken(CHANGE_OF_NOTHING, "it belongs to a topic that the log did not create, or has removed")
     for kind, rule in _STATES:
         text = rule(after)
         if text is not None:
@@ -56,16 +56,19 @@ def broken_by(step: Step, needed: Bounds) -> Iterator[Broken]:
 
 def _changed(step: Step, before: PartitionState, after: PartitionState, needed: Bounds) -> Iterator[Broken]:
     if step.kind == MADE:
-        yield Broken(EPOCH_WENT_BACK, f"it makes again what had come to leader epoch {before.leader_epoch}")
+        yield Broken(
+            EPOCH_WENT_BACK,
+            f"it creates the partition again, which had reached leader epoch {before.leader_epoch}",
+        )
     if step.kind == CHANGED:
         if after.elr and len(after.isr) >= needed.high:
             text = f"the ELR is {list(after.elr)}, and min.insync.replicas at most {needed.high}"
             yield Broken(ELR_BESIDE_ISR, text)
         restated = [name for name, same in _restated(step, before, after) if same]
         if restated:
-            yield Broken(RESTATED, f"it restates {' and '.join(restated)}")
+            yield Broken(RESTATED, f"it repeats {' and '.join(restated)}")
         if _is_unflagged(before, after):
-            yield Broken(UNFLAGGED, f"broker {after.leader} was neither in sync nor eligible before it")
+            yield Broken(UNFLAGGED, f"broker {after.leader} was neither in the ISR nor in the ELR before it")
 
 
 def _leader(state: PartitionState) -> str | None:
@@ -76,7 +79,7 @@ def _leader(state: PartitionState) -> str | None:
 
 def _isr(state: PartitionState) -> str | None:
     strangers = sorted({*state.isr} - {*state.replicas})
-    return f"{strangers} are no replicas" if strangers else None
+    return f"{strangers} are not replicas" if strangers else None
 
 
 def _elr(state: PartitionState) -> str | None:
@@ -99,10 +102,10 @@ def _restated(step: Step, before: PartitionState, after: PartitionState) -> Iter
     yield "the ISR", told.isr == before.isr
     yield "the ELR", told.eligible_leader_replicas == before.elr
     yield "the last known leader", told.last_known_elr == before.last_known
-    yield "the replicas that are added", told.adding_replicas == before.adding
-    yield "the replicas that are removed", told.removing_replicas == before.removing
+    yield "the adding replicas", told.adding_replicas == before.adding
+    yield "the removing replicas", told.removing_replicas == before.removing
     yield "the directories", told.directories == before.directories
-    yield "that the leader recovers, or not", told.leader_recovery_state == int(before.recovering)
+    yield "the leader recovery state", told.leader_recovery_state == int(before.recovering)
 
 
 def _begins_an_epoch(before: PartitionState, after: PartitionState) -> bool:

@@ -45,11 +45,12 @@ def _strangers(
         log = certain_at(facts.history, answer.time_ns)
         made_ns = 0 if log is None else log.made_ns(partition)
         if log is not None and (made_ns is None or made_ns > answer.time_ns):
-            when = "never made it" if made_ns is None else f"did not make it before {_s(made_ns)}"
+            when = "never created it" if made_ns is None else f"did not create it before {_s(made_ns)}"
             yield (
                 partition,
                 VIEW_WITHOUT_RECORD.found(
-                    f"{answer.node} told of {partition} at {_s(answer.time_ns)}; the metadata log {when}.",
+                    f"{answer.node} reported {partition} at {_s(answer.time_ns)}, but the metadata "
+                    f"log {when}.",
                     subject=str(partition),
                     time_ns=answer.time_ns,
                     witness=(answer.op, log.op),
@@ -70,8 +71,8 @@ def _forgotten(
             and is_one_life(facts, before, after)
         ):
             yield VIEW_WENT_BACK.found(
-                f"{after.node} told no more of {partition} at {_s(after.time_ns)}, and had at "
-                f"{_s(before.time_ns)}; nobody had removed it.",
+                f"{after.node} no longer reported {partition} at {_s(after.time_ns)}, but had at "
+                f"{_s(before.time_ns)}. It was not removed.",
                 subject=str(partition),
                 time_ns=after.time_ns,
                 witness=(before.op, after.op, log.op),

@@ -64,11 +64,13 @@ def two_leaders(facts: Facts) -> Iterator[Anomaly]:
     for (partition, epoch), told in leaders.items():
         if len(told) > 1:
             yield TWO_LEADERS.found(
-                f"Leader epoch {epoch} of {partition} was told to have the leaders {sorted(told)}.",
+                f"Brokers reported several leaders of leader epoch {epoch} of {partition}: {sorted(told)}.",
                 subject=str(partition),
                 time_ns=max(answer.time_ns for answer in told.values()),
                 witness=[answer.op for answer in told.values()],
-                explanation=[f"{answer.node} told that broker {led} leads." for led, answer in told.items()],
+                explanation=[
+                    f"{answer.node} reported that broker {led} leads." for led, answer in told.items()
+                ],
             )
 
 
@@ -123,11 +125,11 @@ def _begun_ns(changes: PartitionChanges, telling: Telling) -> int | None:
 def _untold(facts: Facts, answer: Answer, telling: Telling, from_ns: int | None) -> Anomaly:
     states = facts.changes.states[telling.partition]
     near = [state for state in states if state.leader_epoch == telling.leader_epoch] or states[-1:]
-    when = "never was" if from_ns is None else f"was not so before {_s(from_ns)}"
+    when = "was never its state" if from_ns is None else f"was not its state before {_s(from_ns)}"
     sets = f"replicas {sorted(telling.replicas)}, ISR {sorted(telling.isr)}, ELR {sorted(telling.elr or ())}"
     return VIEW_WITHOUT_RECORD.found(
-        f"{answer.node} told at {_s(answer.time_ns)} that broker {telling.leader} leads {telling.partition} "
-        f"in epoch {telling.leader_epoch} ({sets}), which {when}.",
+        f"{answer.node} reported at {_s(answer.time_ns)} that broker {telling.leader} leads "
+        f"{telling.partition} in epoch {telling.leader_epoch} ({sets}), which {when}.",
         subject=str(telling.partition),
         time_ns=answer.time_ns,
         witness=(answer.op, *_log(facts)),
@@ -147,8 +149,9 @@ def went_back(facts: Facts) -> Iterator[Anomaly]:
             elif is_one(facts, telling.partition) and is_one_life(facts, before, answer):
                 newest[place] = (telling.leader_epoch, answer)
                 yield VIEW_WENT_BACK.found(
-                    f"{answer.node} told of leader epoch {telling.leader_epoch} of {telling.partition} at "
-                    f"{_s(answer.time_ns)}, and of {epoch} at {_s(before.time_ns)} already.",
+                    f"{answer.node} reported leader epoch {telling.leader_epoch} of "
+                    f"{telling.partition} at {_s(answer.time_ns)}, but had reported {epoch} at "
+                    f"{_s(before.time_ns)}.",
                     subject=str(telling.partition),
                     time_ns=answer.time_ns,
                     witness=(before.op, answer.op),
@@ -181,7 +184,9 @@ def _denial(
         return None
     states = facts.changes.possible(partition, began.time_ns, end_ns)
     if not any(_is_full(claim, state) for state in states):
-        return _denied(facts, partition, ended, (), ["The metadata log never had it so.", *map(str, states)])
+        return _denied(
+            facts, partition, ended, (), ["The metadata log never had this state.", *map(str, states)]
+        )
     last = [
         (answer, telling)
         for answer in _last(facts, ended.time_ns + SETTLED_NS)
@@ -193,7 +198,7 @@ def _denial(
     since = facts.changes.possible(partition, ended.time_ns, max(answer.time_ns for answer, _ in last))
     if not all(_is_full(claim, state) for state in since):
         return None
-    texts = [f"{a.node} told at {_s(a.time_ns)} of the ISR {sorted(told.isr)}." for a, told in last]
+    texts = [f"{a.node} reported at {_s(a.time_ns)} the ISR {sorted(told.isr)}." for a, told in last]
     return _denied(facts, partition, ended, [answer.op for answer, _ in last], texts)
 
 
@@ -211,7 +216,7 @@ def _denied(
     facts: Facts, partition: PartitionName, ended: Operation, ops: Sequence[int], why: Sequence[str]
 ) -> Anomaly:
     return RECOVERY_DENIED.found(
-        f"{partition} was told to have recovered at {_s(ended.time_ns)}, and had no full ISR.",
+        f"{partition} was reported as recovered at {_s(ended.time_ns)}, but did not have a full ISR.",
         subject=str(partition),
         time_ns=ended.time_ns,
         witness=(ended.index, *ops, *_log(facts)),

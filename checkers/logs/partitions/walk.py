@@ -97,7 +97,7 @@ class Walk:
         span = self._times.span(offset, epoch)
         self.found.append(
             kind.found(
-                f"Offset {offset} of the metadata log, {name}, breaks what holds of {subject}: {text}.",
+                f"Offset {offset} of the metadata log, {name}, breaks a rule for {subject}: {text}.",
                 subject=subject,
                 time_ns=None if span.to_ns == NEVER else span.to_ns,
                 witness=() if self._log is None else (self._log.operation.index,),

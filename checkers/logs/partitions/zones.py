@@ -88,7 +88,7 @@ def member_down(facts: Facts, end_ns: int) -> Iterator[Zone]:
                 if from_ns < to_ns:
                     down = f"from {_s(window.effective_ns)} to {_s(window.heal_invoked_ns)}: {window.kind}"
                     why = (
-                        f"{node} (broker {broker}) was down for certain {down}.",
+                        f"{node} (broker {broker}) was certainly down {down}.",
                         str(first),
                         f"No record that took it out of the ISR had been appended by {_s(span.to_ns)}.",
                     )
@@ -135,7 +135,10 @@ def _known_to_leader(
                 why = (
                     str(state),
                     f"min.insync.replicas was {piece.low} at least.",
-                    f"{node} told at {_s(known.time_ns)} of offset {known.offset}: it knew all up to there.",
+                    (
+                        f"{node} reported offset {known.offset} at {_s(known.time_ns)}: it knew all "
+                        "records up to there."
+                    ),
                     f"No record that changes this had been appended by {_s(piece.to_ns)}.",
                 )
                 yield Zone(partition, from_ns, piece.to_ns, (known.op,), why)

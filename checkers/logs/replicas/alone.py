@@ -124,7 +124,7 @@ def _duplicates(log: ReplicaLog) -> Finds:
         (int(min(rows)), int(max(rows)))
         for rows in zip(found.rows[again], found.rows[again + 1], strict=True)
     )
-    return _finds(log, DUPLICATE_BATCH, pairs, "what stands at {1} was appended at {0} already")
+    return _finds(log, DUPLICATE_BATCH, pairs, "the batch at {1} had already been appended at {0}")
 
 
 def _corrupt(log: ReplicaLog) -> Finds:

@@ -109,7 +109,7 @@ def find_apart(reference: ReplicaLog, other: ReplicaLog, committed: Stretch) -> 
                 committed.reason,
                 f"{reference.node} there: {_batch(reference, first)}.",
                 f"{other.node} there: {_batch(other, first)}.",
-                "Compaction removes records from batches, and leaves everything else as it was.",
+                "Compaction removes records from batches and changes nothing else.",
             ),
         )
 
@@ -128,9 +128,9 @@ def find_away(log: ReplicaLog, newest: Newest, reads: Sequence[FinalRead]) -> It
             time_ns=log.time_ns,
             witness=(*(read.op for read in reads if offset in read.offsets), log.op),
             explanation=(
-                f"Final reads were given {value} at offset {offset}, and no later record of its key.",
+                f"Final reads returned {value} at offset {offset}, and no later record of its key.",
                 f"On {log.node}, in sync, is there {_batch(log, offset)}.",
-                f"In all {len(gone)} keys are without their last record there.",
+                f"In total {len(gone)} keys lack their last record there.",
             ),
         )
 
@@ -147,13 +147,13 @@ def find_not_given(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
         row = lacking[0]
         offset = int(base[row])
         yield ON_DISK_NOT_READ.found(
-            f"{read.client} was given {given[row]} of {held[row]} records of a batch at offset {offset} of "
-            f"{log.partition}, which stands on {log.node}",
+            f"{read.client} received {given[row]} of {held[row]} records of a batch at offset "
+            f"{offset} of {log.partition}, which is on {log.node}",
             subject=f"{log.partition}@{offset}",
             time_ns=log.time_ns,
             witness=(read.op, log.op),
             explanation=(
-                f"{read.client} came to {read.end} without all records of {len(lacking)} batches.",
+                f"{read.client} read to {read.end} and lacks records of {len(lacking)} batches.",
                 f"Later there is on the disk of {log.node}, which it read from, {_batch(log, offset)}.",
             ),
         )
@@ -206,18 +206,21 @@ def find_early(log: ReplicaLog, due: Integers, reads: Sequence[FinalRead]) -> It
     told = [(log.op, f"{log.node}'s disk", due[~log.has(due) & (due >= log.start)])]
     for read in reads:
         mine = due[(due >= read.start) & (due < read.end)]
-        told.append((read.op, f"what {read.client} was given", np.setdiff1d(mine, read.offsets)))
+        told.append((read.op, f"the reads of {read.client}", np.setdiff1d(mine, read.offsets)))
     for op, where, gone in told:
         if len(gone):
             offset = int(gone[0])
             yield COMPACTED_EARLY.found(
-                f"offset {offset} of {log.partition} is gone before it can have been cleaned",
+                f"offset {offset} of {log.partition} is gone although it cannot have been compacted yet",
                 subject=f"{log.partition}@{offset}",
                 time_ns=log.time_ns,
                 witness=tuple(sorted({op, log.op})),
                 explanation=(
                     f"In {where} {len(gone)} records are missing, the first at offset {offset}.",
-                    f"All later ones of their keys stand from {log.seen.active} on, where {log.node} writes.",
+                    (
+                        f"All later records of their keys are in the active segment of {log.node}, from "
+                        f"{log.seen.active} on."
+                    ),
                 ),
             )
             return
@@ -236,12 +239,12 @@ def find_brought_back(history: History, log: ReplicaLog, reads: Sequence[FinalRe
             if len(back):
                 offset = int(back[0])
                 yield COMPACTED_RETURNED.found(
-                    f"{late.client} was given offset {offset} of {log.partition}, {early.client} was not",
+                    f"{late.client} received offset {offset} of {log.partition}, {early.client} did not",
                     subject=f"{log.partition}@{offset}",
                     time_ns=history.operations[late.op].time_ns,
                     witness=(early.op, late.op),
                     explanation=(
-                        f"{early.client} came to {early.end}, and ended before {late.client} began.",
+                        f"{early.client} read to {early.end} and ended before {late.client} began.",
                         f"{log.node} led all the time, and {len(back)} records came back.",
                     ),
                 )

@@ -96,13 +96,13 @@ def find_deleted_keys(
         if back:
             older, mark = int(offset[given & (key == key[back[0]])].max()), int(offset[back[0]])
             yield DELETED_KEY_RETURNED.found(
-                f"{read.client} was given offset {older} of {partition}, not its tombstone, {mark}",
+                f"{read.client} received offset {older} of {partition}, but not its tombstone at {mark}",
                 subject=f"{partition}@{older}",
                 time_ns=history.operations[read.op].time_ns,
                 witness=(read.op,),
                 explanation=(
                     f"Key {key[back[0]]} was deleted at offset {mark}.",
-                    f"{read.client} came to {read.end}; {len(back)} keys that were deleted were given to it.",
+                    f"{read.client} read to {read.end} and received records of {len(back)} deleted keys.",
                 ),
             )
 

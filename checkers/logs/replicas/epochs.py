@@ -76,8 +76,8 @@ def find_different_starts(reference: Noted, other: Noted, committed: Stretch) ->
     for epoch, start in other.entries[1:]:
         if known.get(epoch, start) != start and min(known[epoch], start) < committed.end:
             yield EPOCH_START_DIVERGENCE.found(
-                f"{other.partition}: leader epoch {epoch} began at offset {known[epoch]}, as {reference.node}"
-                f" noted; at {start}, as {other.node} did",
+                f"{other.partition}: leader epoch {epoch} began at offset {known[epoch]} by the "
+                f"checkpoint of {reference.node}, and at {start} by that of {other.node}",
                 subject=f"{other.partition}@{min(known[epoch], start)}",
                 time_ns=max(reference.time_ns, other.time_ns),
                 witness=(*committed.witness, reference.op, other.op),
@@ -113,7 +113,7 @@ def unexplained(partition: PartitionName, found: Sequence[Anomaly], changes: Par
     """Why nothing can be made of an epoch without an election; None where the metadata log tells all."""
     if not found or changes.tells(partition, NEVER):
         return None
-    return f"the metadata log does not tell of all elections of {partition}, and {found[0].summary}"
+    return f"the metadata log does not have all elections of {partition}, and {found[0].summary}"
 
 
 def _first_of_each(told: ReplicaLog | Noted) -> Entries:
@@ -129,13 +129,14 @@ def _unelected(told: ReplicaLog | Noted, epoch: int, start: int, changes: Partit
         {state.leader_epoch for state in changes.states[told.partition] if state.leader != NOBODY}
     )
     return EPOCH_WITHOUT_ELECTION.found(
-        f"{told.partition}: {told.node} has leader epoch {epoch} at offset {start}, and no election began it",
+        f"{told.partition}: {told.node} has leader epoch {epoch} at offset {start}, but there was "
+        "no election for it",
         subject=f"{told.partition}@{start}",
         time_ns=told.time_ns,
         witness=(told.op, *(() if changes.op is None else (changes.op,))),
         explanation=(
             f"{told.node} {which} at offset {start}.",
-            f"The metadata log tells of leaders in the epochs {', '.join(map(str, elected)) or 'of nobody'}.",
+            f"The metadata log has leaders in the epochs {', '.join(map(str, elected)) or 'none'}.",
         ),
     )
 
@@ -143,7 +144,7 @@ def _unelected(told: ReplicaLog | Noted, epoch: int, start: int, changes: Partit
 def _contradicted(noted: Noted, offset: int, lines: Sequence[str], log: ReplicaLog | None = None) -> Anomaly:
     told: tuple[Noted | ReplicaLog, ...] = (noted,) if log is None else (log, noted)
     return EPOCH_NOTE_CONTRADICTED.found(
-        f"{noted.partition} on {noted.node}: what it noted of leader epochs is wrong at offset {offset}",
+        f"{noted.partition} on {noted.node}: its leader epoch checkpoint is wrong at offset {offset}",
         subject=f"{noted.partition}@{offset}",
         time_ns=max(each.time_ns for each in told),
         witness=tuple(each.op for each in told),

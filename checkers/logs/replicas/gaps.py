@@ -74,7 +74,7 @@ def find_wrong_numbers(logs: Sequence[ReplicaLog]) -> Iterator[Finds]:
     """Find batches that a leader had to refuse; what several logs share is one finding."""
     told = [(log, produced(log)) for log in logs]
     back = [Pair(log, *rows) for log, found in told for rows in epochs_back(found)]
-    said = "after offset {} the batch at {} has a producer epoch that was over"
+    said = "after offset {} the batch at {} has an old producer epoch"
     yield from _finds(PRODUCER_EPOCH_REGRESSION, back, said)
     wrong = [Pair(log, *rows) for log, found in told for rows in out_of_sequence(found)]
     said = "after offset {} the batch at {} does not have its producer's next sequence number"

@@ -313,7 +313,9 @@ def _judge_notes(
         noted = notes.get(log.node)
         if noted is None:
             if len(log):
-                findings.doubts.append(f"nobody told what {log.node} noted of leader epochs of {partition}")
+                findings.doubts.append(
+                    f"no leader epoch checkpoint of {log.node} for {partition} was recorded"
+                )
             continue
         if log.node in limits.unsynced:
             continue
@@ -340,20 +342,18 @@ def _of_one_topic(logs: Sequence[ReplicaLog], findings: _Findings) -> list[Repli
     """Those whose topic id is that of the first; the same name with another id is another topic."""
     kept = [log for log in logs if log.seen.topic_id == logs[0].seen.topic_id]
     findings.doubts += [
-        f"{log.node} holds {log.partition} of another topic of that name" for log in logs if log not in kept
+        f"{log.node} has {log.partition} of another topic with that name" for log in logs if log not in kept
     ]
     return kept
 
 
 def _untold(what: str, partition: PartitionName) -> str:
-    return f"nobody told {what} of {partition}"
+    return f"the history does not have {what} of {partition}"
 
 
 def _unread(batches: Batches, partition: PartitionName, node: str) -> str:
     errors = [log.seen.error for log in batches.of(partition) if log.node == node]
-    return (
-        f"the log of {partition} on {node} was not read: {errors[0] if errors else 'nothing was told of it'}"
-    )
+    return f"the log of {partition} on {node} was not read: {errors[0] if errors else 'nothing was recorded'}"
 
 
 def _judge_metadata(history: History, logs: Sequence[ReplicaLog], meant: Setup, findings: _Findings) -> None:

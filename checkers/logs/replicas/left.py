@@ -73,7 +73,8 @@ def find_in_left(
     recovered = history.operations[synced.op]
     committed = committed_by(columns_of(history), log.partition, recovered.time_ns)
     reason = (
-        f"{log.node} was in sync when recovery ended; {committed} was committed, and no fault came later."
+        f"{log.node} was in sync when recovery ended; {committed} was committed, and there was no "
+        "later fault."
     )
     due = Stretch(max(reference.start, log.start), committed, (synced.op,), reason)
     yield from find_short([log], due)

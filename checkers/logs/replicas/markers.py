@@ -99,7 +99,7 @@ def find_differing(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
     same = (marked.transaction[1:] == marked.transaction[:-1]) & known[1:]
     rows = np.flatnonzero(same & (marked.end[1:] != marked.end[:-1]))
     for row in rows[np.unique(marked.transaction[rows], return_index=True)[1]].tolist():
-        yield _found(MARKERS_DIFFER, columns, marked, (row, row + 1), "of unknown end")
+        yield _found(MARKERS_DIFFER, columns, marked, (row, row + 1), "with an unknown outcome")
 
 
 def _found(kind: AnomalyKind, columns: Columns, marked: Marked, rows: tuple[int, ...], told: str) -> Anomaly:

@@ -57,7 +57,7 @@ def compare_metadata_logs(history: History, logs: Sequence[ReplicaLog], meant: S
     doubts = list(_unread(meant, readable))
     committed = metadata_end(history, meant.names)
     if committed is None or committed.leader not in readable:
-        untold = ["the metadata log of the quorum's leader is not known"] if readable else []
+        untold = ["the metadata log of the quorum's leader is unknown"] if readable else []
         return Compared([], gaps, [*doubts, *untold], [])
     reference = readable.pop(committed.leader)
     matching = all(window.kind != WIPE for window in fault_windows(history))
@@ -99,7 +99,10 @@ def _not_decoded(log: ReplicaLog | None) -> str | None:
 def _stretch(reference: ReplicaLog, log: ReplicaLog, committed: MetadataEnd, *, matching: bool) -> Stretch:
     """The part that both logs have to hold alike."""
     known = min(committed.high_watermark, committed.fetched.get(log.node, 0), reference.end, log.end)
-    reason = f"{reference.node}, the leader, told that {log.node} had fetched all below {known}, committed."
+    reason = (
+        f"{reference.node}, the leader, reported that {log.node} had fetched all records below "
+        f"{known}, which were committed."
+    )
     shared = _shared_end(reference, log) if matching and not reference.seen.corrupt + log.seen.corrupt else 0
     if shared > known:
         known = shared

@@ -175,7 +175,10 @@ class Licensing:
             states = changes.possible(where, deletion.from_ns, deletion.to_ns)
             if all(set(state.isr) == set(state.replicas) for state in states):
                 return None
-        return f"not all replicas of {where} were in sync: an eligible one need not have moved its start"
+        return (
+            f"not all replicas of {where} were in sync: a replica in the ELR need not have moved "
+            "its log start offset"
+        )
 
     def _disturbed(self, deletion: Deletion, until_ns: int) -> str | None:
         fault = self._fault(deletion.from_ns, until_ns)
@@ -204,7 +207,10 @@ class Licensing:
         return [(name, number) for name, number in self._facts.ids.items() if not states or number in numbers]
 
 
-_CHECKPOINT = "a broker writes now and then where its logs begin, and so may have begun at an older offset"
+_CHECKPOINT = (
+    "a broker writes its log start offsets to disk only at intervals, so it may have "
+    "started with an older one"
+)
 
 
 def _in_final_reads(
@@ -237,7 +243,7 @@ def _in_polls(
     shown = []
     for row in rows[first].tolist():
         call, offset = int(reads.call[row]), int(reads.offset[row])
-        text = f"a consumer that was assigned it afterwards was given the record at {offset}"
+        text = f"a consumer that was assigned it afterwards received the record at {offset}"
         told = _Return(offset, int(calls.completed_ns[call]), (int(calls.op[call]),), text)
         shown += [
             (each, told, licensing.of_poll(each, told.time_ns))
@@ -275,15 +281,22 @@ def _found(deletion: Deletion, told: _Return, licence: str | None) -> Anomaly:
     asked, answered = deletion.operations
     seconds = deletion.to_ns / 1e9
     found = DELETED_RECORDS_RETURNED.found(
-        f"the records of {where} below {below} had been deleted, and {told.text}",
+        f"the records of {where} below {below} had been deleted, but {told.text}",
         subject=f"{where}@{told.offset}",
         time_ns=told.time_ns,
         witness=(asked, answered, *told.operations),
         explanation=(
             f"Operation {asked} asked to delete all records of {where} below {below}.",
-            f"It was acknowledged at {seconds:.1f} s, so all live replicas had moved their starts.",
+            (
+                f"It was acknowledged at {seconds:.1f} s, so all live replicas had moved their log "
+                "start offsets."
+            ),
             f"After that {told.text} (operation {told.operations[0]}).",
-            *(() if licence else ("No broker lost its start since, and none was elected uncleanly.",)),
+            *(
+                ()
+                if licence
+                else ("Since then no broker lost its log start offset, and there was no unclean election.",)
+            ),
         ),
     )
     return msgspec.structs.replace(found, illegal=licence is None, licence=licence)

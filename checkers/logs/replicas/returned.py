@@ -103,7 +103,7 @@ def find_not_on_disk(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
         yield _found(
             READ_NOT_ON_DISK,
             (log, read, offset, there),
-            f"{read.client} was given offset {offset} of {log.partition}, where {log.node} holds {there}",
+            f"{read.client} received offset {offset} of {log.partition}, where {log.node} has {there}",
             f"A final read by {read.client} returned {len(bad)} offsets that are not in the log.",
         )
 
@@ -123,8 +123,8 @@ def find_not_read(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
         yield _found(
             ON_DISK_NOT_READ,
             (log, read, offset, _kind(log, int(rows[row]))),
-            f"{read.client} was not given offset {offset} of {log.partition}, which stands on {log.node}",
-            f"A final read by {read.client} came to {read.end}, the end, without {len(lacking)} batches.",
+            f"{read.client} did not receive offset {offset} of {log.partition}, which is on {log.node}",
+            f"A final read by {read.client} read to the end, {read.end}, without {len(lacking)} batches.",
         )
 
 
@@ -138,8 +138,8 @@ def find_unended(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
         yield _found(
             TRANSACTION_WITHOUT_MARKER,
             (log, read, offset, _kind(log, int(rows[0]))),
-            f"{read.client} came past offset {offset} of {log.partition}, where a transaction is open",
-            f"A final read by {read.client} came to {read.end}, the end that it had listed.",
+            f"{read.client} read past offset {offset} of {log.partition}, where a transaction is open",
+            f"A final read by {read.client} read to {read.end}, the end that it had listed.",
         )
 
 

@@ -72,7 +72,7 @@ def _stray(operation: Operation, folder: str, topic_id: str, after: tuple[int, s
         subject=folder,
         time_ns=operation.time_ns,
         witness=(operation.index,),
-        explanation=("The metadata log has the record that says so.",),
+        explanation=("The metadata log has the record of that.",),
     )
 
 

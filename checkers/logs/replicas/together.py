@@ -61,7 +61,7 @@ def find_short(logs: Iterable[ReplicaLog], committed: Stretch) -> Iterator[Anoma
     for log in logs:
         if log.end < committed.end:
             yield SHORT_REPLICA.found(
-                f"{log.partition} on {log.node} ends at {log.end}, {committed.end} was committed",
+                f"{log.partition} on {log.node} ends at {log.end}, but {committed.end} was committed",
                 subject=f"{log.partition}@{log.end}",
                 time_ns=log.time_ns,
                 witness=(*committed.witness, log.op),
@@ -77,7 +77,8 @@ def find_late(logs: Iterable[ReplicaLog], committed: Stretch) -> Iterator[Anomal
     for log in logs:
         if log.start > committed.first:
             yield SHORT_REPLICA.found(
-                f"{log.partition} on {log.node} begins at {log.start}, what stays at {committed.first}",
+                f"{log.partition} on {log.node} begins at {log.start}, but the records to keep "
+                f"begin at {committed.first}",
                 subject=f"{log.partition}@{committed.first}",
                 time_ns=log.time_ns,
                 witness=(*committed.witness, log.op),
@@ -93,7 +94,7 @@ def _tail(log: ReplicaLog) -> str:
     if log.seen.tail is None:
         return ""
     file, position, size, kind = log.seen.tail
-    return f"; {size} bytes of {file} from byte {position} are no whole batch ({kind})"
+    return f"; {size} bytes of {file} from byte {position} are not a whole batch ({kind})"
 
 
 def _rows(log: ReplicaLog, stretch: Stretch) -> Integers:
@@ -124,7 +125,8 @@ def _divergence(
     only_left = len(np.setdiff1d(expected, held))
     only_right = len(np.setdiff1d(held, expected))
     return kind.found(
-        f"{left.partition}: from offset {first} on, {right.node} does not hold what {left.node} holds",
+        f"{left.partition}: from offset {first} on, {right.node} does not have the batches that "
+        f"{left.node} has",
         subject=f"{left.partition}@{first}",
         time_ns=max(left.time_ns, right.time_ns),
         witness=(*stretch.witness, left.op, right.op),
@@ -132,7 +134,7 @@ def _divergence(
             stretch.reason,
             f"{left.node} there: {_batch(expected, row)}.",
             f"{right.node} there: {_batch(held, row)}.",
-            f"In all {only_left} batches are on {left.node} alone, {only_right} on {right.node} alone.",
+            f"In total {only_left} batches are on {left.node} alone, {only_right} on {right.node} alone.",
         ),
     )
 

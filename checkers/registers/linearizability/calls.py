@@ -111,7 +111,7 @@ def _begin(open_by_process: dict[int | str, Operation], invoke: Operation) -> No
 def _completed(invoke: Operation | None, completion: Operation) -> Operation:
     """The invocation that a completion completes."""
     if invoke is None:
-        raise UnreadableError("completes what was never invoked")
+        raise UnreadableError("completes an operation that was never invoked")
     if invoke.f != completion.f:
         raise UnreadableError(f"completes {invoke.f!r} as {completion.f!r}")
     if completion.key is not None and canonical(completion.key) != canonical(invoke.key):

@@ -58,7 +58,7 @@ def _collection(value: Any, depth: int) -> Hashable:
     if isinstance(value, Mapping):
         pairs = ((canonical(key, depth), canonical(item, depth)) for key, item in value.items())
         return ("map", *sorted(pairs, key=repr))
-    raise UnreadableError(f"a value of type {type(value).__name__} can't be compared")
+    raise UnreadableError(f"a value of type {type(value).__name__} cannot be compared")
 
 
 def _plain(value: Hashable) -> str:

@@ -112,8 +112,8 @@ def anomaly_of(
     told = _Telling(operations, model, case)
     where = "" if key is None else f"{shown(key)}: "
     return NONLINEARIZABLE.found(
-        f"{where}{told.named(case.blocked)} fits nowhere between its invocation and its completion: "
-        f"{told.refusals()[0][1]}.",
+        f"{where}{told.named(case.blocked)} cannot take effect between its invocation and its "
+        f"completion: {told.refusals()[0][1]}.",
         subject=None if key is None else shown(key),
         time_ns=operations[case.blocked.end].time_ns,
         witness=sorted(
@@ -229,17 +229,20 @@ class _Telling:
         """The proof, line by line."""
         blocked, kept = self.case.blocked, proof.kept
         if proof.since is not None:
-            yield f"Whatever happened before operation {proof.since}, and whatever state that led to:"
+            yield (
+                f"Whatever operations took effect before operation {proof.since}, and whatever state "
+                "they led to:"
+            )
         if len(kept) > _LISTED_MAX:
             yield f"{len(kept) - _LISTED_MAX} operations of the witness happened, and after them:"
         yield from (self._happened(call) for call in _last(kept, _LISTED_MAX))
         if not proof.fewest:
-            yield "Fewer may suffice: there are too many to try them all."
+            yield "Fewer operations may be enough, but there are too many to try them all."
         if len(kept) > _WITNESS_MAX:
             yield f"The witness lists the last {_WITNESS_MAX} of {len(kept)} operations."
         yield (
-            f"No other operation that was invoked before operation {blocked.end} can help, "
-            "even if it took effect at any time or never."
+            f"No other operation that was invoked before operation {blocked.end} changes that, "
+            "whenever it takes effect, or if it never does."
         )
         if self.case.is_hopeless:
             yield "No state that operations can lead to allows it, and so not the initial one."

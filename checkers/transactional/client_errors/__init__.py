@@ -56,7 +56,9 @@ def _found(history: History, setup: Setup) -> list[Anomaly]:
 def _doubt(setup: Setup | None, told: int, missing: str | None) -> str | None:
     if missing is not None:
         return missing
-    return "without a setup nobody can say what may have explained an error" if told and not setup else None
+    return (
+        "without a setup record the permitted causes of an error are unknown" if told and not setup else None
+    )
 
 
 ENTRY = Entry(CHECKER, check_client_errors, ANOMALIES)

@@ -78,7 +78,10 @@ def _found(history: History, call: Call, producer: Call | None) -> Anomaly:
         time_ns=ended.time_ns,
         witness=(*begun, call.begun.index, ended.index),
         explanation=(
-            f"Process {ended.process} had initialised {ended.key}, and nobody else did since, or may have.",
+            (
+                f"Process {ended.process} had initialised {ended.key}, and no other process did since, "
+                "or may have."
+            ),
             f"The transaction had begun {(ended.time_ns - call.begun.time_ns) / 1e9:.1f} s before, in time.",
         ),
     )
@@ -91,14 +94,17 @@ def _doubt(history: History, call: Call, producer: Call | None, *, fenced: bool)
     if producer is None or producer.ended is None:
         return "no acknowledged initialisation of this producer is in the history"
     if not nothing_but(ended.error or "", _CODES):
-        return "other trouble is told as well, after which libraries raise the epoch by themselves (KIP-360)"
+        return (
+            "other errors are reported as well, after which client libraries raise the epoch "
+            "themselves (KIP-360)"
+        )
     if producer.ended.time_ns - producer.begun.time_ns > _ASKED_ONCE_NS:
-        return "the initialisation took long: an earlier attempt of it may have come later"
+        return "the initialisation took long: an earlier attempt of it may have arrived later"
     if not fenced and not all(map(is_acknowledged, sends_of(ended))):
-        return "not all of its records were acknowledged, so it need not have been under way"
+        return "not all of its records were acknowledged, so it may not have been ongoing"
     decided = _decided(history, call, producer)
     if not decided:
-        return "it was this producer's first transaction: an attempt to initialise it may have come late"
+        return "it was this producer's first transaction: an attempt to initialise it may have arrived late"
     return _lost(history, call, producer, decided)
 
 

@@ -74,13 +74,13 @@ def _judged(history: History, setup: Setup, operation: Operation) -> Anomaly:
     doubt = _doubt(setup, operation, partitions, before) or _licence(history, operation, partitions)
     told = ", ".join(map(str, sorted(partitions)))
     anomaly = SEQUENCE_LOST.found(
-        f"Process {operation.process} was told of {told}: {operation.error}",
+        f"Process {operation.process} got an error for {told}: {operation.error}",
         subject=f"process {operation.process}",
         time_ns=operation.time_ns,
         witness=(*(each.index for each in before), operation.index),
         explanation=(
             f"The producer of process {operation.process} had had records acknowledged in {told}.",
-            "The leader did not know the batch before the one that it refused, so it has lost that.",
+            "The leader did not know the batch before the one that it refused, so it has lost that batch.",
         ),
     )
     return anomaly if doubt is None else msgspec.structs.replace(anomaly, illegal=False, licence=doubt)
@@ -94,11 +94,11 @@ def _doubt(
     if own is not None:
         return own
     if not nothing_but(operation.error or "", _CODES):
-        return "other trouble is told as well: an earlier batch may have been given up before it arrived"
+        return "other errors are reported as well: an earlier batch may have been given up before it arrived"
     if not partitions or partitions & _partitions(operation, acknowledged=True):
-        return "other records of the same operation were acknowledged in that partition, perhaps out of turn"
+        return "other records of the same operation were acknowledged in that partition, perhaps out of order"
     if not before:
-        return "nothing that this producer had sent there was acknowledged before"
+        return "no earlier record of this producer was acknowledged there"
     return None
 
 
@@ -113,7 +113,10 @@ def _of_send(setup: Setup, operation: Operation) -> str | None:
 
 def _of_transaction(operation: Operation) -> str | None:
     if _SENT_AGAIN in (operation.error or ""):
-        return "a batch was sent there twice, and where it arrives last the leader lets none after it follow"
+        return (
+            "a batch was sent there twice, and if the copy arrives last the leader refuses all "
+            "batches after it"
+        )
     return None
 
 

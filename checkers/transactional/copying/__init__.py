@@ -150,7 +150,7 @@ def _lost(history: History, copying: Copying, matched: Matched) -> Iterator[Foun
         transactions = [copying.transactions[row] for row in attempts.transaction[tried].tolist()]
         told = (copying.acknowledged | copying.committed).get(place)
         witness = sorted({at for transaction in transactions for at in transaction.positions})
-        explanation = [f"{len(transactions)} transactions tried to copy it, none of the copies is visible."]
+        explanation = [f"{len(transactions)} transactions tried to copy it. None of the copies is visible."]
         if told is not None:
             witness = sorted({*witness, told[1]})
             explanation.append(f"The group's offset is {told[0]} (operation {told[1]}).")
@@ -174,7 +174,7 @@ def _without_offsets(history: History, copying: Copying, matched: Matched) -> It
         copies = np.flatnonzero(matched.input_of_copy == index).tolist()
         bound, told = copying.committed[int(place[index])]
         anomaly = WITHOUT_OFFSETS.found(
-            f"{_input(copying, matched, index)} has a visible copy, and the group is to go on at {bound}",
+            f"{_input(copying, matched, index)} has a visible copy, but the group continues at {bound}",
             subject=_input(copying, matched, index),
             time_ns=history.operations[told].time_ns,
             witness=sorted({*_witness(copying, matched, copies), told}),
@@ -196,7 +196,7 @@ def _copy(copying: Copying, matched: Matched, copy: int) -> str:
     row = copying.attempts.transaction[matched.attempt_of_copy[copy]]
     return (
         f"The transaction of operation {copying.transactions[int(row)].begin} sent "
-        f"{int(copies.value[copy])}, which stands at {where}@{int(copies.offset[copy])}."
+        f"{int(copies.value[copy])}, which is at {where}@{int(copies.offset[copy])}."
     )
 
 

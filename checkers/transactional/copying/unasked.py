@@ -26,13 +26,14 @@ def _unasked(operation: Operation, asked: Mapping[int, set[int]]) -> Iterator[An
         if offset is not None and offset not in known:
             place = f"{operation.value['topic']}/{partition}"
             yield UNASKED.found(
-                f"Group {operation.key} is to go on at {offset} of {place}, which no transaction asked for.",
+                f"Group {operation.key} continues at {offset} of {place}, which no transaction "
+                "asked to commit.",
                 subject=place,
                 time_ns=operation.time_ns,
                 witness=(operation.index,),
                 explanation=(
-                    f"Operation {operation.index} was answered {offset}.",
-                    f"The largest offset that was asked for there is {max(known)}.",
+                    f"Operation {operation.index} was answered with {offset}.",
+                    f"The largest offset that a transaction asked to commit there is {max(known)}.",
                 ),
             )
 

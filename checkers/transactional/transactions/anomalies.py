@@ -171,4 +171,4 @@ def verdict_lines(identity: str) -> tuple[str, ...]:
     """Which models an anomaly rules out, in words."""
     weakest, others = ruled_out(identity)
     lines = (f"This rules out {', '.join(weakest)}.",)
-    return (*lines, f"With it go {', '.join(others)}.") if others else lines
+    return (*lines, f"It therefore also rules out {', '.join(others)}.") if others else lines

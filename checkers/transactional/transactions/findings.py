@@ -98,8 +98,8 @@ def of_orders(unsettled: Unsettled, story: Story, model: ConsistencyModel) -> li
         witness=sorted({position for number in numbers for position in story.operations(number)}),
         explanation=(
             *(f"T{n} = {story.transaction(number)[:NAME_CHARACTERS]}" for n, number in enumerate(numbers, 1)),
-            f"Nothing that was read tells the order of what they wrote to {names}, so each was tried.",
-            "Each order makes a circle of who wrote before whom, who read whom, and who missed whom.",
+            f"The reads do not show the order of their writes to {names}, so each order was tried.",
+            "Each order makes a circle of writes, reads and missed writes.",
             f"This rules out {', '.join(not_weaker(model))}.",
         ),
     )

@@ -102,14 +102,14 @@ def _early(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
     for node, row in zip(nodes.tolist(), rows[first].tolist(), strict=True):
         where = f"{kafka.partition(int(kafka.given.partition[row]))}@{int(kafka.given.offset[row])}"
         yield ANOMALIES["G1c"].found(
-            f"a transaction was given its own record at {where} as a committed one before it committed",
+            f"a transaction received its own record at {where} as a committed one before it committed",
             subject=where,
             time_ns=story.time_ns(node),
             witness=story.operations(node),
             explanation=(
                 f"T = {story.transaction(node)[:NAME_CHARACTERS]}",
-                f"T sent the record at {where}, and was given it at read_committed.",
-                "A transaction asks for its commit after all that it sends and is given.",
+                f"T sent the record at {where} and received it at read_committed.",
+                "A transaction requests its commit after all its sends and polls.",
             ),
         )
 

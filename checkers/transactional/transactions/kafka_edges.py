@@ -139,7 +139,7 @@ class KafkaStory:
         name = self._kafka.partition(int(given.partition[reference]))
         offset = int(given.offset[reference])
         if step.kind is Kind.WR:
-            return f"{target} was given the record of {source} at {name}@{offset}"
+            return f"{target} received the record of {source} at {name}@{offset}"
         mine = (records.node == step.target) & (records.partition == given.partition[reference])
         place = int(records.offset[mine & (records.offset > offset)].min())
-        return f"{source} read {name} to offset {offset}, and {target} wrote what stands at {name}@{place}"
+        return f"{source} read {name} to offset {offset}, and {target} wrote the record at {name}@{place}"

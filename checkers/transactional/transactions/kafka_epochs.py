@@ -103,8 +103,8 @@ def _found(history: History, other: Given, given: Given) -> Anomaly:
         time_ns=given.ended.time_ns,
         witness=(other.begun.index, other.ended.index, given.begun.index, given.ended.index),
         explanation=(
-            f"Process {other.ended.process} initialised {names[0]}, and was given {other}.",
-            f"Process {given.ended.process} initialised {names[1]}, and was given {given}.",
+            f"Process {other.ended.process} initialised {names[0]} and got {other}.",
+            f"Process {given.ended.process} initialised {names[1]} and got {given}.",
         ),
     )
     wiped = emptied(history, other.begun.time_ns) if names[0] != names[1] else None

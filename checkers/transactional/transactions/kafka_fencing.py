@@ -72,7 +72,7 @@ def _moments(kafka: KafkaTransactions, node: int) -> Iterator[_Moment]:
     # Of one that failed only an abort may have been asked for, and whoever saw it saw an aborted record.
     if ending_ns != NONE and kafka.operations.outcome[node] != Outcome.FAIL:
         position = bisect_left(kafka.history.operations, ending_ns, key=attrgetter("time_ns"))
-        yield _Moment(position, "asked for the commit of T")
+        yield _Moment(position, "requested the commit of T")
 
 
 def _sends(mops: list[list[object]]) -> bool:
@@ -110,7 +110,7 @@ def _zombie(
         witness=sorted((newer.begin, newer.end, *story.operations(node))),
         explanation=(
             f"Process {process} had initialised {key} before process {newer.process} began to.",
-            f"Process {newer.process} was told that it had (operation {newer.end}).",
+            f"The initialisation of process {newer.process} was acknowledged (operation {newer.end}).",
             f"T = {story.transaction(node)[:NAME_CHARACTERS]}",
             f"After that process {process} {moment.text}, which {how}.",
         ),

@@ -63,14 +63,14 @@ def _told(kafka: KafkaTransactions, story: KafkaStory, row: int) -> Anomaly:
     value, at = columns.value_named(int(columns.sends.value[row])), int(columns.calls.op[call])
     early_ms = (asked_ns - returned_ns) / NS_PER_MS
     return ANOMALIES["precommitted-read"].found(
-        f"{reader} was given {value} ({place}) {early_ms:.1f} ms before the commit of its transaction was "
-        "asked for",
+        f"{reader} received {value} ({place}) {early_ms:.1f} ms before the commit of its "
+        "transaction was requested",
         subject=place,
         time_ns=returned_ns,
         witness=sorted((*story.operations(node), at)),
         explanation=(
             f"T = {story.transaction(node)[:NAME_CHARACTERS]}",
             f"Operation {at} had returned {value} at {returned_ns} ns.",
-            f"Nobody asked for the end of T before {asked_ns} ns: whether it would commit was open.",
+            f"The end of T was not requested before {asked_ns} ns, so it was undecided.",
         ),
     )

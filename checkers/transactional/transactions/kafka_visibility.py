@@ -61,7 +61,7 @@ def _torn(
     partition = kafka.partition(int(sends.partition[lost]))
     kind = ANOMALIES["torn-transaction"]
     reached = int(columns.final_reads.position[final])
-    text = f"{names[0]} is visible at read_committed and {names[1]} of the same transaction is not"
+    text = f"{names[0]} is visible at read_committed, but {names[1]} of the same transaction is not"
     anomaly = kind.found(
         text,
         subject=str(partition),
@@ -69,8 +69,8 @@ def _torn(
         witness=(*story.operations(node), int(columns.calls.op[call])),
         explanation=(
             f"T = {story.transaction(node)[:NAME_CHARACTERS]}",
-            f"A reader of committed records was given {names[0]}.",
-            f"A final read of {partition} came to offset {reached} without {names[1]}.",
+            f"A reader at read_committed received {names[0]}.",
+            f"A final read of {partition} read to offset {reached} without {names[1]}.",
         ),
     )
     permit = next(_permits(kafka, history, (lost, shown), ended), None)
@@ -187,13 +187,13 @@ def _hanging(kafka: KafkaTransactions, client: str, row: int, other: int) -> Ano
     stable, end = int(finals.end[row]), int(finals.end[other])
     calls = [int(finals.call[row]), int(finals.call[other])]
     return ANOMALIES["hanging-transaction"].found(
-        f"{name} ends at {stable} for readers of committed records and at {end} for others",
+        f"{name} ends at {stable} at read_committed and at {end} at read_uncommitted",
         subject=str(name),
         time_ns=int(max(columns.calls.completed_ns[call] for call in calls)),
         witness=sorted(int(columns.calls.op[call]) for call in calls),
         explanation=(
             f"After recovery {client} listed offset {end} as the end of {name} at read_uncommitted.",
             f"At read_committed it listed {stable}, the last stable offset: a transaction is open there.",
-            "The load was over, and whoever began that transaction neither commits nor aborts it.",
+            "The load was over, and the process that began that transaction neither commits nor aborts it.",
         ),
     )

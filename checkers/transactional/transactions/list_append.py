@@ -59,7 +59,7 @@ def _judged(history: History, lists: Lists, model: ConsistencyModel) -> CheckerR
     if len(unclear):
         row = int(unclear[0])
         what = f"{shown(lists.element(row))} to {shown(lists.key_of(int(lists.appends.key[row])))}"
-        doubts.append(f"an element is appended twice, so its writer is not known: {what}")
+        doubts.append(f"an element is appended twice, so its writer is unknown: {what}")
     unsettled = Unsettled(graph, partial(contested_appends, lists), lambda key: shown(lists.key_of(key)))
     return result_with(
         CHECKER,

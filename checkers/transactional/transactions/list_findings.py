@@ -92,7 +92,7 @@ def _phantoms(lists: Lists) -> Found:
     def example(index: int) -> Example:
         reader = int(lists.reads.transaction[seen.at(index)[0]])
         key, element = seen.key(index), shown(seen.element(index))
-        return Example(f"T1 read {element} of {key}, which nobody appended", (reader,), key)
+        return Example(f"T1 read {element} of {key}, which was never appended", (reader,), key)
 
     return Found("phantom", seen.count, example)
 

@@ -162,7 +162,7 @@ def _contents(operations: MicroOperations, rows: Integers) -> list[list[Any]]:
         return contents
     if not types <= {list, tuple, type(None)}:
         odd = next(each for each in contents if not isinstance(each, list | tuple | None))
-        raise UnreadableError(f"a read returned what is no list: {repr(odd)[:200]}")
+        raise UnreadableError(f"a read returned a value that is not a list: {repr(odd)[:200]}")
     return [list(each or ()) for each in contents]
 
 

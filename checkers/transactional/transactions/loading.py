@@ -135,7 +135,7 @@ def _misfits(alone: Integers, open_twice: Integers) -> Iterable[str]:
         yield f"{len(alone)} operations complete without beginning, first: operation {int(alone.min())}"
     if len(open_twice):
         yield (
-            f"{len(open_twice)} processes begin an operation before their last one is complete, "
+            f"{len(open_twice)} processes begin an operation before the previous one is complete, "
             f"first: after operation {int(open_twice.min())}"
         )
 
@@ -218,8 +218,8 @@ def _unreadable(transactions: Transactions, write: str, begin: int) -> Unreadabl
     end = int(transactions.end[row])
     position = int(transactions.begin[row]) if end == NONE else end
     return UnreadableError(
-        f"operation {position} is no list of micro-operations, each {write} or r with key and value: "
-        f"{repr(transactions.values[row])[:200]}"
+        f"operation {position} is not a list of micro-operations, each {write} or r with key and "
+        f"value: {repr(transactions.values[row])[:200]}"
     )
 
 

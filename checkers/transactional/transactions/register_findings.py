@@ -36,7 +36,7 @@ def unclear_write(registers: Registers) -> str | None:
         return None
     row = int(rows[0])
     what = f"{shown(registers.value(row))} to {shown(registers.key_of(row))}"
-    return f"a value is written twice, or there from the beginning, so its writer is not known: {what}"
+    return f"a value is written twice, or is the initial value, so its writer is unknown: {what}"
 
 
 def _read(registers: Registers, row: int) -> str:
@@ -52,7 +52,7 @@ def _phantoms(registers: Registers) -> Found:
 
     def example(index: int) -> Example:
         row = int(rows[index])
-        text = f"T1 read {_read(registers, row)}, which nobody wrote"
+        text = f"T1 read {_read(registers, row)}, which was never written"
         return Example(text, (_of(registers, row),), shown(registers.key_of(row)))
 
     return Found("phantom", len(rows), example)

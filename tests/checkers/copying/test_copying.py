@@ -114,7 +114,7 @@ def test_a_committed_copy_without_offsets_of_its_own_must_be_there() -> None:
     story.committed = None
     story.attempt(OK, [(0, 0)], visible=False, offsets={})
     (lost,) = judged(story).anomalies
-    assert lost.explanation == ("1 transactions tried to copy it, none of the copies is visible.",)
+    assert lost.explanation == ("1 transactions tried to copy it. None of the copies is visible.",)
 
 
 def test_without_the_groups_offsets_no_copy_is_said_to_be_ahead_of_them() -> None:
@@ -142,7 +142,7 @@ def test_the_explanation_of_a_copy_without_offsets_names_both() -> None:
     anomalies = {anomaly.id: anomaly for anomaly in judged(story).anomalies}
     found = anomalies["copy-without-offsets"]
     assert found.explanation == (
-        f"The transaction of operation 0 sent {value}, which stands at copy-out/0@0.",
+        f"The transaction of operation 0 sent {value}, which is at copy-out/0@0.",
         "The group's offset is 1 (operation 8).",
     )
     assert anomalies["copy-lost"].subject == "copy-in/0@0"
@@ -345,8 +345,8 @@ def test_an_offset_that_nobody_asked_for_is_found(offset: int) -> None:
     story.committed = {0: offset}
     (found,) = [a for a in judged(story).anomalies if a.id == "committed-offset-unasked"]
     assert found.illegal
-    assert f"is to go on at {offset} of" in found.summary
-    assert found.explanation[1] == "The largest offset that was asked for there is 1."
+    assert f"continues at {offset} of" in found.summary
+    assert found.explanation[1] == "The largest offset that a transaction asked to commit there is 1."
 
 
 def test_an_offset_that_an_aborted_transaction_asked_for_was_asked_for() -> None:

@@ -228,7 +228,7 @@ def test_why_sends_are_out_of_order_is_told_by_readers() -> None:
     (anomaly,) = (a for result in judgement.verdict.results for a in result.anomalies)
     assert anomaly.illegal
     assert anomaly.witness == (0, 3)
-    assert "stands before it at jepsen/1@3" in anomaly.summary
+    assert "is before it at jepsen/1@3" in anomaly.summary
 
 
 AFTER_ABORT = (

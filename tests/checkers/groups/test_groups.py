@@ -156,7 +156,7 @@ def test_an_assignment_that_goes_back_before_an_acknowledged_commit() -> None:
 
     found = only(judged(story), "committed-offset-lost")
     assert found.witness == (second, second + 1, poll - 1, poll)
-    assert "begin at 1, and 2 had been committed" in found.summary
+    assert "start offset 1, but 2 had been committed" in found.summary
 
 
 def test_an_assignment_at_the_logs_start_although_something_was_committed() -> None:
@@ -202,7 +202,7 @@ def test_an_offset_that_is_committed_only_later() -> None:
     story.assigned(2, 2, {0: 3})
     story.commits(2, {0: 3})
 
-    assert "3, and 1 had been" in only(judged(story), "committed-offset-lost").summary
+    assert "3, but 1 had been" in only(judged(story), "committed-offset-lost").summary
 
 
 def test_a_commit_under_way_may_be_what_an_assignment_is_told() -> None:
@@ -334,7 +334,7 @@ def test_who_told_of_a_generation_may_be_lost() -> None:
 
     result = result_by("groups", check_groups, history)
     assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
-    assert "premature-commit may be a hole" in str(result.unknown_because)
+    assert "premature-commit may only be a gap" in str(result.unknown_because)
 
 
 @pytest.mark.parametrize("assigned", [True, False])
@@ -443,7 +443,7 @@ def test_groups_of_the_set_up_that_did_nothing() -> None:
 
     result = judged(story)
     assert result.validity is Validity.UNKNOWN
-    assert result.unknown_because == f"{GROUP} was given nothing; no member of group-1 polled anything"
+    assert result.unknown_because == f"{GROUP} received no records; no member of group-1 polled"
     assert [assumption.met for assumption in result.assumptions] == [False] * 4
 
 

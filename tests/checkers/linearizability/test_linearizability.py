@@ -92,8 +92,12 @@ BAD: list[tuple[str, Any, str, str]] = [
 
 UNREADABLE: list[tuple[str, str, str]] = [
     ("register", "1 > write 1 \n 1 > write 2", "operation 1: process 1 invokes again"),
-    ("register", "1 ok write 1", "operation 0: completes what was never invoked"),
-    ("register", "1 > write 1 \n 1 ok write 1 \n 1 ok write 1", "operation 2: completes what was never"),
+    ("register", "1 ok write 1", "operation 0: completes an operation that was never invoked"),
+    (
+        "register",
+        "1 > write 1 \n 1 ok write 1 \n 1 ok write 1",
+        "operation 2: completes an operation that was never",
+    ),
     ("register", "1 > write 1 \n 1 ok read 1", "operation 1: completes 'write' as 'read'"),
     ("register", "a/1 > write 1 \n b/1 ok write 1", "operation 1: completes with another key"),
     ("register", "1 > write 1 \n 1 ok write 2", "operation 0: write was invoked with 1 and completed with 2"),
@@ -162,18 +166,18 @@ def test_the_witness_is_as_small_as_it_can_be_and_tells_why() -> None:
     """
     (anomaly,) = judged("cas-register", text).anomalies
     assert anomaly.summary == (
-        "read 1 of process 4 (operation 12 to 14) fits nowhere between its invocation and its completion: "
-        "can't read 1 from register 2."
+        "read 1 of process 4 (operation 12 to 14) cannot take effect between its invocation and "
+        "its completion: can't read 1 from register 2."
     )
     assert anomaly.witness == (4, 5, 9, 10, 12, 14)
     assert anomaly.time_ns == 14_000
-    nobody_else = "No other operation that was invoked before operation 14 can help"
+    nobody_else = "No other operation that was invoked before operation 14 changes that"
     last_order = "After write 7, read 7, write 1, write 2, read 2, write 3"
     assert anomaly.explanation == (
         "write 1 of process 1 (operation 4 to 5) happened.",
         "read 2 of process 4 (operation 9 to 10) happened.",
         "read 1 of process 4 (operation 12 to 14) happened.",
-        f"{nobody_else}, even if it took effect at any time or never.",
+        f"{nobody_else}, whenever it takes effect, or if it never does.",
         "After write 7, read 7, write 1, write 2, read 2 the state is 2: can't read 1 from register 2.",
         f"{last_order} the state is 3: can't read 1 from register 3.",
         "So read 1 can't take effect before its completion, whatever the order.",
@@ -195,7 +199,7 @@ def test_where_all_operations_are_too_many_the_last_ones_are_the_proof() -> None
     (anomaly,) = judged("register", f"{text} \n 2 > read \n 1 read 4 \n 2 ok read 4 \n 1 read 3").anomalies
     assert anomaly.witness == (12_001, 12_002, 12_004, 12_005)
     assert anomaly.explanation[:3] == (
-        "Whatever happened before operation 12001, and whatever state that led to:",
+        "Whatever operations took effect before operation 12001, and whatever state they led to:",
         "read 4 of process 1 (operation 12001 to 12002) happened.",
         "read 3 of process 1 (operation 12004 to 12005) happened.",
     )
@@ -269,7 +273,7 @@ def test_a_witness_that_is_too_long_to_shorten_says_so() -> None:
     text = "\n".join(f"1 write {n} \n 1 read {n}" for n in range(3000))
     result = judged("register", f"{text} \n 1 read 7")
     (anomaly,) = result.anomalies
-    assert "Fewer may suffice: there are too many to try them all." in anomaly.explanation
+    assert "Fewer operations may be enough, but there are too many to try them all." in anomaly.explanation
     assert "The witness lists the last 500 of 6001 operations." in anomaly.explanation
     assert anomaly.witness == tuple(range(12_002 - 1000, 12_002))
 

@@ -68,7 +68,7 @@ def test_a_mark_beyond_what_nobody_had_asked_for(at_ms: float, mark: int, what: 
     leader(told, at_ms, mark)
     (anomaly,) = check_metadata(told.history()).anomalies
     assert (anomaly.id, anomaly.subject, anomaly.illegal) == (BEYOND, "n1, epoch 1", True)
-    assert f"told high watermark {mark} before {what} was asked for" in anomaly.summary
+    assert f"reported high watermark {mark} before {what} was requested" in anomaly.summary
     history = told.history()
     answer, invocation = (history.operations[index] for index in anomaly.witness)
     assert answer.value["high_watermark"] == mark

@@ -143,7 +143,7 @@ class TestTopics:
         told = story()
         made(told, 11, 0, 1, copies=2)
         make(told, 10, 12)
-        assert "its partitions have 2 replicas, not 1" in only(told).explanation[2]
+        assert "its partitions have 2 replicas instead of 1" in only(told).explanation[2]
 
     def test_a_topic_of_the_set_up(self) -> None:
         told = AdminStory()
@@ -336,7 +336,9 @@ class TestEvidence:
     def test_no_log_where_one_is_expected(self) -> None:
         told = AdminStory(evidence=["metadata-log"])
         result = judged(told.history(metadata_log=False))
-        assert result.unknown_because == "no metadata log tells whether what was acknowledged is kept"
+        assert result.unknown_because == (
+            "no metadata log could be read, so acknowledged changes could not be looked up"
+        )
         assert judged(AdminStory().history(metadata_log=False)).validity is Validity.NOT_EXERCISED
 
     def test_a_log_that_may_end_before_the_answer(self) -> None:
@@ -346,7 +348,7 @@ class TestEvidence:
         history = told.history(cut=3)
         assert found(history) == []
         assert judged(history).unknown_because == (
-            "1 acknowledged changes may have come after the end of the metadata log"
+            "1 acknowledged changes may be later than the end of the metadata log"
         )
 
     def test_logs_of_a_majority_need_nobody_to_tell_of_their_end(self) -> None:

@@ -59,9 +59,9 @@ def test_records_of_the_topic_itself(records: list[tuple[int, int]]) -> None:
         ([(0, 7)], "7 at offset 0, which was appended to another topic"),
         ([(0, 7), (1, 8)], "7 at offset 0, which was appended to another topic"),
         ([(0, 9)], "9 at offset 0, which was appended to another topic"),
-        ([(0, "garbage")], "'garbage', which nobody appended"),
-        ([(0, 77)], "77, which nobody appended"),
-        ([(1, 8)], "8 at offset 1, and 1 records were appended at most"),
+        ([(0, "garbage")], "'garbage', which was never appended"),
+        ([(0, 77)], "77, which was never appended"),
+        ([(1, 8)], "8 at offset 1, but at most 1 records were appended"),
     ],
 )
 def test_records_of_others(records: list[tuple[int, Any]], why: str) -> None:
@@ -114,4 +114,4 @@ def test_an_answer_to_what_nobody_asked_for() -> None:
     told = story()
     told.add(60, 99, OK, "append-record", key=NAME, value={"topic_id": "id2", "value": 9})
     fetch(told, "id2", (0, 9))
-    assert "nobody appended" in found(told)[0]
+    assert "was never appended" in found(told)[0]

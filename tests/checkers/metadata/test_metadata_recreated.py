@@ -236,9 +236,9 @@ class TestListed:
     @pytest.mark.parametrize(
         ("at_ms", "topic", "why"),
         [
-            (35, (NAME, "id3"), "never made"),
-            (35, (NAME, TOPIC_ID), f"made {TOPIC} with that id"),
-            (12, (NAME, "id2"), "was not appended before"),
+            (35, (NAME, "id3"), "never created a topic with that id"),
+            (35, (NAME, TOPIC_ID), f"created {TOPIC} with that id"),
+            (12, (NAME, "id2"), "was appended later"),
         ],
     )
     def test_ids_that_it_does_not_have(self, at_ms: float, topic: tuple[str, str], why: str) -> None:

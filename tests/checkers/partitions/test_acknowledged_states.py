@@ -237,7 +237,7 @@ class TestMemberDown:
         history = told.history(began_ns=ENDED_MS * 1_000_000)
         (anomaly,) = check_partitions(history).anomalies
         assert "sent at 0.100 s and returned at 0.200 s" in anomaly.summary
-        assert "n3 (broker 3) was down for certain from 0.011 s to 7.000 s: kill." in anomaly.explanation[0]
+        assert "n3 (broker 3) was certainly down from 0.011 s to 7.000 s: kill." in anomaly.explanation[0]
         fs = [history.operations[i].f for i in anomaly.witness]
         assert fs == ["send", "poll", "inject", "inject", "heal", "heal", "observe"]
 

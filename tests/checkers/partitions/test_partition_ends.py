@@ -40,7 +40,8 @@ class TestLoaded:
         loaded(told, 5000, 3)
         (anomaly,) = judged(told).anomalies
         assert anomaly.summary == (
-            "n2 loaded its log of log-0/0, which ended at 3; 7 had been acknowledged at 3 with it in sync."
+            "n2 loaded its log of log-0/0, which ended at 3, but 7 had been acknowledged at 3 "
+            "while it was in sync."
         )
         assert len(anomaly.witness) == 3
 
@@ -151,7 +152,7 @@ class TestAckedBeyond:
         result = self.judged(mark)
         assert result.counts == ({"acked-beyond-high-watermark": 1} if found else {})
         for anomaly in result.anomalies:
-            assert anomaly.summary.endswith(f"and later the high watermark of its leader n1 was {mark}.")
+            assert anomaly.summary.endswith(f"but later the high watermark of its leader n1 was {mark}.")
 
     @pytest.mark.parametrize(
         "told",

@@ -196,7 +196,9 @@ class TestWhatIsNotThere:
         result = judged(told)
         assert result.counts == {"change-of-nothing": 2}
         assert [anomaly.subject for anomaly in result.anomalies] == ["nowhere/0", f"{TOPIC}/2"]
-        assert "it is of a topic that the log did not make, or has removed" in result.anomalies[0].summary
+        assert (
+            "it belongs to a topic that the log did not create, or has removed" in result.anomalies[0].summary
+        )
 
     def test_a_snapshot_of_later_records_does_not_make_its_topic(self) -> None:
         told = AdminStory()
@@ -230,7 +232,9 @@ class TestWhatIsNotThere:
         log.value["records"] = log.value["records"][1:]
         result = check_partitions(history)
         assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
-        assert str(result.unknown_because).startswith("no record of the metadata log is told before offset ")
+        assert str(result.unknown_because).startswith(
+            "the history has no record of the metadata log before offset "
+        )
 
 
 class TestEpochs:
@@ -285,7 +289,7 @@ class TestUnknown:
         told = story()
         told.changed(10, isr=[1])
         result = check_partitions(told.history(cut=3))
-        assert "leaders told of more" in str(result.unknown_because)
+        assert "leaders reported records beyond" in str(result.unknown_because)
 
     def test_where_the_time_of_a_record_is_not_known_neither_is_the_anomalys(self) -> None:
         told = story()

@@ -64,7 +64,10 @@ class TestAgainstTheLog:
         result = judged(told)
         assert result.counts == {"view-without-record": 1}
         (anomaly,) = result.anomalies
-        assert "n1 told at 0.015 s that broker 1 leads log-0/0 in epoch 0 (replicas [1, 2]" in anomaly.summary
+        assert (
+            "n1 reported at 0.015 s that broker 1 leads log-0/0 in epoch 0 (replicas [1, 2]"
+            in anomaly.summary
+        )
         assert len(anomaly.explanation) == 2
 
     @pytest.mark.parametrize(
@@ -107,8 +110,8 @@ class TestTwoLeaders:
         result = check_partitions(self.two().history(metadata_log=False))
         assert (result.validity, result.counts) == (Validity.INVALID, {"two-partition-leaders": 1})
         assert result.anomalies[0].explanation == (
-            "n1 told that broker 1 leads.",
-            "n2 told that broker 2 leads.",
+            "n1 reported that broker 1 leads.",
+            "n2 reported that broker 2 leads.",
         )
 
     def test_of_a_topic_that_was_deleted_they_may_be_of_another_one_of_its_name(self) -> None:

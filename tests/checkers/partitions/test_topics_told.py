@@ -73,7 +73,7 @@ class TestStrangers:
         told = story()
         tells(told, 60, OTHER)
         (anomaly,) = judged(told).anomalies
-        assert anomaly.summary == "n1 told of other/0 at 0.060 s; the metadata log never made it."
+        assert anomaly.summary == "n1 reported other/0 at 0.060 s, but the metadata log never created it."
         assert (anomaly.subject, anomaly.time_ns, len(anomaly.witness)) == ("other/0", 60_000_000, 2)
 
     def test_of_a_topic_that_was_removed_any_of_its_name_may_be_meant(self) -> None:
@@ -88,7 +88,7 @@ class TestStrangers:
         tells(told, 90, OTHER, node=3)
         result = judged(told)
         assert result.counts == STRANGE
-        assert "the metadata log did not make it before 0.100 s" in result.anomalies[0].summary
+        assert "the metadata log did not create it before 0.100 s" in result.anomalies[0].summary
 
     @pytest.mark.parametrize(
         "changed",
@@ -133,7 +133,7 @@ class TestStrangers:
         history = History("run", "", whole.operations, lacking=frozenset(["nemesis"]))
         result = result_by("partitions", check_partitions, history)
         assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
-        assert "view-without-record may be a hole" in str(result.unknown_because)
+        assert "view-without-record may only be a gap" in str(result.unknown_because)
 
 
 class TestForgetting:
@@ -149,7 +149,7 @@ class TestForgetting:
     def test_a_partition(self) -> None:
         result = judged(self.forgetful(A))
         assert (result.validity, result.counts) == (Validity.INVALID, BACK)
-        text = "n1 told no more of log-0/1 at 0.070 s, and had at 0.060 s; nobody had removed it."
+        text = "n1 no longer reported log-0/1 at 0.070 s, but had at 0.060 s. It was not removed."
         assert result.anomalies[0].summary == text
 
     def test_a_topic(self) -> None:

@@ -131,7 +131,7 @@ def test_the_initial_value_is_a_write_before_the_history() -> None:
 def test_a_read_that_ended_before_its_write_began() -> None:
     anomaly = only("0 r x 1\n0 w x 1\n0 r x 1")
     assert anomaly.id == "nonlinearizable"
-    assert anomaly.summary == "x was read to hold 1 before the write of that value began."
+    assert anomaly.summary == "x was read with the value 1 before the write of that value began."
     assert anomaly.witness == (1, 2)
 
 
@@ -142,7 +142,7 @@ def test_a_read_that_overlaps_its_write_is_not_early() -> None:
 def test_a_value_that_nobody_wrote() -> None:
     anomaly = only('0 w x 1\n0 r x "ghost"\n0 r x "ghost"')
     assert (anomaly.id, anomaly.witness) == ("phantom", (3,))
-    assert anomaly.summary == 'x held "ghost", which nobody wrote.'
+    assert anomaly.summary == 'x had the value "ghost", which was never written.'
 
 
 def test_a_value_written_to_another_register_is_a_phantom() -> None:
@@ -152,7 +152,7 @@ def test_a_value_written_to_another_register_is_a_phantom() -> None:
 def test_a_value_whose_write_failed() -> None:
     anomaly = only("0 > w x 1\n0 fail\n0 r x 1")
     assert (anomaly.id, anomaly.witness) == ("G1a", (0, 3))
-    assert anomaly.summary == "x held 1, whose write had failed."
+    assert anomaly.summary == "x had the value 1, whose write had failed."
     assert "certainly did not take effect" in anomaly.explanation[0]
 
 

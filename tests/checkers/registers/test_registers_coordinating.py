@@ -70,7 +70,7 @@ def test_an_old_offset_that_nothing_explains_is_stale() -> None:
     assert illegal(result) == ["stale-offset"]
     assert result.counts == {"nonlinearizable": 1, "stale-offset": 1}
     (stale,) = (anomaly for anomaly in result.anomalies if anomaly.illegal)
-    assert stale.summary == f"{KEY} was not told to hold 2: afterwards it was read to hold 1."
+    assert stale.summary == f"{KEY} was not read with 2: afterwards a read returned 1."
     assert result.figures["offset_reads_compared"] == 1
 
 
@@ -240,7 +240,9 @@ def test_without_a_metadata_log_old_answers_near_faults_are_legal_and_others_ope
     result = judged(story, metadata_log=False)
     assert illegal(result) == []
     assert result.validity is (Validity.VALID if near else Validity.UNKNOWN)
-    assert near or "1 reads of offsets were stale, and nothing tells who" in str(result.unknown_because)
+    assert near or "1 reads of offsets were stale, and it is unknown which broker" in str(
+        result.unknown_because
+    )
 
 
 def test_what_the_metadata_log_does_not_tell_any_more_may_be_an_election() -> None:

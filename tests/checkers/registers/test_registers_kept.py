@@ -54,7 +54,7 @@ def test_an_acknowledged_value_that_is_gone_at_the_end_is_lost() -> None:
     assert result.validity is INVALID
     assert result.counts["lost-value"] == 1
     (lost,) = (a for a in result.anomalies if a.id == "lost-value")
-    assert lost.summary == "x lost 2: afterwards it was read to hold 1."
+    assert lost.summary == "x lost 2: afterwards a read returned 1."
     assert lost.subject == "x"
     assert lost.witness == (2, 3, 4, 6)
     assert lost.explanation == (
@@ -106,12 +106,12 @@ def test_a_read_going_on_as_the_final_phase_begins_is_none_of_its_reads() -> Non
 
 def test_a_register_that_nobody_read_in_the_end_is_undecided() -> None:
     result = judged(f"0 w x 1\n0 w y 1\n{FINAL}0 r y 1")
-    assert (result.validity, result.unknown_because) == (UNKNOWN, "nobody read x in the final phase")
+    assert (result.validity, result.unknown_because) == (UNKNOWN, "the final phase has no read of x")
 
 
 def test_of_many_unread_registers_a_few_are_named() -> None:
     result = judged("\n".join(f"0 w r{number} 1" for number in range(9)) + f"\n{FINAL}")
-    assert result.unknown_because == "nobody read r0, r1, r2 and 6 more in the final phase"
+    assert result.unknown_because == "the final phase has no read of r0, r1, r2 and 6 more"
 
 
 @pytest.mark.parametrize("end", ["1 info", "1 fail", ""])
@@ -132,7 +132,7 @@ def test_an_overwritten_value_that_is_back_after_recovery() -> None:
     (back,) = (a for a in result.anomalies if a.illegal)
     assert result.validity is INVALID
     assert back.id == "nonmonotonic-after-heal"
-    assert back.summary == "x went back from 2: afterwards it was read to hold 1."
+    assert back.summary == "x went back from 2: afterwards a read returned 1."
     assert back.witness == (2, 3, 4, 8)
 
 

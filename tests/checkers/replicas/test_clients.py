@@ -99,13 +99,13 @@ class TestFinalReads:
         assert result.counts == {"read-not-on-disk": 1}
         (found,) = result.anomalies
         assert found.subject == f"log-0/0@{offset}"
-        assert found.summary.endswith(f"where n1 holds {there}")
+        assert found.summary.endswith(f"where n1 has {there}")
         assert len(found.witness) == 2
 
     def test_an_offset_without_a_batch_is_found(self) -> None:
         result = judged(read(DATA), log=[batch for batch in LOG if batch.base_offset != 7])
         assert result.counts == {"read-not-on-disk": 1, "offset-gap": 1}
-        assert "where n1 holds no batch" in result.anomalies[-1].summary
+        assert "where n1 has no batch" in result.anomalies[-1].summary
 
     @pytest.mark.parametrize(
         ("offsets", "isolation", "offset", "there"),

@@ -208,7 +208,7 @@ class TestLastRecords:
         log = (*FULL[:2], left(5, 6, 1, crc=4), *FULL[3:])
         result = judged(read(ALL), logs=(FULL, log))
         assert result.counts == {"compacted-away": 1}
-        assert "In all 2 keys" in result.anomalies[0].explanation[-1]
+        assert "In total 2 keys" in result.anomalies[0].explanation[-1]
 
     def test_what_stands_below_the_beginning_of_a_log_is_not_there(self) -> None:
         late = replica(FULL, log_start=5, end=9)
@@ -256,7 +256,7 @@ class TestFinalReads:
     def test_what_is_left_on_disk_had_been_read(self) -> None:
         (found,) = judged(read((4, 5, 6, 7))).anomalies
         assert (found.id, found.subject) == ("on-disk-not-read", "log-0/0@0")
-        assert "was given 0 of 1 records" in found.summary
+        assert "received 0 of 1 records" in found.summary
 
     def test_what_has_been_cleaned_since_may_have_been_read(self) -> None:
         assert judged(read((1, 2, *ALL))).validity is Validity.VALID
@@ -334,7 +334,7 @@ class TestActiveSegment:
         result = self.judged(read((0, 1, 2, 3, 4, 5, 6, 7, 8)), read((0, 2, 3, 4, 5, 6, 7, 8), COMMITTED))
         (found,) = [a for a in result.anomalies if a.id == "compacted-early"]
         assert found.subject == "log-0/0@1"
-        assert "what c (read_committed) was given" in found.explanation[0]
+        assert "the reads of c (read_committed)" in found.explanation[0]
 
     def test_on_disk_too(self) -> None:
         logs = [kept([left(0, 8, 8)], (0, 2, 3, 4, 5, 6, 7, 8), active=5)] * 2
@@ -377,7 +377,7 @@ class TestTombstones:
         )
         (found,) = [a for a in result.anomalies if a.id == "deleted-key-returned"]
         assert found.subject == "log-0/0@0"
-        assert "not its tombstone, 4" in found.summary
+        assert "but not its tombstone at 4" in found.summary
         assert result.figures["deleted_keys"] == 4
 
     def test_both_may_be_gone(self) -> None:

@@ -120,7 +120,7 @@ class TestAgainstBatches:
 
     def test_a_replica_whose_notes_are_lost_is_a_doubt(self) -> None:
         result = judged({"n1": NOTES, "n3": NOTES})
-        assert result.unknown_because == "nobody told what n2 noted of leader epochs of log-0/0"
+        assert result.unknown_because == "no leader epoch checkpoint of n2 for log-0/0 was recorded"
         assert judged({"n1": NOTES, "n3": NOTES}, logs={"n2": replica([], end=10)}).counts == {
             "replica-divergence": 1
         }
@@ -144,7 +144,7 @@ class TestAgainstEachOther:
         )
         (found,) = (each for each in result.anomalies if each.id == "epoch-start-divergence")
         assert found.subject == "log-0/0@5"
-        assert found.summary.endswith("began at offset 5, as n1 noted; at 6, as n2 did")
+        assert found.summary.endswith("began at offset 5 by the checkpoint of n1, and at 6 by that of n2")
 
     def test_replicas_of_a_compacted_topic_may_have_fetched_it_anew(self) -> None:
         notes = {"n1": ((0, 0), (1, 5), (3, 9)), "n2": ((0, 0), (1, 6), (3, 9)), "n3": ((0, 0), (3, 9))}
@@ -206,7 +206,7 @@ class TestAgainstElections:
     def test_where_the_metadata_log_may_lack_one_there_is_a_doubt(self) -> None:
         result = judged(same(), self.elected({"leader": 2}), leads("n1", 99))
         assert result.validity is Validity.UNKNOWN
-        assert "does not tell of all elections of log-0/0" in str(result.unknown_because)
+        assert "does not have all elections of log-0/0" in str(result.unknown_because)
 
     def test_another_topic_of_that_name_is_not_traced(self) -> None:
         other = replica([Batch(0, leader_epoch=8)], topic_id="AAAAAAAAAAAAAAAAAAAAAA")

@@ -183,7 +183,7 @@ class TestMembers:
         known = check_replicas(run(logs(OTHER), isrs=(), lacking=lacking))
         assert known.counts == {"replica-divergence": 1}
         unknown = check_replicas(run(logs(OTHER), isrs=(), log=False, lacking=lacking))
-        assert unknown.unknown_because == "nobody told the in-sync replicas of log-0/0"
+        assert unknown.unknown_because == "the history does not have the in-sync replicas of log-0/0"
 
 
 def test_a_journal_of_disks_that_was_cut_is_a_doubt() -> None:

@@ -118,7 +118,7 @@ def test_without_a_leader_metadata_is_unknown(operations: list[Operation]) -> No
     result = metadata_judged(*operations, **SAME)
 
     assert result.validity is UNKNOWN
-    assert result.unknown_because == "the metadata log of the quorum's leader is not known"
+    assert result.unknown_because == "the metadata log of the quorum's leader is unknown"
 
 
 @pytest.mark.parametrize(

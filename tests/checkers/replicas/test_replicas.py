@@ -69,7 +69,7 @@ def test_a_batch_that_differs_is_found_at_its_offset(fields: dict[str, int]) -> 
     assert result.counts["replica-divergence"] == 1
     (found,) = (anomaly for anomaly in result.anomalies if anomaly.id == "replica-divergence")
     assert found.subject == f"log-0/0@{fields.get('base_offset', 2)}"
-    assert "n3 does not hold what n1 holds" in found.summary
+    assert "n3 does not have the batches that n1 has" in found.summary
     assert "1 batches are on n1 alone, 1 on n3 alone" in found.explanation[-1]
     assert [f"op {index}" for index in found.witness] == ["op 1", "op 2", "op 3", "op 5"]
 
@@ -215,7 +215,7 @@ def test_a_log_that_begins_above_what_anybody_deleted(
     config: dict[str, str], deletions: list[Operation], *, found: bool
 ) -> None:
     told = begins_late(config, *deletions)
-    assert ["begins at 3, what stays at" in summary for summary in told] == [True] * found
+    assert ["begins at 3, but the records to keep begin at" in summary for summary in told] == [True] * found
 
 
 def test_a_short_replica_is_found() -> None:
@@ -223,8 +223,8 @@ def test_a_short_replica_is_found() -> None:
 
     assert result.counts == {"short-replica": 1}
     (found,) = result.anomalies
-    assert found.summary == "log-0/0 on n2 ends at 6, 7 was committed"
-    assert "20 bytes of 0.log from byte 183 are no whole batch (cut)" in found.explanation[-1]
+    assert found.summary == "log-0/0 on n2 ends at 6, but 7 was committed"
+    assert "20 bytes of 0.log from byte 183 are not a whole batch (cut)" in found.explanation[-1]
     assert result.figures["torn_tails"] == 1
 
 
@@ -260,7 +260,7 @@ def test_a_log_of_another_topic_of_that_name_is_not_judged() -> None:
     result = judged(SAME | {"n2": replica(LOG[:1], topic_id="another")})
 
     assert result.validity is UNKNOWN
-    assert "n2 holds log-0/0 of another topic" in str(result.unknown_because)
+    assert "n2 has log-0/0 of another topic" in str(result.unknown_because)
 
 
 @pytest.mark.parametrize("other", [None, unread("OSError: it hurts")])
@@ -326,7 +326,7 @@ def test_what_nobody_told_is_unknown(operations: list[Operation], missing: str) 
     result = check_replicas(history_of(*operations, *logs))
 
     assert result.validity is UNKNOWN
-    assert result.unknown_because == f"nobody told {missing} of log-0/0"
+    assert result.unknown_because == f"the history does not have {missing} of log-0/0"
 
 
 def test_the_highest_end_that_was_listed_is_committed() -> None:
@@ -369,7 +369,7 @@ def test_what_was_appended_twice_is_found_wherever_it_stands() -> None:
     assert result.counts == {"duplicate-batch": 1}
     (found,) = result.anomalies
     assert found.subject == "log-0/0@3"
-    assert "appended at 0 already" in found.summary
+    assert "already been appended at 0" in found.summary
 
 
 def test_a_batch_that_was_appended_again_in_part_is_found() -> None:

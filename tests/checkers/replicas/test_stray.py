@@ -148,4 +148,4 @@ def test_without_what_it_rests_on_nothing_is_decided(journal: str) -> None:
     history = History("run", "", story().history().operations, lacking=frozenset([journal]))
     result = result_by("replicas", check_replicas, history)
     assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
-    assert "stray-replica may be a hole" in str(result.unknown_because)
+    assert "stray-replica may only be a gap" in str(result.unknown_because)

@@ -42,7 +42,7 @@ def test_a_torn_transaction() -> None:
     anomaly = of(result, "torn-transaction")
     assert anomaly.subject == "txn-0/1"
     assert anomaly.summary == (
-        "1 (txn-0/0@0) is visible at read_committed and 2 (txn-0/1@0) of the same transaction is not"
+        "1 (txn-0/0@0) is visible at read_committed, but 2 (txn-0/1@0) of the same transaction is not"
     )
     assert anomaly.witness == (2, 3, 7)
 
@@ -141,7 +141,7 @@ def test_a_hanging_transaction() -> None:
     result = judged(HANGING + HANGING.partition("p0 txn a 0@0=1")[2])
     assert result.counts == {"hanging-transaction": 1}
     anomaly = of(result, "hanging-transaction")
-    assert anomaly.summary == "txn-0/0 ends at 2 for readers of committed records and at 5 for others"
+    assert anomaly.summary == "txn-0/0 ends at 2 at read_committed and at 5 at read_uncommitted"
     assert anomaly.witness == (3, 5)
 
 
@@ -248,7 +248,7 @@ def test_one_that_was_fenced_between_its_beginning_and_its_commit_is_a_zombie() 
     assert anomaly.witness == (2, 3, 4, 5)
     assert (
         anomaly.explanation[-1]
-        == "After that process 0 asked for the commit of T, which was acknowledged as committed."
+        == "After that process 0 requested the commit of T, which was acknowledged as committed."
     )
 
 
@@ -286,8 +286,8 @@ def test_a_record_read_before_its_commit_was_asked_for() -> None:
     anomaly = of(result, "precommitted-read")
     assert anomaly.witness == (2, 4, 7)
     assert anomaly.summary == (
-        "kafka-python (read_committed) was given 1 (txn-0/0@0) 3.0 ms before the commit of its transaction "
-        "was asked for"
+        "kafka-python (read_committed) received 1 (txn-0/0@0) 3.0 ms before the commit of its "
+        "transaction was requested"
     )
     assert (result.figures["ends_timed"], result.figures["reads_timed"]) == (1, 2)
 
@@ -322,7 +322,7 @@ def test_transactions_that_were_given_each_others_records() -> None:
     assert result.counts == {"G1c": 1}
     anomaly = of(result, "G1c")
     assert anomaly.illegal
-    assert "T1 < T2, because T2 was given the record of T1 at txn-0/0@0." in anomaly.explanation
+    assert "T1 < T2, because T2 received the record of T1 at txn-0/0@0." in anomaly.explanation
     assert result.figures["cycles"][0]["id"] == "G1c"
     assert draw_cycle(result.figures["cycles"][0]).startswith("<svg")
 
@@ -347,7 +347,7 @@ def test_read_skew_is_observed_and_legal() -> None:
     anomaly = of(result, "G-single")
     assert not anomaly.illegal
     assert any(
-        "read txn-0/1 to offset 0, and T1 wrote what stands at txn-0/1@1" in x for x in anomaly.explanation
+        "read txn-0/1 to offset 0, and T1 wrote the record at txn-0/1@1" in x for x in anomaly.explanation
     )
 
 

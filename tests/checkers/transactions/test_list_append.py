@@ -181,7 +181,7 @@ def test_two_orders_in_one_transaction() -> None:
 def test_a_value_from_nowhere() -> None:
     result = lists("0 ax1\n 1 rx17")
     assert result.counts == {"phantom": 1}
-    assert only(result).summary == "T1 read 7 of x, which nobody appended"
+    assert only(result).summary == "T1 read 7 of x, which was never appended"
 
 
 def test_a_value_from_nowhere_in_a_read_that_does_not_agree() -> None:
@@ -265,7 +265,7 @@ def test_the_proof_says_who_why_and_what_it_rules_out() -> None:
         "T1 < T2, because T1 appended 1 to x, and T2 read [1] of it.",
         "However, T2 < T1, because T2 read y empty, and T1 appended 1, which is not in it: a contradiction!",
         "This rules out repeatable-read, snapshot-isolation.",
-        f"With it go {', '.join(STRONGER)}.",
+        f"It therefore also rules out {', '.join(STRONGER)}.",
     )
     assert anomaly.witness == (0, 1, 2, 3)
     assert anomaly.time_ns == 3_000_000
@@ -324,7 +324,7 @@ def test_a_completion_that_nothing_began_is_unknown_and_still_read() -> None:
 def test_an_element_that_is_appended_twice_names_nobody() -> None:
     result = lists("0 > ax1\n 1 > ax1\n 0 < ax1\n 1 < ax1\n 2 rx1\n 3 rx11\n 4 > ax1 rx\n 4 < ax1 rx1")
     assert result.validity is Validity.UNKNOWN
-    assert result.unknown_because == "an element is appended twice, so its writer is not known: 1 to x"
+    assert result.unknown_because == "an element is appended twice, so its writer is unknown: 1 to x"
 
 
 def test_a_damaged_history_is_never_valid() -> None:
@@ -412,5 +412,5 @@ def test_an_unread_append_is_told_behind_its_own_key() -> None:
         1 < ax2 rz
         2 < rx1 rz9
     """)
-    line = "T1 < T2, because T1 appended 1 to x, and T2 appended 2 behind all that was read of it."
+    line = "T1 < T2, because T1 appended 1 to x, and T2 appended 2 behind all elements of it that were read."
     assert line in only(result).explanation

@@ -95,7 +95,7 @@ def test_an_intermediate_read() -> None:
 def test_a_value_from_nowhere() -> None:
     result = registers("0 wx1\n 1 rx7")
     assert result.counts == {"phantom": 1}
-    assert only(result).summary == "T1 read 7 of x, which nobody wrote"
+    assert only(result).summary == "T1 read 7 of x, which was never written"
 
 
 @pytest.mark.parametrize(
@@ -122,7 +122,7 @@ def test_a_value_that_is_written_twice_names_nobody() -> None:
     result = registers("0 wx1\n 1 wx1\n 2 rx1")
     assert result.validity is Validity.UNKNOWN
     assert result.unknown_because == (
-        "a value is written twice, or there from the beginning, so its writer is not known: 1 to x"
+        "a value is written twice, or is the initial value, so its writer is unknown: 1 to x"
     )
 
 
@@ -160,4 +160,4 @@ def test_a_lost_update_of_what_was_there_from_the_beginning() -> None:
 def test_who_writes_what_was_there_already_is_not_known() -> None:
     result = preloaded("0 wx0\n 1 rx0", 0)
     assert result.validity is Validity.UNKNOWN
-    assert "there from the beginning" in (result.unknown_because or "")
+    assert "or is the initial value" in (result.unknown_because or "")

@@ -128,7 +128,7 @@ def nobody_told_of_an_added_partition(edit: Edit) -> None:
         edit.change(o.index, lambda value: _without(value["topics"], added))
 
 
-@mutation("additions", unknown("recovery did not look at log-0"), RUNS)
+@mutation("additions", unknown("recovery did not check log-0"), RUNS)
 def recovery_passed_over_an_added_partition(edit: Edit) -> None:
     """Recovery was not awaited of a partition that had been added long before."""
     added = Addition(edit)
