@@ -67,7 +67,7 @@ def test_what_needs_a_cluster_stands_where_clusters_take_turns() -> None:
     }
     assert marked
     assert {group_of(path) for path in marked} == {CLUSTERS}
-    assert marked == {path.relative_to(ROOT).as_posix() for path in (ROOT / CLUSTERS).glob("test_*.py")}
+    assert marked == {path.relative_to(ROOT).as_posix() for path in (ROOT / CLUSTERS).rglob("test_*.py")}
 
 
 def test_every_folder_that_is_named_is_there() -> None:
