@@ -1,9 +1,11 @@
 """A partition's log on a disk: which files count, where it starts and ends, where damage is."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from harness.kafka.segments import log_folder
 from harness.kafka.segments.batches import BAD_CHECKSUM, REASONS, Damage, Tail
 from harness.kafka.segments.compiled import Stop
 from harness.kafka.segments.log_folder import START_CHECKPOINT, FolderDamage, read_log
@@ -113,6 +115,7 @@ def test_segments_that_are_being_replaced_are_awaited(
     folder = write_log(tmp_path / "log-0-0", {10: FIRST, 13: THIRD})
     first = folder / "00000000000000000010.log"
     swap = first.rename(folder / "00000000000000000010.log.swap")
-    monkeypatch.setattr("time.sleep", lambda _: swap.rename(first))
+    # Not the function in the module time: threads that other tests left behind call that, too.
+    monkeypatch.setattr(log_folder, "time", SimpleNamespace(sleep=lambda _: swap.rename(first)))
 
     assert read_log(folder).columns["base_offset"].tolist() == [10, 13]

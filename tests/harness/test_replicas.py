@@ -3,6 +3,7 @@
 import json
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -187,7 +188,8 @@ def test_a_replica_in_another_log_directory_is_found(cluster: FakeCluster) -> No
 
 def test_followers_are_given_time_to_have_all(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
     cluster.segment("n2").write_bytes(LOG[:-10])
-    monkeypatch.setattr(time, "sleep", lambda _: cluster.segment("n2").write_bytes(LOG))
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=lambda _: cluster.segment("n2").write_bytes(LOG))
+    monkeypatch.setattr(replicas, "time", clock)
 
     assert check_replicas(gathered(cluster, settle_bound_s=60)).validity is Validity.VALID
 

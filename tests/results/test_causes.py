@@ -157,11 +157,12 @@ def test_reasons_that_causes_tell_are_left_out() -> None:
     assert other_reasons(Verdict(Validity.INVALID, verdict.results, reasons=reasons)) == reasons[1:]
 
 
+@pytest.mark.no_cover
 def test_a_hundred_thousand_are_grouped_in_about_a_second() -> None:
     kinds = ("lost-write", "duplicate", "poll-skip")
     many = [found(kinds[n % 3], f"log-0/{n % 64}@{n}", n // 1_000) for n in range(100_000)]
-    began = time.process_time()
+    began = time.thread_time()
     causes = causes_of(log(*many))
-    assert time.process_time() - began < 4  # a slow machine beside us included
+    assert time.thread_time() - began < 4  # a slow machine beside us included
     assert sum(cause.total for cause in causes) == len(many)
     assert {cause.place for cause in causes} == {f"log-0/{n}" for n in range(64)}

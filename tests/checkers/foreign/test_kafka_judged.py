@@ -107,14 +107,15 @@ def test_what_nobody_saw_yet_is_told_and_legal() -> None:
     assert judgement.verdict.validity is Validity.VALID
 
 
+@pytest.mark.no_cover
 def test_a_large_base_offset_costs_nothing() -> None:
     sent = "".join(
         f"0 invoke send [[:send 1 {n}]]\n0 ok send [[:send 1 [{20_000_000 + n} {n}]]]\n" for n in range(50)
     )
     records = " ".join(f"[{20_000_000 + n} {n}]" for n in range(50))
-    began = time.process_time()
+    began = time.thread_time()
     judgement = judged(sent + polls(records))
-    took_s = time.process_time() - began
+    took_s = time.thread_time() - began
     assert judgement.verdict.validity is Validity.VALID
     assert took_s < 1
 
