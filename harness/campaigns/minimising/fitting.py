@@ -7,6 +7,7 @@ import msgspec
 
 from harness.cluster.rendering import problems_with
 from harness.plan.misfits import misfits_of, parts_of
+from harness.plan.planning import problems_of_load
 from harness.plan.schedule import faults_of, problems_of
 from harness.vocabulary.gambits import Given
 from harness.vocabulary.scenario import RandomSchedule, Scenario
@@ -19,7 +20,7 @@ def fits(scenario: Scenario) -> bool:
         return False
     if problems_of(schedule) or any(fault.unavailable_because(topology) for fault in faults_of(schedule)):
         return False
-    if any(misfits_of(schedule, topology)):
+    if problems_of_load(scenario) or any(misfits_of(schedule, topology)):
         return False
     return all(number < scenario.workload.partitions for number in _partitions(_structs(schedule)))
 
