@@ -115,6 +115,16 @@ def test_what_was_run_is_not_run_again(red: Path, made: Runs, capsys: pytest.Cap
     assert "; nothing smaller is left to try" in said.out
 
 
+def test_a_candidate_that_was_edited_is_run_as_it_was_written(red: Path, made: Runs) -> None:
+    assert cli.invoke(["minimise", str(red), "--runs-at-most", "1"]) == 2
+    (candidate,) = (red / "minimised/zombie-leader/candidates").iterdir()
+    candidate.write_text(candidate.read_text().replace("hold_ms=", "hold_ms=1 + "))
+    assert cli.invoke(["minimise", str(red), "--runs-at-most", "1"]) == 2
+    first, second = made.plans
+    assert first.options.scenario_file == second.options.scenario_file
+    assert first.schedule == second.schedule
+
+
 def test_nothing_is_known_before_the_whole_schedule_was_decided(
     red: Path, made: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
