@@ -132,7 +132,7 @@ def find_run(root: Path, name: str, *, originals: bool = False) -> Path:
     Args:
         root: the store.
         name: ``latest``, a scenario's name (its latest run), a run's place in the store, any path, or a short
-            name: its seed, or the beginning of its time, alone or after the scenario's name.
+            name: see `results.naming.runs_meant`, alone or after the scenario's name.
         originals: pass over replays where the latest or a short name is meant; one whose own place is named
             is found.
 
