@@ -8,7 +8,6 @@ instead of failing.
 
 import contextlib
 import os
-import re
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +18,7 @@ import msgspec
 from checkers.history.identity import IDENTITY_FILE, RunIdentity, decode_identity
 from checkers.verdict.verdict import Validity, Verdict
 from results.cleaning import clean
+from results.naming import is_run_name, runs_meant, seed_in
 
 VERDICT_FILE = "verdict.json"
 REPORT_FILE = "report.html"
@@ -26,7 +26,6 @@ LATEST = "latest"
 LEDGER_FILE = "ledger.jsonl"
 """The first file of whoever starts a cluster, be it for a run or for somebody's hands."""
 _Record = TypeVar("_Record", bound=msgspec.Struct)
-_RUN_NAME = re.compile(r"\d{4}-?\d{2}-?\d{2}T[\d:.-]+Z?-(?P<seed>\d{1,20})", re.ASCII)
 _DEPTH_MAX = 8
 _NAME_MAX = 200
 _CHOICES_MAX = 8
@@ -103,7 +102,7 @@ def summarise_folder(root: Path, folder: Path) -> RunSummary:
         folder=folder,
         scenario=identity.scenario if identity else _place(root, folder),
         kafka_version=identity.kafka_version if identity else "",
-        seed=identity.seed if identity else _seed_of(folder.name),
+        seed=identity.seed if identity else seed_in(folder.name),
         began_at=identity.began_at if identity else "",
         validity=verdict.validity if verdict else None,
         as_expected=verdict.as_expected if verdict else None,
@@ -133,7 +132,7 @@ def find_run(root: Path, name: str, *, originals: bool = False) -> Path:
     Args:
         root: the store.
         name: ``latest``, a scenario's name (its latest run), a run's place in the store, any path, or a short
-            name: its seed, or the beginning of its time, alone or after the scenario's name.
+            name: see `results.naming.runs_meant`, alone or after the scenario's name.
         originals: pass over replays where the latest or a short name is meant; one whose own place is named
             is found.
 
@@ -316,16 +315,10 @@ def _newest(root: Path, place: Path, *, originals: bool) -> Path | None:
 
 
 def _by_short_name(root: Path, name: str, *, originals: bool) -> Path | None:
-    """The one run with that seed, or whose folder begins or ends like this; None if there is none.
-
-    A seed counts whole: what is typed of it is no beginning of another.
-    """
+    """The one run that a short name means, be it after its scenario's name; None if there is none."""
     scenario, _, short = name.rpartition("/")
-    if not short[:1].isdigit():
-        return None
-    below = [folder for folder in run_folders(root) if not scenario or _place(root, folder) == scenario]
-    seeded = [folder for folder in below if _typed_seed(folder.name) == short]
-    found = seeded or [folder for folder in below if _abbreviates(short, folder.name)]
+    below = (folder for folder in run_folders(root) if not scenario or _place(root, folder) == scenario)
+    found = runs_meant(short, below, lambda folder: folder.name)
     if originals:
         found = [folder for folder in found if not _is_replay(folder)]
     if len(found) > 1:
@@ -338,16 +331,6 @@ def _by_short_name(root: Path, name: str, *, originals: bool) -> Path | None:
             f"  where:    {root}\n  next:     name one of them as it is told here"
         )
     return found[0] if found else None
-
-
-def _typed_seed(folder: str) -> str:
-    """The seed in a folder's name; empty without one."""
-    return folder.rpartition("-")[2]
-
-
-def _abbreviates(short: str, folder: str) -> bool:
-    """Whether it begins a folder's name, or ends it and has more than digits of the seed."""
-    return folder.startswith(short) or ("-" in short and folder.endswith(short))
 
 
 def _is_replay(folder: Path) -> bool:
@@ -363,7 +346,7 @@ def _is_run(folder: Path) -> bool:
     return os.path.isdir(folder) and (  # noqa: PTH112
         os.path.isfile(folder / IDENTITY_FILE)  # noqa: PTH113
         or os.path.isfile(folder / VERDICT_FILE)  # noqa: PTH113
-        or (_RUN_NAME.fullmatch(folder.name) is not None and not _is_cluster(folder))
+        or (is_run_name(folder.name) and not _is_cluster(folder))
     )
 
 
@@ -382,8 +365,3 @@ def _has_ledger(folder: Path) -> bool:
 def _place(root: Path, folder: Path) -> str:
     parent = folder.parent
     return parent.relative_to(root).as_posix() if parent.is_relative_to(root) else parent.name
-
-
-def _seed_of(name: str) -> int | None:
-    matched = _RUN_NAME.fullmatch(name)
-    return int(matched["seed"]) if matched else None

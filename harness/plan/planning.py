@@ -306,14 +306,20 @@ def _quorum(topology: Topology, version: str) -> Quorum:
 
 
 def _workload_problems(scenario: Scenario, options: RunOptions) -> list[str]:
+    chosen = options.acks is not None or options.idempotent is not None
+    found = problems_of_load(scenario)
+    if chosen and not isinstance(scenario.workload, LogWorkload):
+        found.append("acks and idempotence can be chosen for the log workload alone")
+    return found
+
+
+def problems_of_load(scenario: Scenario) -> list[str]:
+    """Why a scenario's load can't be put on its topology; empty if it can."""
     workload = scenario.workload
     found: list[str] = []
-    if not isinstance(workload, LogWorkload):
-        if options.acks is not None or options.idempotent is not None:
-            found.append("acks and idempotence can be chosen for the log workload alone")
-    elif workload.acks not in ACKS:
+    if isinstance(workload, LogWorkload) and workload.acks not in ACKS:
         found.append(f"acks is {workload.acks!r}, expected one of {', '.join(ACKS)}")
-    elif workload.idempotent and workload.acks != "all":
+    elif isinstance(workload, LogWorkload) and workload.idempotent and workload.acks != "all":
         found.append(f"idempotence needs acks=all, got acks={workload.acks}")
     brokers = {node.id for node in scenario.topology.nodes() if node.is_broker}
     if strangers := {one for replicas in workload.assignments for one in replicas} - brokers:

@@ -249,13 +249,17 @@ def _timed(schedule: FixedSchedule, told: _Recorded) -> Resolution:
     blinks = tuple(replayed_blinks(schedule, told.windows, began_ns, told.nodes, told.named))
     if lacking := len(blinks_of(schedule)) - len(blinks):
         notes.append(f"{lacking} of {len(blinks_of(schedule))} blinks of then are left out: they hit nobody")
-    ends = (each.step.at_ms + each.step.hold_ms for each in again if each.within)
-    duration_ms = max([schedule.duration_ms, *ends])
+    acts = _acts(told, began_ns)
+    steps = (*(each.step for each in again if each.within), *blinks)
+    # What came late then is within the load nevertheless, as it was; see `misfits_of`.
+    ends = (step.at_ms + step.hold_ms for step in steps)
+    begins = (at_ms + 1 for at_ms in (*(act.at_ms for act in acts), *(gambit.at_ms for gambit in gambits)))
+    duration_ms = max([schedule.duration_ms, *ends, *begins])
     return Resolution(
         FixedSchedule(
             steps=tuple(_outlasting(each, duration_ms) for each in again),
             duration_ms=duration_ms,
-            acts=_acts(told, began_ns),
+            acts=acts,
             gambits=gambits,
             blinks=blinks,
         ),

@@ -1,38 +1,32 @@
-"""Short names of runs: the seed where no other run has it, else the beginning of the folder's name."""
+"""Short names that pages show: the seed where no other run has it, else as much of the folder's name."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
+from results.naming import runs_meant, seed_in
 from results.serve.listing import Entry
 
 _DAY_CHARACTERS = len("20261120T")
-"""A shorter beginning could be a seed, or mean another run tomorrow."""
+"""A shorter beginning could be a seed, or mean another run tomorrow: it is not shown."""
 
 
 def short_names(entries: Iterable[Entry]) -> dict[str, str]:
     """By place, the shortest name that means one run alone; the place itself where none does."""
     known = tuple(entries)
-    seeds = Counter(entry.summary.seed for entry in known)
+    seeds = {entry.place: seed_in(entry.name) for entry in known}
+    times = Counter(seeds.values())
     beginnings = dict(_beginnings(known))
     return {
-        entry.place: str(entry.summary.seed)
-        if entry.summary.seed is not None and seeds[entry.summary.seed] == 1
-        else beginnings.get(entry.place, entry.place)
-        for entry in known
+        place: str(seed) if seed is not None and times[seed] == 1 else beginnings.get(place, place)
+        for place, seed in seeds.items()
     }
 
 
 def run_named(entries: Iterable[Entry], name: str) -> Entry | None:
-    """The one run that a seed, or the beginning of a folder's name, means; None if that is not one."""
-    known = tuple(entries)
-    for alike in (
-        [entry for entry in known if str(entry.summary.seed) == name],
-        [entry for entry in known if len(name) >= _DAY_CHARACTERS and entry.name.startswith(name)],
-    ):
-        if len(alike) == 1:
-            return alike[0]
-    return None
+    """The one run that a short name means, as `results.store.find_run` has it; None if that is not one."""
+    alike = runs_meant(name, entries, lambda entry: entry.name)
+    return alike[0] if len(alike) == 1 else None
 
 
 def _beginnings(entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:

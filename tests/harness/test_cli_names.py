@@ -138,20 +138,32 @@ def test_a_run_has_short_names(runs: Path, name: str, place: str) -> None:
     assert find_run(runs, name) == (runs / place).resolve()
 
 
-@pytest.mark.parametrize("name", ["90", "01", "8", "smoke/7", "smoke/partition/17", "Z-7", "1\0"])
+@pytest.mark.parametrize("name", ["90", "01", "8", "smoke/7", "smoke/partition/17", "Z-7", "1\0", "None"])
 def test_a_part_of_a_seed_is_no_name(runs: Path, name: str) -> None:
     with pytest.raises(RunNotFoundError, match="its seed or its time"):
         find_run(runs, name)
 
 
+@pytest.mark.parametrize("name", ["2", "2026112", "smoke/partition/2"])
+def test_a_seed_that_no_run_has_is_no_beginning_of_a_time(runs: Path, name: str) -> None:
+    shutil.rmtree(runs / NEW)
+    shutil.rmtree(runs / OTHER)
+    with pytest.raises(RunNotFoundError, match="its seed or its time"):
+        find_run(runs, name)
+    assert find_run(runs, "20261119") == (runs / OLD).resolve()
+
+
 def test_a_name_that_several_runs_have_is_answered_by_theirs(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    later = [f"smoke/partition/20261121T00000{second}Z-{second}" for second in (1, 2)]
+    for place in later:
+        (runs / place).mkdir()
     for command in ("check", "report"):
-        assert cli.invoke([command, "2026"]) == 64
+        assert cli.invoke([command, "20261121"]) == 64
         said = capsys.readouterr().err
-        assert "3 runs are called '2026'" in said
-        assert f"got:      {OTHER}\n            {NEW}\n            {OLD}\n" in said
+        assert "3 runs are called '20261121'" in said
+        assert f"got:      {later[1]}\n            {later[0]}\n            {OTHER}\n" in said
     for number in range(10):
         (runs / f"files/x/20261122T00000{number}Z-5").mkdir(parents=True)
     with pytest.raises(RunAmbiguousError, match="and 2 more"):

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from checkers.history.operations import OperationType
 from checkers.verdict.verdict import Validity, Verdict
 from harness import cli
 from harness.campaigns.minimising import runs as making
@@ -17,10 +18,11 @@ from harness.campaigns.series import Venue
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from harness.plan.scenario_files import load_file
+from harness.plan.schedule import faults_of
 from harness.vocabulary import Expectation, FixedSchedule, LogWorkload, Target
 from results.store import find_run, load_identity
 from tests.harness.fake_runs import GREEN, RED, UNKNOWN, ZOMBIE, stored
-from tests.harness.recorded_run import a_verdict, planned, store_run
+from tests.harness.recorded_run import Told, a_verdict, planned, store_run
 
 
 class Runs:
@@ -113,6 +115,16 @@ def test_what_was_run_is_not_run_again(red: Path, made: Runs, capsys: pytest.Cap
     assert "; nothing smaller is left to try" in said.out
 
 
+def test_a_candidate_that_was_edited_is_run_as_it_was_written(red: Path, made: Runs) -> None:
+    assert cli.invoke(["minimise", str(red), "--runs-at-most", "1"]) == 2
+    (candidate,) = (red / "minimised/zombie-leader/candidates").iterdir()
+    candidate.write_text(candidate.read_text().replace("hold_ms=", "hold_ms=1 + "))
+    assert cli.invoke(["minimise", str(red), "--runs-at-most", "1"]) == 2
+    first, second = made.plans
+    assert first.options.scenario_file == second.options.scenario_file
+    assert first.schedule == second.schedule
+
+
 def test_nothing_is_known_before_the_whole_schedule_was_decided(
     red: Path, made: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -161,6 +173,36 @@ def test_an_anomaly_that_does_not_come_back_is_told(
     assert [each["outcome"] for each in state["tried"][:3]] == ["undecided", "missed", "missed"]
     told = {plan.options.scenario for plan in made.plans}
     assert len(told) == 2
+
+
+def test_it_goes_on_at_the_same_nodes_where_an_operation_of_then_came_after_the_planned_end(
+    store: Path, made: Runs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plan = planned(ZOMBIE, kafka_version="3.6.2")
+    nemesis, admin = Told("nemesis"), Told("admin")
+    (fault,) = faults_of(plan.schedule)
+    nemesis.fault("f1", fault, "c2", (5_000, 5_200, 30_300))
+    asked = {"partitions": None, "to": "b1"}
+    late_ms = plan.schedule.duration_ms + 500
+    admin.add(late_ms, OperationType.INVOKE, "elect-leaders", "preferred", asked)
+    folder = store_run(store / ZOMBIE / "20261122T010000Z-7", plan, RED, [nemesis, admin])
+    made.ends = [GREEN] * 6
+    assert cli.invoke(["minimise", str(folder)]) == 0
+    said = capsys.readouterr()
+    assert "minimise   run 7: the whole schedule, at the same nodes" in said.err
+    assert said.out.startswith("minimised  zombie-leader: 8 of 8")
+
+
+@pytest.mark.parametrize("name", ["../../../lost", "/lost", "lost\0write", "..", ""])
+def test_an_anomaly_with_a_name_that_leads_elsewhere_is_refused(
+    name: str, store: Path, made: Runs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = stored(store, a_verdict(Validity.INVALID, name))
+    before = sorted(store.parent.rglob("*"))
+    assert cli.invoke(["minimise", str(folder)]) == 64
+    assert "an anomaly of that run has no name of an anomaly" in capsys.readouterr().err
+    assert sorted(store.parent.rglob("*")) == before
+    assert made.plans == []
 
 
 def test_a_run_that_failed_is_made_again_once(

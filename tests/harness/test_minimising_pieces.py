@@ -1,10 +1,18 @@
 """Pieces of schedules: what is left out takes along what would mean nothing without it."""
 
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
 from msgspec.structs import replace
 
+from harness.campaigns.minimising import passes
 from harness.campaigns.minimising.fitting import fits
 from harness.campaigns.minimising.pieces import Piece, counts_of, pieces_of, with_moves, with_pieces
 from harness.campaigns.minimising.sizes import size_of, smaller_told, taken_away
+from harness.plan.catalogue import scenario_names
+from harness.plan.planning import RunOptions, plan_run
+from harness.plan.writing import write_scenario
 from harness.vocabulary import (
     Blow,
     ChooseCopies,
@@ -69,6 +77,24 @@ def test_whom_a_schedule_names_must_be_there() -> None:
     assert not fits(replace(scenario(), topology=Topology(controllers=2)))
     there = Gambit(3_000, "g", (Given({"leader": broker(1)}, ("log-0", 6)),), 1_000)
     assert not fits(replace(scenario(), schedule=FixedSchedule((), 20_000, gambits=(there,))))
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_what_is_offered_can_be_run(name: str, tmp_path: Path) -> None:
+    plan = plan_run(RunOptions(scenario=name, seed=1))
+    path = tmp_path / "candidate.py"
+    asked = replace(plan.options, scenario="files/candidate", scenario_file=str(path))
+    for schedule in (plan.schedule, with_pieces(plan.schedule, ())):
+        scenario = replace(plan.scenario, schedule=schedule, kafka_version=plan.version, keeps_draws=True)
+        for each in (passes.nodes, passes.partitions, passes.clients):
+            offers = each(scenario)
+            with suppress(StopIteration):
+                trial = next(offers)
+                while True:
+                    path.write_text(write_scenario(trial.scenario, trial.told))
+                    scenario = plan_run(asked).scenario
+                    assert scenario == trial.scenario
+                    trial = offers.send(True)  # noqa: FBT003 - it is kept
 
 
 def test_what_was_taken_away_is_told() -> None:

@@ -3,6 +3,7 @@
 import pytest
 
 from checkers.history.operations import History, OperationType
+from harness.plan.misfits import misfits_of
 from harness.plan.replaying import MisfitError, Resolution, differences, resolution_of
 from harness.plan.schedule import Planned, decode, encode
 from harness.vocabulary import (
@@ -139,6 +140,17 @@ def test_a_schedule_that_was_late_is_as_long_as_it_took() -> None:
     nemesis.fault("f2", CUT, "c1", (5_000, 5_500, 13_000))
     found = resolved(schedule, nemesis).schedule
     assert found.duration_ms == 12_500
+
+
+def test_what_was_asked_for_late_is_within_the_load() -> None:
+    runner, admin = Told("runner"), Told("admin")
+    runner.add(0, OperationType.OK, "phase", "load")
+    asked = {"partitions": None, "to": "b1"}
+    admin.add(10_400, OperationType.INVOKE, "elect-leaders", "preferred", asked)
+    schedule = FixedSchedule((), 10_000, (TimedOperation(9_900, ElectLeaders(ElectionType.PREFERRED)),))
+    found = resolved(schedule, runner, admin).schedule
+    assert found.duration_ms == 10_401
+    assert not list(misfits_of(found, Topology(mode=Mode.ISOLATED)))
 
 
 def test_admin_operations_are_those_that_were_asked_for() -> None:

@@ -84,6 +84,15 @@ def test_whom_they_hit_is_named_and_they_come_and_go_as_then() -> None:
     assert found.notes == ("2 of 4 blinks of then are left out: they hit nobody",)
 
 
+def test_the_load_lasts_as_long_as_the_last_blink_of_then() -> None:
+    told = Blinks()
+    told.played("blink1", SOMEBODY, "b2", 30_400)
+    found = resolved(schedule(SOMEBODY), told).schedule
+    assert isinstance(found, FixedSchedule)
+    (blink,) = found.blinks
+    assert found.duration_ms == blink.at_ms + blink.hold_ms == 30_150
+
+
 @pytest.mark.parametrize("other", ["b1", "b3"])
 def test_a_link_has_the_same_two_ends(other: str) -> None:
     cut = [["b2", other], [other, "b2"]]

@@ -12,7 +12,7 @@ from results.serve.listing import Listing
 from results.serve.naming import run_named, short_names
 from results.serve.query import PAGE_RUNS, Query, choose, parse_query, query_string, version_order
 from results.serve.trends import chart, day_of, flakiness, trends
-from results.store import VERDICT_FILE, RunSummary, summarise_folder
+from results.store import VERDICT_FILE, RunNotFoundError, RunSummary, find_run, summarise_folder
 from tests.results.stores import VALID, broken, put_run
 
 
@@ -80,6 +80,24 @@ def test_short_names_mean_one_run_each(tmp_path: Path) -> None:
         meant = run_named(entries, names[entry.place])
         assert meant == (None if "/" in names[entry.place] else entry)
     assert [run_named(entries, name) for name in ("7", "2026", "20261120T1", "", "None", "x")] == [None] * 6
+
+
+def test_what_a_page_shows_is_a_name_for_commands_too(tmp_path: Path) -> None:
+    folders = [put_run(tmp_path, name) for name in ("20261120T100000Z-7", "20261121T100000Z-7")]
+    copied = tmp_path / "from-a-colleague"
+    put_run(tmp_path, "20261122T100000Z-8").rename(copied)
+    entries = Listing(tmp_path).entries()
+    names = short_names(entries)
+    assert sorted(names.values()) == ["20261120T", "20261121T", "from-a-co"]
+    for folder in (*folders, copied):
+        name = names[folder.relative_to(tmp_path).as_posix()]
+        assert find_run(tmp_path, name) == folder.resolve()
+    for name in ("8", "100000Z-7", "0261120T", "20261120"):
+        named = run_named(entries, name)
+        try:
+            assert find_run(tmp_path, name) == (named and named.summary.folder.resolve())
+        except RunNotFoundError:
+            assert named is None
 
 
 def test_a_folder_with_a_number_for_a_name_is_no_seed(tmp_path: Path) -> None:

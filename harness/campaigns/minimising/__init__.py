@@ -1,5 +1,7 @@
 """Makes a red run smaller: what it did is run again with less, as long as its anomaly comes back.
 
-`evidence` decides by how many runs, `subsets` what is left out, `search` puts both together, `pieces` and
-`passes` know what of a scenario can be smaller, `state` keeps what was run, and `runs` has it run.
+`starting` makes of a red run what a search starts from. `evidence` decides by how many runs, `subsets` what
+is left out, `search` puts both together, `pieces` and `passes` know what of a scenario can be smaller,
+`fitting` which of that can be run, `state` keeps what was run, `runs` has it run, and `sizes` tells what is
+left.
 """

@@ -1,13 +1,14 @@
 """Whether a scenario that was made smaller can still be run: whoever its schedule names must be there."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
 
 from harness.cluster.rendering import problems_with
+from harness.plan.misfits import misfits_of, parts_of
+from harness.plan.planning import problems_of_load
 from harness.plan.schedule import faults_of, problems_of
-from harness.vocabulary.administration import Member, Reassign
 from harness.vocabulary.gambits import Given
 from harness.vocabulary.scenario import RandomSchedule, Scenario
 
@@ -19,19 +20,12 @@ def fits(scenario: Scenario) -> bool:
         return False
     if problems_of(schedule) or any(fault.unavailable_because(topology) for fault in faults_of(schedule)):
         return False
-    nodes = topology.nodes()
-    brokers = {node.id for node in nodes if node.is_broker}
-    parts = list(_structs(schedule))
-    members = [each for each in parts if isinstance(each, Member)]
-    moved = (ids for each in parts if isinstance(each, Reassign) for _topic, _number, ids in each.targets)
-    return (
-        all(member.of(nodes) is not None for member in members)
-        and all(brokers.issuperset(ids or ()) for ids in moved)
-        and all(number < scenario.workload.partitions for number in _partitions(parts))
-    )
+    if problems_of_load(scenario) or any(misfits_of(schedule, topology)):
+        return False
+    return all(number < scenario.workload.partitions for number in _partitions(_structs(schedule)))
 
 
-def _partitions(parts: list[msgspec.Struct]) -> Iterator[int]:
+def _partitions(parts: Iterable[msgspec.Struct]) -> Iterator[int]:
     """Numbers of partitions that the pieces of a schedule name."""
     for part in parts:
         number = getattr(part, "partition", None)
@@ -47,11 +41,5 @@ def _structs(value: Any) -> Iterator[msgspec.Struct]:
     """A value and everything in it that is a word of the vocabulary."""
     if isinstance(value, msgspec.Struct):
         yield value
-        for name in value.__struct_fields__:
-            yield from _structs(getattr(value, name))
-    elif isinstance(value, tuple):
-        for each in value:
-            yield from _structs(each)
-    elif isinstance(value, dict):
-        for each in value.values():
-            yield from _structs(each)
+    for part in parts_of(value):
+        yield from _structs(part)

@@ -191,7 +191,6 @@ class Minimising:
         told = f"A candidate: {trial.told}, to find out whether {self._start.wanted} comes back."
         with disk_errors_told():
             folder.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                write_whole(path, write_scenario(trial.scenario, told).encode())
+            write_whole(path, write_scenario(trial.scenario, told).encode())
         options = replace(self._start.options, scenario=name_of(path), scenario_file=str(path))
         return replace(plan_run(options), replay_of=self._replay_of)

@@ -1,5 +1,7 @@
 """From a red run to what a search starts from: its anomaly, its scenarios, and the options of each run."""
 
+import re
+import shlex
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -12,6 +14,11 @@ from harness.plan.planning import RunOptions
 from harness.plan.replaying_plan import Instead, Recorded, Replay, is_resolved, plan_replay
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.vocabulary.scenario import Expectation, Scenario
+from results.cleaning import clean
+
+_TEXT_MAX = 240
+_ID = re.compile(r"[A-Za-z0-9-]+")
+"""What anomalies are called: their name is that of a folder, and the verdict may be anybody's."""
 
 
 class Start(NamedTuple):
@@ -89,6 +96,14 @@ def _wanted(recorded: Recorded, verdict: Verdict, asked: str | None) -> str:
             expected=", ".join(found),
             where=where,
             next_step="name one of them, or drop --anomaly",
+        )
+    if odd := [each for each in found if not _ID.fullmatch(each)]:
+        raise UsageError(
+            "an anomaly of that run has no name of an anomaly",
+            got=clean(repr(odd[0]), _TEXT_MAX),
+            expected="letters, digits and hyphens, as docs/anomalies.md has them",
+            where=where,
+            next_step=f"judge the run again: krucible check {shlex.quote(where)}",
         )
     bug = seeded_bugs().get(recorded.identity.seeded_bug)
     likely = [each for each in found if bug is not None and each in bug.anomalies]
