@@ -128,9 +128,8 @@ def illegal_causes(verdict: Verdict, checker: str | None = None) -> tuple[Cause,
     return tuple(cause for cause in causes_of(verdict, checker) if cause.illegal)
 
 
-def cause_lines(verdict: Verdict, limit: int) -> tuple[str, ...]:
-    """A line for each cause that breaks a promise; the last line counts those above the limit."""
-    causes = illegal_causes(verdict)
+def cause_lines(causes: Sequence[Cause], limit: int) -> tuple[str, ...]:
+    """A line for each cause; the last line counts those above the limit."""
     rest = (f"and {rest_text(causes[limit:])}",) if len(causes) > limit else ()
     return (*map(cause_line, causes[:limit]), *rest)
 

@@ -148,9 +148,10 @@ def test_causes_without_a_line_are_counted() -> None:
     many = [Anomaly("lost-write", "s", "g", "s", subject=f"log-0/{n}@1") for n in range(3)]
     verdict = log(*many, msgspec.structs.replace(many[2], illegal=False))
     every = [f"log-0/{n}, offset 1: 1 lost-write" for n in range(3)]
-    assert cause_lines(verdict, 3) == (*every,)
-    assert cause_lines(verdict, 2) == (*every[:2], "and 1 more anomaly of 1 more cause")
-    assert cause_lines(verdict, 0) == ("and 3 more anomalies of 3 more causes",)
+    causes = illegal_causes(verdict)
+    assert cause_lines(causes, 3) == (*every,)
+    assert cause_lines(causes, 2) == (*every[:2], "and 1 more anomaly of 1 more cause")
+    assert cause_lines(causes, 0) == ("and 3 more anomalies of 3 more causes",)
 
 
 def test_reasons_that_causes_tell_are_left_out() -> None:
