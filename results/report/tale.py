@@ -32,6 +32,10 @@ _BEFORE_NS = 15_000_000_000
 """A story begins so long before the earliest operation of its witness."""
 _WITNESS_MAX = 12
 _PERMITS_MAX = 3
+_REMOVED = frozenset(("lost-write", "poll-skip", "int-poll-skip", "client-disagreement"))
+"""Kinds of the log checker that a removal of records may permit; the others come from truncations alone."""
+_DECIDED = "G1a"
+"""A kind that no loss of records permits; lost decisions of transactions may."""
 _UNREADABLE = (msgspec.ValidationError, ValueError)
 _Moment = tuple[int, str]
 _T = TypeVar("_T")
@@ -140,10 +144,16 @@ class Tales:
         never = [name for name in kinds if name in NO_LICENCE]
         if never:
             yield f"No event permits a {' or a '.join(never)}."
-        if self._licences is not None and cause.times_ns is not None and len(never) < len(kinds):
+        covered = frozenset(kinds) - NO_LICENCE - {_DECIDED}
+        if self._licences is not None and cause.times_ns is not None and covered:
             permits = [one for one in self._licences.of(place) if not one.gap]
-            span_ns = (from_ns, cause.times_ns[1])
-            yield from _uncovered(permits, place, span_ns, "the other anomalies" if never else "it")
+            if not permits:
+                yield f"No event of the history permits a loss in {place}."
+            else:
+                span_ns = (from_ns, cause.times_ns[1])
+                removable = bool(covered & _REMOVED)
+                what = "it" if len(covered) == len(kinds) else "the other anomalies"
+                yield from _uncovered(permits, place, span_ns, what, removable=removable)
 
     @cached_property
     def _licences(self) -> Licences | None:
@@ -231,16 +241,19 @@ def _witnessed(operation: Operation) -> _Moment:
 
 
 def _uncovered(
-    permits: Sequence[Permit], place: PartitionName, span_ns: tuple[int, int], what: str
+    permits: Sequence[Permit], place: PartitionName, span_ns: tuple[int, int], what: str, *, removable: bool
 ) -> Iterator[str]:
     """What permits losses in the partition in that time, and that it does not permit these."""
     from_ns, until_ns = span_ns
-    timely = [one for one in permits if one.event.from_ns <= until_ns and one.event.to_ns >= from_ns]
-    if not permits:
-        yield f"No event of the history permits a loss in {place}."
-    elif not timely:
-        when = f"from {at_seconds(from_ns)} to {at_seconds(until_ns)}"
-        yield f"No event {when} permits a loss in {place}."
+    timely = [
+        one
+        for one in permits
+        if one.event.from_ns <= until_ns
+        and one.event.to_ns >= from_ns
+        and (removable or one.event.below is None)
+    ]
+    if not timely:
+        yield f"No event from {at_seconds(from_ns)} to {at_seconds(until_ns)} permits {what}."
     for permit in timely[:_PERMITS_MAX]:
         yield f"This does not permit {what}: {permit.text}{_bounds(permit)}."
     if (left := len(timely) - _PERMITS_MAX) > 0:

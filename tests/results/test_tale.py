@@ -116,7 +116,7 @@ def test_events_that_were_over_before_or_began_after_it_are_not_named(
     ]
     for some, told in (
         (wiped, ["This does not permit it: wiped 30."]),
-        (wiped[::2], ["No event from 3.0 s to 50.0 s permits a loss in log-0/3."]),
+        (wiped[::2], ["No event from 3.0 s to 50.0 s permits it."]),
         (
             wiped[1:2] * 5,
             ["This does not permit it: wiped 30."] * 3
@@ -128,6 +128,18 @@ def test_events_that_were_over_before_or_began_after_it_are_not_named(
         shown = lines(story(), LOST)
         assert shown[-len(told) :] == told
         assert shown[-len(told) - 1].startswith("50.0 s The promise broke: ")
+
+
+def test_removals_are_named_for_what_they_may_permit_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    event = Event(30 * S, 31 * S, None, "", below=100)
+    licences = Licences({"log-0": [Permit(event, covers_returned=True, text="deleted")]})
+    monkeypatch.setattr(tale, "licences_of", lambda _: licences)
+    for name, told in (
+        ("lost-write", "This does not permit it: deleted, losses below offset 100."),
+        ("duplicate", "No event from 3.0 s to 50.0 s permits it."),
+        ("G1a", f"The promise broke: {LOST.summary}"),
+    ):
+        assert lines(story(), msgspec.structs.replace(LOST, id=name))[-1].endswith(told)
 
 
 def test_events_are_named_for_what_the_log_checker_found_alone() -> None:
