@@ -4,7 +4,6 @@ A result lists some of its anomalies and counts all. What is not listed is place
 Numbers that no tally places make a cause of their own, so that the totals are those of all anomalies.
 """
 
-from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
@@ -109,14 +108,15 @@ def causes_of(verdict: Verdict, checker: str | None = None) -> tuple[Cause, ...]
         checker: whose anomalies alone are wanted; None for those of all checkers.
     """
     starts = {name: told for result in verdict.results for name, told in result.epoch_starts.items()}
-    alike: dict[tuple[bool, str, tuple[int, int] | None], list[_Sighting]] = {}
+    alike: dict[tuple[bool, str, int | None], list[_Sighting]] = {}
     unplaced: list[Cause] = []
     for result in verdict.results:
         if checker not in {None, result.checker}:
             continue
         for sighting in _sightings(result, starts):
             # Without an epoch, nearness alone tells causes of one place apart.
-            alike.setdefault((sighting.illegal, sighting.place, sighting.epochs), []).append(sighting)
+            epoch = None if sighting.epochs is None else sighting.epochs[0]
+            alike.setdefault((sighting.illegal, sighting.place, epoch), []).append(sighting)
         unplaced += _unplaced(result)
     # A result of an earlier krucible may list what its tallies place elsewhere: that is counted there.
     causes = [cause for cause in map(_cause, _near(alike.values())) if cause.kinds]
@@ -128,9 +128,8 @@ def illegal_causes(verdict: Verdict, checker: str | None = None) -> tuple[Cause,
     return tuple(cause for cause in causes_of(verdict, checker) if cause.illegal)
 
 
-def cause_lines(verdict: Verdict, limit: int) -> tuple[str, ...]:
-    """A line for each cause that breaks a promise; the last line counts those above the limit."""
-    causes = illegal_causes(verdict)
+def cause_lines(causes: Sequence[Cause], limit: int) -> tuple[str, ...]:
+    """A line for each cause; the last line counts those above the limit."""
     rest = (f"and {rest_text(causes[limit:])}",) if len(causes) > limit else ()
     return (*map(cause_line, causes[:limit]), *rest)
 
@@ -229,13 +228,16 @@ def _sightings(result: CheckerResult, starts: Mapping[str, Sequence[tuple[int, i
     for tally in result.tallies:
         placed = tally.first_offset is not None
         name = _name(result.checker, tally.place, placed=placed, starts=starts)
-        epoch = _epoch_at(starts.get(name, ()), tally.first_offset) if tally.epoch is None else tally.epoch
+        first, last = (
+            _epoch_at(starts.get(name, ()), offset) if tally.epoch is None else tally.epoch
+            for offset in (tally.first_offset, tally.last_offset)
+        )
         yield _Sighting(
             id=tally.id,
             place=name,
             illegal=tally.illegal,
             count=tally.count,
-            epochs=_pair(epoch, epoch),
+            epochs=_pair(first, last),
             offsets=_pair(tally.first_offset, tally.last_offset),
             times_ns=_pair(tally.first_ns, tally.last_ns),
         )
@@ -259,11 +261,10 @@ def _name(checker: str, name: str, *, placed: bool, starts: Mapping[str, object]
 
 
 def _epoch_at(starts: Sequence[tuple[int, int]], offset: int | None) -> int | None:
-    """The latest epoch that began at or before an offset."""
-    if offset is None or not starts:
+    """The latest epoch that began at or before an offset, whatever the order of the beginnings."""
+    if offset is None:
         return None
-    place = bisect_right([start for _, start in starts], offset)
-    return starts[place - 1][0] if place else None
+    return max((epoch for epoch, start in starts if start <= offset), default=None)
 
 
 def _pair(first: int | None, last: int | None) -> tuple[int, int] | None:

@@ -15,7 +15,7 @@ import msgspec
 
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import CheckerResult, Validity, Verdict
-from results.causes import cause_line, first_of_kinds, illegal_causes, other_reasons
+from results.causes import cause_line, first_of_kinds, illegal_causes, other_reasons, rest_text
 from results.cleaning import clean
 from results.measures import load_measures
 from results.store import RunUnreadableError, load_identity, load_verdict, write_whole
@@ -27,6 +27,7 @@ EXPECTATION = "expectation"
 _MESSAGE_MAX = 500
 _LINE_MAX = 2_000
 _LINES_MAX = 100
+_CAUSES_MAX = 20
 _NOT_XML = re.compile("[\ufffe\uffff]")
 
 
@@ -140,13 +141,16 @@ def explained(result: CheckerResult, verdict: Verdict) -> tuple[str, ...]:
     Each cause is told with the first anomaly of each kind, the promise that it breaks and the proof.
     """
     lines: list[str] = []
-    for cause in illegal_causes(verdict, result.checker):
+    causes = illegal_causes(verdict, result.checker)
+    for cause in causes[:_CAUSES_MAX]:
         lines.append(cause_line(cause))
         for one in first_of_kinds(cause):
             anomaly = one.anomaly
             lines += [f"  {anomaly.id}: {anomaly.summary}"]
             lines += [f"    promised: {anomaly.guarantee} ({anomaly.source})"]
             lines += [f"    {line}" for line in anomaly.explanation]
+    if left := causes[_CAUSES_MAX:]:
+        lines.append(f"and {rest_text(left)} in verdict.json")
     lines += [f"could not decide: {result.unknown_because}"] if result.unknown_because else []
     lines += [
         f"assumption {one.name}: expected {one.expected}; found {one.observed}"

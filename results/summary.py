@@ -159,6 +159,7 @@ def judged(
     folder: str, verdict: Verdict, identity: RunIdentity | None = None, measures: Measures | None = None
 ) -> RunOutcome:
     """The outcome of a run that came to a verdict."""
+    causes = illegal_causes(verdict)
     return RunOutcome(
         folder=folder,
         outcome=Outcome(verdict.validity.value),
@@ -166,8 +167,8 @@ def judged(
         identity=_slim(identity),
         anomalies=anomaly_counts(verdict),
         illegal=tuple(sorted({a.id for result in verdict.results for a in result.anomalies if a.illegal})),
-        causes=cause_lines(verdict, CAUSES_MAX),
-        together=kinds_together(illegal_causes(verdict)),
+        causes=cause_lines(causes, CAUSES_MAX),
+        together=kinds_together(causes),
         reasons=other_reasons(verdict)[:REASONS_MAX],
         measures=measures,
         looked=looked_at(verdict.results),

@@ -49,7 +49,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         explanation_left_out: how many lines are not shown.
         drawing: of the cycle that it is, or else of its witness; None where it has none, or one too many.
         circular: whether that is a cycle.
-        cause: where it is, and how many anomalies of which kinds; empty where it is this anomaly alone.
+        cause: where it is, and how many anomalies of which kinds.
         tale: what happened, in the order of time.
         variants: other anomalies of the cause.
         variants_left_out: how many of the cause's anomalies are not shown.
@@ -83,15 +83,17 @@ class Findings(msgspec.Struct, frozen=True):
     """All causes of a verdict as they are shown.
 
     Attributes:
-        unplaced: numbers of anomalies of which nothing else is known.
+        broken: whether a promise was broken, also if only the number of anomalies is known.
+        unlisted: causes of which no anomaly is listed, a line each.
         left_out: how many causes did not find room.
         cycles_left_out: how many of those shown are cycles that are not drawn.
         drawings_left_out: how many witnesses of those shown are not drawn.
     """
 
+    broken: bool
     illegal: tuple[Finding, ...]
     legal: tuple[Finding, ...]
-    unplaced: tuple[str, ...]
+    unlisted: tuple[str, ...]
     left_out: int
     cycles_left_out: int
     drawings_left_out: int
@@ -114,6 +116,8 @@ def findings_of(verdict: Verdict, seen: Witnessed, limits: Limits, tales: Tales 
     causes = [(cause, cause.witness) for cause in causes_of(verdict)]
     listed = [(cause, witness) for cause, witness in causes if witness is not None]
     shown = listed[: limits.anomalies]
+    unlisted = [cause for cause, witness in causes if witness is None]
+    lines = [clean(cause_line(cause), limits.text) for cause in unlisted[: limits.rows]]
     cycles = _Cycles(verdict, limits)
     found: list[Finding] = []
     numbers = {True: 0, False: 0}
@@ -139,10 +143,11 @@ def findings_of(verdict: Verdict, seen: Witnessed, limits: Limits, tales: Tales 
             )
         )
     return Findings(
+        broken=any(cause.illegal for cause, _ in causes),
         illegal=tuple(one for one in found if one.illegal),
         legal=tuple(one for one in found if not one.illegal),
-        unplaced=tuple(clean(cause_line(cause), limits.text) for cause, witness in causes if witness is None),
-        left_out=len(listed) - len(shown),
+        unlisted=tuple(lines),
+        left_out=len(causes) - len(shown) - len(lines),
         cycles_left_out=cycles.left_out,
         drawings_left_out=max(others - limits.drawings, 0),
     )

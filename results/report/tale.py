@@ -20,7 +20,7 @@ from checkers.history.error_codes import named_code
 from checkers.history.operations import History, Operation, OperationType
 from checkers.licences import Licences, licences_of
 from checkers.licences.permits import Permit
-from checkers.logs.log.anomalies import NO_LICENCE
+from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.verdict.places import QUORUM
 from results.causes import Cause
 from results.cleaning import clean, clean_value
@@ -32,6 +32,10 @@ _BEFORE_NS = 15_000_000_000
 """A story begins so long before the earliest operation of its witness."""
 _WITNESS_MAX = 12
 _PERMITS_MAX = 3
+_REMOVED = frozenset(("lost-write", "poll-skip", "int-poll-skip", "client-disagreement"))
+"""Kinds of the log checker that a removal of records may permit; the others come from truncations alone."""
+_DECIDED = "G1a"
+"""A kind that no loss of records permits; lost decisions of transactions may."""
 _UNREADABLE = (msgspec.ValidationError, ValueError)
 _Moment = tuple[int, str]
 _T = TypeVar("_T")
@@ -80,7 +84,7 @@ class Tales:
         broke = f"The promise broke: {shown.anomaly.summary}"
         lines.append(Told(at_seconds(until_ns), clean(broke, limits.text)))
         if place is not None and shown.checker == "log":
-            told = (*self._begun(place, cause), *self._unlicensed(place, cause))
+            told = (*self._begun(place, cause), *self._unlicensed(place, cause, from_ns))
             lines += [Told("", clean(text, limits.text)) for text in told]
         return tuple(lines)
 
@@ -134,28 +138,22 @@ class Tales:
                     "earlier epoch from there on has to truncate them."
                 )
 
-    def _unlicensed(self, place: PartitionName, cause: Cause) -> Iterator[str]:
-        """Why nothing permits the anomalies: their kind is never legal, or no event covers them."""
-        never = [name for name, _ in cause.kinds if name in NO_LICENCE]
+    def _unlicensed(self, place: PartitionName, cause: Cause, from_ns: int) -> Iterator[str]:
+        """Why nothing permits what the log checker found: its kind is never legal, or no event covers it."""
+        kinds = [name for name, _ in cause.kinds if name in ANOMALIES]
+        never = [name for name in kinds if name in NO_LICENCE]
         if never:
             yield f"No event permits a {' or a '.join(never)}."
-        if len(never) < len(cause.kinds):
-            yield from self._uncovered(place, "the other anomalies" if never else "it")
-
-    def _uncovered(self, place: PartitionName, what: str) -> Iterator[str]:
-        """What permits losses in the partition, and that it does not permit these."""
-        if self._licences is None:
-            return
-        permits = [one for one in self._permits(place) if not one.gap]
-        if not permits:
-            yield f"No event of the history permits a loss in {place}."
-        for permit in permits[:_PERMITS_MAX]:
-            yield f"This does not permit {what}: {permit.text}{_bounds(permit)}."
-        if len(permits) > _PERMITS_MAX:
-            yield f"{len(permits) - _PERMITS_MAX:,} more events permit losses in {place}, but not these."
-
-    def _permits(self, place: PartitionName) -> tuple[Permit, ...]:
-        return () if self._licences is None else self._licences.of(place)
+        covered = frozenset(kinds) - NO_LICENCE - {_DECIDED}
+        if self._licences is not None and cause.times_ns is not None and covered:
+            permits = [one for one in self._licences.of(place) if not one.gap]
+            if not permits:
+                yield f"No event of the history permits a loss in {place}."
+            else:
+                span_ns = (from_ns, cause.times_ns[1])
+                removable = bool(covered & _REMOVED)
+                what = "it" if len(covered) == len(kinds) else "the other anomalies"
+                yield from _uncovered(permits, place, span_ns, what, removable=removable)
 
     @cached_property
     def _licences(self) -> Licences | None:
@@ -240,6 +238,26 @@ def _witnessed(operation: Operation) -> _Moment:
         operation.time_ns,
         f"{operation.process} {operation.f} {key}{node} {ended} ({operation.index}){error}",
     )
+
+
+def _uncovered(
+    permits: Sequence[Permit], place: PartitionName, span_ns: tuple[int, int], what: str, *, removable: bool
+) -> Iterator[str]:
+    """What permits losses in the partition in that time, and that it does not permit these."""
+    from_ns, until_ns = span_ns
+    timely = [
+        one
+        for one in permits
+        if one.event.from_ns <= until_ns
+        and one.event.to_ns >= from_ns
+        and (removable or one.event.below is None)
+    ]
+    if not timely:
+        yield f"No event from {at_seconds(from_ns)} to {at_seconds(until_ns)} permits {what}."
+    for permit in timely[:_PERMITS_MAX]:
+        yield f"This does not permit {what}: {permit.text}{_bounds(permit)}."
+    if (left := len(timely) - _PERMITS_MAX) > 0:
+        yield f"{left:,} more events permit losses in {place}, but not these."
 
 
 def _bounds(permit: Permit) -> str:

@@ -131,10 +131,10 @@ def _with_causes(entry: Entry, folder: Path) -> Entry:
     except StoreError as error:  # replaced since it was summarised
         problems = (*entry.summary.problems, str(error))
         return entry._replace(summary=msgspec.structs.replace(entry.summary, problems=problems))
-    legal = Counter[str]()
-    for cause in causes_of(verdict):
+    causes, legal = causes_of(verdict), Counter[str]()
+    for cause in causes:
         legal.update({} if cause.illegal else dict(cause.kinds))
-    lines = tuple(map(_short, cause_lines(verdict, CAUSES_MAX)))
+    lines = tuple(map(_short, cause_lines([cause for cause in causes if cause.illegal], CAUSES_MAX)))
     return entry._replace(
         causes=lines, legal={_short(name): legal[name] for name in sorted(legal)[:KINDS_MAX]}
     )

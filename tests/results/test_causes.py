@@ -83,6 +83,8 @@ def test_what_belongs_together(one: Anomaly, other: Anomaly, *, apart: bool) -> 
 def test_epochs_tell_apart_what_is_near() -> None:
     verdict = log(found("a", "log-0/3@219"), found("a", "log-0/3@220"), starts=((4, 100), (5, 220)))
     assert lines(verdict) == ["log-0/3, offset 219, epoch 4: 1 a", "log-0/3, offset 220, epoch 5: 1 a"]
+    disordered = log(found("a", "log-0/3@160"), starts=((4, 180), (5, 150), (6, 300)))
+    assert lines(disordered) == ["log-0/3, offset 160, epoch 5: 1 a"]
     before = log(found("a", "log-0/3@99"), starts=((4, 100), (5, 220)))
     assert lines(before) == ["log-0/3, offset 99: 1 a"]
 
@@ -92,6 +94,7 @@ def test_what_is_listed_stands_beside_its_number_also_where_that_reaches_into_th
     (cause,) = causes_of(log(*reversed(many), starts=((4, 0), (5, 220))))
     assert cause.total == 50
     assert len(cause.shown) == EXAMPLES_PER_ANOMALY
+    assert cause_line(cause) == "log-0/3, offsets 210–259, epochs 4–5: 50 lost-write"  # noqa: RUF001 - ranges
     timed = [found("x", "log-0/3@?", at_s) for at_s in (*range(15), *range(100, 115))]
     assert [(cause.total, len(cause.shown)) for cause in causes_of(log(*timed))] == [(15, 15), (15, 5)]
 
@@ -145,9 +148,10 @@ def test_causes_without_a_line_are_counted() -> None:
     many = [Anomaly("lost-write", "s", "g", "s", subject=f"log-0/{n}@1") for n in range(3)]
     verdict = log(*many, msgspec.structs.replace(many[2], illegal=False))
     every = [f"log-0/{n}, offset 1: 1 lost-write" for n in range(3)]
-    assert cause_lines(verdict, 3) == (*every,)
-    assert cause_lines(verdict, 2) == (*every[:2], "and 1 more anomaly of 1 more cause")
-    assert cause_lines(verdict, 0) == ("and 3 more anomalies of 3 more causes",)
+    causes = illegal_causes(verdict)
+    assert cause_lines(causes, 3) == (*every,)
+    assert cause_lines(causes, 2) == (*every[:2], "and 1 more anomaly of 1 more cause")
+    assert cause_lines(causes, 0) == ("and 3 more anomalies of 3 more causes",)
 
 
 def test_reasons_that_causes_tell_are_left_out() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from checkers.history.identity import IDENTITY_FILE, encode_identity
 from checkers.verdict.verdict import Anomaly, Assumption, Validity, Verdict, result_of
-from results.junit import EXPECTATION, passes, render_junit, save_junit, stored_suite, suite_of
+from results.junit import EXPECTATION, explained, passes, render_junit, save_junit, stored_suite, suite_of
 from results.measures import measure, save_measures
 from results.observed import observe
 from results.store import save_verdict
@@ -128,6 +128,18 @@ def test_an_unmet_assumption_says_what_was_wanted_and_found() -> None:
     error = cases(judged)["assumptions"][0]
     assert error.attrib["message"] == error.text
     assert error.text == "assumption fault-held: expected at least 5000 ms; found 1 ms"
+
+
+def test_many_causes_do_not_hide_an_assumption_that_is_not_met() -> None:
+    many = [Anomaly("lost-write", "gone", "g", "s", subject=f"log-0/{n}@1") for n in range(2_000)]
+    unmet = Assumption("fault-held", met=False, expected="5000 ms", observed="1 ms")
+    result = result_of("log", many, assumptions=(unmet,))
+    lines = explained(result, Verdict(Validity.INVALID, (result,)))
+    assert len(lines) < 100
+    assert lines[-2:] == (
+        "and 1,980 more anomalies of 1,980 more causes in verdict.json",
+        "assumption fault-held: expected 5000 ms; found 1 ms",
+    )
 
 
 def test_properties_tell_a_run_from_others() -> None:

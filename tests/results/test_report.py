@@ -11,7 +11,8 @@ import pytest
 
 from checkers.history.identity import HostIdentity, ImageIdentity, NodeFileIdentity, RunIdentity
 from checkers.history.operations import History
-from checkers.verdict.verdict import Anomaly, Assumption, Validity, Verdict, result_of
+from checkers.verdict.tallies import Tally
+from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, Validity, Verdict, result_of
 from results.observed import observe
 from results.report import render_report, write_report
 from results.report.findings import findings_of
@@ -108,7 +109,7 @@ def test_every_anomaly_has_its_section_with_guarantee_proof_and_witness(red: Out
 def test_legal_findings_stand_apart(red_run: Run) -> None:
     page = render_report(red_run.history, red_run.verdict)
     folded = page[page.index("<details") : page.index("</details>")]
-    assert "Observed, and legal here: 1" in folded
+    assert "Observed, and legal here: 1 cause" in folded
     assert "offsets-reused" in folded
     assert "lost-write" not in folded
 
@@ -285,6 +286,17 @@ def test_what_is_left_out_is_counted(red_run: Run) -> None:
     assert len(page.encode()) <= PAGE_BYTES_MAX
     assert re.search(r"\d+ more causes are in verdict\.json", page)
     assert re.search(r"\d+ more operations of this witness are not shown", page)
+
+
+def test_causes_without_a_witness_are_few_lines_and_the_rest_is_counted() -> None:
+    tallies = tuple(Tally(id="lost-write", place=f"log-0/{n}", count=2) for n in range(50_000))
+    result = CheckerResult("log", Validity.INVALID, {"lost-write": 100_000}, tallies=tallies)
+    page = render_report(History("", "", ()), Verdict(Validity.INVALID, (result,)))
+    assert len(page.encode()) <= PAGE_BYTES_MAX
+    told = page.count("2 lost-write</bdi>")
+    assert told == STEPS[0].rows
+    assert f"{50_000 - told:,} more causes are in verdict.json." in page
+    assert "No broken promise was found." not in page
 
 
 def test_witnesses_outside_the_history_are_counted_and_not_shown(killed_run: Run) -> None:

@@ -5,14 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 
 from checkers.columns.tables import PartitionName
+from checkers.licences import Event, Licences, Permit
 from checkers.logs.log import anomalies
 from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.causes import causes_of
 from results.observed import observe
+from results.report import tale
 from results.report.limits import STEPS
 from results.report.page import render_report
 from results.report.tale import Tales, partition_named
@@ -102,6 +105,50 @@ def test_without_an_event_that_permits_losses_that_is_said() -> None:
     told.setup()
     told.add(19 * S, 1, "ok", "send", "log-0", [[3, 205, 205, "ok"]])
     assert lines(told, LOST)[-1] == "No event of the history permits a loss in log-0/3."
+
+
+def test_events_that_were_over_before_or_began_after_it_are_not_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wiped = [
+        Permit(Event(at_s * S, (at_s + 1) * S, None, ""), covers_returned=True, text=f"wiped {at_s}")
+        for at_s in (1, 30, 51)
+    ]
+    for some, told in (
+        (wiped, ["This does not permit it: wiped 30."]),
+        (wiped[::2], ["No event from 3.0 s to 50.0 s permits it."]),
+        (
+            wiped[1:2] * 5,
+            ["This does not permit it: wiped 30."] * 3
+            + ["2 more events permit losses in log-0/3, but not these."],
+        ),
+    ):
+        licences = Licences({"log-0": some})
+        monkeypatch.setattr(tale, "licences_of", lambda _, found=licences: found)
+        shown = lines(story(), LOST)
+        assert shown[-len(told) :] == told
+        assert shown[-len(told) - 1].startswith("50.0 s The promise broke: ")
+
+
+def test_removals_are_named_for_what_they_may_permit_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    event = Event(30 * S, 31 * S, None, "", below=100)
+    licences = Licences({"log-0": [Permit(event, covers_returned=True, text="deleted")]})
+    monkeypatch.setattr(tale, "licences_of", lambda _: licences)
+    for name, told in (
+        ("lost-write", "This does not permit it: deleted, losses below offset 100."),
+        ("duplicate", "No event from 3.0 s to 50.0 s permits it."),
+        ("G1a", f"The promise broke: {LOST.summary}"),
+    ):
+        assert lines(story(), msgspec.structs.replace(LOST, id=name))[-1].endswith(told)
+
+
+def test_events_are_named_for_what_the_log_checker_found_alone() -> None:
+    phantom = msgspec.structs.replace(LOST, id="phantom", summary="205 was never sent")
+    differ = msgspec.structs.replace(LOST, id="replica-divergence", summary="replicas differ")
+    results = (result_of("log", [phantom]), result_of("replicas", [differ]))
+    (cause,) = causes_of(Verdict(Validity.INVALID, results))
+    told = [line.text for line in Tales(story().history()).of(cause, STEPS[0])]
+    assert told[-1] == "No event permits a phantom."
 
 
 def test_changes_of_the_partition_are_told() -> None:
