@@ -22,7 +22,7 @@ from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import CheckerResult, Validity, Verdict, result_of
 from checkers.verdict.withholding import hole_of, withheld
 
-_ENTRIES = (
+ENTRIES = (
     log.ENTRY,
     listed.ENTRY,
     transactions.ENTRY,
@@ -44,7 +44,8 @@ _ENTRIES = (
     nodes.ENTRY,
     assumptions.ENTRY,
 )
-CHECKERS: Mapping[str, Checker] = {entry.name: entry.check for entry in _ENTRIES}
+"""All checkers with their anomalies, in the order in which a verdict lists them."""
+CHECKERS: Mapping[str, Checker] = {entry.name: entry.check for entry in ENTRIES}
 """All checkers by name; each is a pure function of the history."""
 
 
@@ -119,7 +120,7 @@ def as_expected(
 def known_anomalies() -> dict[str, AnomalyKind]:
     """Every anomaly that a checker can find, by id, in alphabetical order: its meaning and its source."""
     # An id that two checkers share has the words of the one that is listed first.
-    known = {name: kind for entry in reversed(_ENTRIES) for name, kind in entry.anomalies.items()}
+    known = {name: kind for entry in reversed(ENTRIES) for name, kind in entry.anomalies.items()}
     return dict(sorted(known.items()))
 
 

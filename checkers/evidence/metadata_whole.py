@@ -71,7 +71,7 @@ def opaque_records(history: History) -> Iterator[str]:
             name = content.get("name", f"type {content['type']}")
             what = f"version {content['version']} of {name} at offset {offset}"
             yield (
-                f"{len(found)} records of {operation.node}'s metadata log are of unknown types, first: {what}"
+                f"{len(found)} records of {operation.node}'s metadata log could not be decoded, first: {what}"
             )
 
 

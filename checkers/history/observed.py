@@ -160,11 +160,11 @@ class NodeSeen(msgspec.Struct, frozen=True):
     Attributes:
         status: such as ``running``, ``paused`` or ``exited``.
         exit_code: of its last process.
-        oom: whether the kernel killed it for want of memory.
+        oom: whether the kernel killed it for want of memory; None where the history does not tell.
         started_at: when its process was started, ISO 8601.
     """
 
     status: str
     exit_code: int | None = None
-    oom: bool = False
+    oom: bool | None = None
     started_at: str | None = None

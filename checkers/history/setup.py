@@ -17,7 +17,8 @@ SETUP = "setup"
 """Function by which the runner tells what the run is made of."""
 
 _W = TypeVar("_W")
-_COMPACT = "compact"
+COMPACT = "compact"
+"""What `cleanup.policy` has where batches may be rewritten."""
 
 
 class SetupNode(msgspec.Struct, frozen=True):
@@ -221,7 +222,7 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
         """Whether batches of a topic may be rewritten."""
         policies = [made.config.get("cleanup.policy") for made in self.topics if made.name == topic]
         policy = next((text for text in policies if text), self.config.get("log.cleanup.policy", ""))
-        return _COMPACT in str(policy)
+        return COMPACT in str(policy)
 
 
 class Setup(SetupOf[Workload], frozen=True, kw_only=True):

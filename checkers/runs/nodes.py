@@ -18,6 +18,7 @@ from checkers.evidence.node_logs import (
     harmless_reason,
     log_lines,
 )
+from checkers.history.observed import NodeSeen
 from checkers.history.operations import History, Operation
 from checkers.history.setup import Setup, setup_of
 from checkers.verdict.entry import Entry
@@ -34,27 +35,6 @@ NODE_DIED = AnomalyKind(
     source="krucible: every planned end is recorded in the history as a kill, a stop or a disk fault",
 )
 ANOMALIES = by_id(NODE_DIED, FATAL_LINE, UNCAUGHT_EXCEPTION, THREAD_DIED)
-
-
-class _Status(msgspec.Struct, frozen=True):
-    status: str
-    exit_code: int | None = None
-    oom: bool | None = None
-    started_at: str | None = None
-
-    def ended_since(self, last: "_Status | None") -> bool:
-        """Whether a process ended that had not when the node was looked at last.
-
-        One that was started and ended again between two looks is known by the time of its start, and so is
-        one that ended and was started again.
-        """
-        if last is None:
-            return self.status == "exited"
-        another = last.started_at != self.started_at
-        if self.status == "exited":
-            return last.status != "exited" or another
-        told = last.started_at and self.started_at
-        return last.status != "exited" and another and bool(told)
 
 
 def check_nodes(history: History) -> CheckerResult:
@@ -88,11 +68,11 @@ def _deaths(
     Each of these ends a node's process once: if the one that its heal started ends too, that is a death.
     """
     spent = {window: set[str]() for window in windows if window.ends_processes}
-    last: dict[str | None, tuple[_Status, int]] = {}
+    last: dict[str | None, tuple[NodeSeen, int]] = {}
     for operation in observed:
-        status = msgspec.convert(operation.value, _Status)
+        status = msgspec.convert(operation.value, NodeSeen)
         before, before_ns = last.get(operation.node, (None, operation.time_ns))
-        ended = status.ended_since(before)
+        ended = _ended_since(status, before)
         last[operation.node] = status, operation.time_ns
         over = done_ns is not None and operation.time_ns >= done_ns
         since_ns = operation.time_ns if status.status == "exited" else before_ns
@@ -100,8 +80,23 @@ def _deaths(
             yield _death(operation, status, cause_of_death(lines, operation.node or "", operation.time_ns))
 
 
+def _ended_since(status: NodeSeen, last: NodeSeen | None) -> bool:
+    """Whether a process ended that had not when the node was looked at last.
+
+    One that was started and ended again between two looks is known by the time of its start, and so is
+    one that ended and was started again.
+    """
+    if last is None:
+        return status.status == "exited"
+    another = last.started_at != status.started_at
+    if status.status == "exited":
+        return last.status != "exited" or another
+    told = last.started_at and status.started_at
+    return last.status != "exited" and another and bool(told)
+
+
 def _explained(
-    operation: Operation, status: _Status, since_ns: int, spent: Mapping[FaultWindow, set[str]]
+    operation: Operation, status: NodeSeen, since_ns: int, spent: Mapping[FaultWindow, set[str]]
 ) -> bool:
     """A fault that ends the node was going on, and no other end of it was put down to that one.
 
@@ -115,7 +110,7 @@ def _explained(
     return False
 
 
-def _death(operation: Operation, status: _Status, cause: LogLine | None) -> Anomaly:
+def _death(operation: Operation, status: NodeSeen, cause: LogLine | None) -> Anomaly:
     how = "out of memory" if status.oom else "it was not killed or stopped"
     seconds = operation.time_ns / 1e9
     exited = status.status == "exited"

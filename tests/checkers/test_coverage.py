@@ -184,7 +184,7 @@ def test_an_injection_without_a_value_saw_nothing() -> None:
         ({"end": 10, "log_start": 3, "checkpoint": ["3", []]}, None),
         (
             {"end": 10, "records": [[9, 1, "OPAQUE_RECORD", {"type": 99, "version": 1, "size": 4}]]},
-            "1 records of b1's metadata log are of unknown types, first: version 1 of type 99 at offset 9",
+            "1 records of b1's metadata log could not be decoded, first: version 1 of type 99 at offset 9",
         ),
     ],
 )

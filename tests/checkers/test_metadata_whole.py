@@ -94,7 +94,7 @@ CONTROL = [3, 1, "CONTROL", {"type": 7, "version": 0, "size": 3}]
             None,
             [
                 (
-                    "2 records of n1's metadata log are of unknown types, first: version 9 of "
+                    "2 records of n1's metadata log could not be decoded, first: version 9 of "
                     "TOPIC_RECORD at offset 2"
                 )
             ],
@@ -102,12 +102,12 @@ CONTROL = [3, 1, "CONTROL", {"type": 7, "version": 0, "size": 3}]
         (
             [CONTROL],
             None,
-            ["1 records of n1's metadata log are of unknown types, first: version 0 of type 7 at offset 3"],
+            ["1 records of n1's metadata log could not be decoded, first: version 0 of type 7 at offset 3"],
         ),
         (
             [],
             ["1.checkpoint", [NAMELESS]],
-            ["1 records of n1's metadata log are of unknown types, first: version 0 of type 99 at offset 1"],
+            ["1 records of n1's metadata log could not be decoded, first: version 0 of type 99 at offset 1"],
         ),
     ],
 )

@@ -103,6 +103,14 @@ def test_a_death_for_want_of_memory_says_so(story: Story) -> None:
     assert "out of memory" in anomaly.summary
 
 
+@pytest.mark.parametrize("told", [{}, {"oom": None, "exit_code": None, "started_at": None}])
+def test_a_node_of_which_only_the_status_is_told_is_judged(story: Story, told: dict[str, None]) -> None:
+    history = story(ALL + "5 c1 exited 1")
+    last = msgspec.structs.replace(history.operations[-1], value={"status": "exited", **told})
+    bare = msgspec.structs.replace(history, operations=(*history.operations[:-1], last))
+    assert check_nodes(bare).counts["node-died"] == 1
+
+
 def test_a_death_tells_the_exception_that_was_fatal(story: Story) -> None:
     text = """
         5 c1 exited 1

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from checkers.history.operations import History
-from checkers.judge import _ENTRIES, illegal_ids, judge, result_by
+from checkers.judge import ENTRIES, illegal_ids, judge, result_by
 from checkers.verdict.verdict import Validity, Verdict
 from tests.mutations.edits import Edit
 from tests.mutations.recordings import names, recorded
@@ -122,7 +122,7 @@ def cases() -> Iterator[Case]:
 def is_named(must: Must, history: History) -> bool:
     """Whether a verdict must be invalid, and one checker alone makes it so by an anomaly to be named."""
     wanted = set(must.names)
-    asked = (entry for entry in _ENTRIES if wanted & entry.anomalies.keys())
+    asked = (entry for entry in ENTRIES if wanted & entry.anomalies.keys())
     results = (result_by(entry.name, entry.check, history) for entry in asked)
     return any(result.validity is Validity.INVALID and wanted & illegal_ids([result]) for result in results)
 

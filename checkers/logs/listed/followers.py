@@ -24,13 +24,11 @@ from checkers.history.operations import History, once
 from checkers.logs.listed.anomalies import DELETED_EARLY
 from checkers.logs.listed.loading import Story
 from checkers.logs.partitions.lives import one_life
-from checkers.logs.replicas.removed import Deletion, deletions_of
+from checkers.logs.replicas.removed import MARGIN_NS, Deletion, deletions_of
 from checkers.verdict.verdict import Anomaly
 
 STARTS = "starts"
 """Key of the observations."""
-MARGIN_NS = 2_000_000_000
-"""How long before the request a follower was in sync already, under the same leader."""
 _REACH_NS = 60_000_000_000
 """A question asks after what was deleted shortly before; older deletions have had theirs."""
 
@@ -118,16 +116,14 @@ def _follows(state: PartitionState, number: int) -> bool:
 
 
 def _found(name: PartitionName, deletion: Deletion, start: Start) -> Anomaly:
-    asked, answered = deletion.operations
     return DELETED_EARLY.found(
         f"{start.node} reported that its log of {name} begins at {start.offset} after DeleteRecords "
         f"up to {deletion.below} had been acknowledged",
         subject=str(name),
         time_ns=start.time_ns,
-        witness=(asked, answered, start.op),
+        witness=(*deletion.operations, start.op),
         explanation=(
-            f"Operation {asked} asked to delete all records of {name} below {deletion.below}.",
-            f"It was acknowledged at {deletion.to_ns / 1e9:.3f} s (operation {answered}).",
+            *deletion.told,
             f"{start.node} was asked at {start.began_ns / 1e9:.3f} s and answered {start.offset}.",
             "It was in sync from before the request until then, with no restart and no other leader.",
         ),

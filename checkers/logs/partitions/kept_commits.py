@@ -73,8 +73,8 @@ class CommitsKept:
         facts: the history.
 
     Attributes:
-        figures: how many were looked for, in all replicas together; of them those that only an active
-            segment replaces.
+        figures: how many were looked for, in all replicas together: those that nothing replaces, and those
+            that only an active segment replaces.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

@@ -12,8 +12,6 @@ from checkers.history.operations import FAIL, INVOKE, History, Operation
 from checkers.history.replicas import EVIDENCE_REPLICAS
 from checkers.history.setup import told_setup
 
-COMPACT = "compact"
-
 
 class End(NamedTuple):
     """The committed end of one partition, the operation that listed it, and the highest start.

@@ -27,11 +27,9 @@ from checkers.licences.facts import Facts
 from checkers.logs.partitions.lives import held_up_ns, one_life
 from checkers.logs.replicas.anomalies import DELETION_NOT_KEPT
 from checkers.logs.replicas.limits import limits_of
-from checkers.logs.replicas.removed import CLEAN_CODES, Deletion, Licensing, deletions_of
+from checkers.logs.replicas.removed import CLEAN_CODES, MARGIN_NS, Deletion, Licensing, deletions_of
 from checkers.verdict.verdict import Anomaly
 
-MARGIN_NS = 2_000_000_000
-"""How long before the request a replica was in sync already, under the same leader."""
 LATE_NS = 15_000_000_000
 """How late a broker on a busy host may write its file."""
 _INTERVALS_MS = {
@@ -146,16 +144,14 @@ def _directory(state: PartitionState, number: int) -> str | None:
 
 def _found(deletion: Deletion, log: ReplicaLog, why: str) -> Anomaly:
     where, below = log.partition, deletion.below
-    asked, answered = deletion.operations
     return DELETION_NOT_KEPT.found(
         f"on the disk of {log.node} the log of {where} begins at {log.start}, although its records below "
         f"{below} had been deleted",
         subject=f"{where}@{log.start}",
         time_ns=log.time_ns,
-        witness=(asked, answered, log.op),
+        witness=(*deletion.operations, log.op),
         explanation=(
-            f"Operation {asked} asked to delete all records of {where} below {below}.",
-            f"It was acknowledged at {deletion.to_ns / 1e9:.1f} s (operation {answered}).",
+            *deletion.told,
             f"{log.node} was in sync, so by then it had moved the start of its log.",
             why,
             f"At {log.seen.began_ns / 1e9:.1f} s its disk said that the log begins at {log.start}.",

@@ -4,9 +4,8 @@ from typing import NamedTuple
 
 from checkers.evidence.faults import fault_windows
 from checkers.history.operations import FAIL, History
-from checkers.history.setup import Setup
+from checkers.history.setup import COMPACT, Setup
 from checkers.licences.disks import UNSYNCED
-from checkers.logs.replicas.committed import COMPACT
 
 _POLICY = "cleanup.policy"
 _RETENTION = frozenset({"retention.ms", "retention.bytes"})

@@ -33,6 +33,8 @@ _ENDING = STRIKING | _KILLS
 """Kinds of faults after which a log may begin where its broker had last written that it begins."""
 CLEAN_CODES = frozenset({0, 143})
 """Exit codes of a process that ended by itself or on SIGTERM, and so wrote the starts of its logs."""
+MARGIN_NS = 2_000_000_000
+"""How long before a request a replica must have been in sync, under one leader, to have moved its start."""
 _SETTLING_NS = 30_000_000_000
 """How long after a fault, or an election, a broker may be out of date; three session timeouts."""
 
@@ -53,6 +55,15 @@ class Deletion(NamedTuple):
     from_ns: int
     to_ns: int
     operations: tuple[int, ...]
+
+    @property
+    def told(self) -> tuple[str, str]:
+        """Who asked for it and when it was acknowledged, as explanations say it."""
+        asked, answered = self.operations
+        return (
+            f"Operation {asked} asked to delete all records of {self.where} below {self.below}.",
+            f"It was acknowledged at {self.to_ns / 1e9:.3f} s (operation {answered}).",
+        )
 
 
 class _Return(NamedTuple):
@@ -278,19 +289,14 @@ def _worst(shown: Sequence[tuple[Deletion, _Return, str | None]]) -> Iterator[An
 
 def _found(deletion: Deletion, told: _Return, licence: str | None) -> Anomaly:
     where, below = deletion.where, deletion.below
-    asked, answered = deletion.operations
-    seconds = deletion.to_ns / 1e9
     found = DELETED_RECORDS_RETURNED.found(
         f"the records of {where} below {below} had been deleted, but {told.text}",
         subject=f"{where}@{told.offset}",
         time_ns=told.time_ns,
-        witness=(asked, answered, *told.operations),
+        witness=(*deletion.operations, *told.operations),
         explanation=(
-            f"Operation {asked} asked to delete all records of {where} below {below}.",
-            (
-                f"It was acknowledged at {seconds:.1f} s, so all live replicas had moved their log "
-                "start offsets."
-            ),
+            *deletion.told,
+            "By then all live replicas had moved their log start offsets.",
             f"After that {told.text} (operation {told.operations[0]}).",
             *(
                 ()

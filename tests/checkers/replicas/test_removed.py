@@ -69,7 +69,13 @@ class TestFinalReads:
         assert "below 5 had been deleted" in one.summary
         operations = story.history().operations
         assert [operations[at].f for at in one.witness] == ["delete-records", "delete-records", "final-read"]
-        assert len(one.explanation) == 4
+        asked, answered, _ = one.witness
+        assert one.explanation[:3] == (
+            f"Operation {asked} asked to delete all records of log-0/0 below 5.",
+            f"It was acknowledged at 0.110 s (operation {answered}).",
+            "By then all live replicas had moved their log start offsets.",
+        )
+        assert len(one.explanation) == 5
 
     @pytest.mark.parametrize("how", ["fail", "info"])
     def test_what_was_not_acknowledged_need_not_be_deleted(self, how: str) -> None:
