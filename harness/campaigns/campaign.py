@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from checkers.history.identity import IDENTITY_FILE
-from harness.campaigns.contents import Content, Contents, key_of
+from harness.campaigns.contents import Content, Contents, digest_of, key_of
 from harness.errors import KrucibleError, disk_errors_told
 from harness.plan.planning import RunPlan, reproduce_line
 from results.campaign import render_campaign
@@ -241,9 +241,13 @@ def _folder_of(runs: Path, scenario: str, asked: str) -> Path:
 
 
 def _asked(plans: Mapping[int, RunPlan], content: Content) -> str:
-    """The options that all plans share, Kafka's content, and the seeds.
+    """The options that all plans share, Kafka's content, the seeds, and what a scenario's own file says.
 
     Of a version the content is its number: that line is the same as that of a run which names its version.
+    A file that was edited is another scenario: runs of both must not be counted together.
     """
-    first = next(iter(plans.values()))
-    return f"{key_of(first.options, content)} of seeds {min(plans)}..{max(plans)}"
+    options = next(iter(plans.values())).options
+    asked = f"{key_of(options, content)} of seeds {min(plans)}..{max(plans)}"
+    if options.scenario_file is None:
+        return asked
+    return f"{asked} of scenario sha256:{digest_of(Path(options.scenario_file))}"

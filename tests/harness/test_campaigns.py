@@ -10,7 +10,8 @@ from checkers.history.identity import IDENTITY_FILE, ImageIdentity, encode_ident
 from harness.campaigns import contents as module
 from harness.campaigns.campaign import STATE_FILE, Campaign, look_up
 from harness.campaigns.contents import Contents
-from harness.plan.planning import RunOptions, RunPlan, plan_run
+from harness.plan.planning import RunOptions, RunPlan, load_scenario, plan_run
+from harness.plan.writing import write_scenario
 from results.store import VERDICT_FILE, save_verdict
 from tests.results.pipeline.stored_runs import VALID
 from tests.results.story import IDENTITY
@@ -57,6 +58,19 @@ def test_a_tarball_that_was_built_anew_begins_anew(tmp_path: Path) -> None:
     elsewhere = plans(kafka_tarball=tarball(tmp_path / "elsewhere", b"rc0"))
     assert Campaign(tmp_path, SCENARIO, elsewhere).missing() == [2]
     assert done(tmp_path, elsewhere) == {1}
+
+
+def test_a_scenario_whose_file_was_edited_begins_anew(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    text = write_scenario(load_scenario(SCENARIO), "A scenario of a user.")
+    path.write_text(text)
+    planned = plans(scenario="files/mine", scenario_file=str(path))
+    Campaign(tmp_path, SCENARIO, planned).record(1, put(tmp_path, 1))
+    assert Campaign(tmp_path, SCENARIO, planned).missing() == [2]
+    assert done(tmp_path, planned) == {1}
+    path.write_text(f"{text}# edited\n")
+    assert Campaign(tmp_path, SCENARIO, planned).missing() == [1, 2]
+    assert done(tmp_path, planned) == set()
 
 
 def test_the_state_says_of_which_kafka_it_is(tmp_path: Path) -> None:
