@@ -2,7 +2,7 @@
 
 Blocks of ``sh`` are executed here, in a folder of their own whose store holds a run; those of ``console`` are
 parsed alone (tests/test_house.py), because each takes a cluster for minutes.  The guide for beginners, which
-takes one as well, is followed in tests/cluster/loaded/test_guides.py.
+takes one as well, is followed in tests/cluster/test_guides.py.
 """
 
 import os

@@ -199,7 +199,7 @@ def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
 def _play(stage: Stage, mishaps: Mishaps, cancelled: threading.Event) -> None:
     """All that is done to the cluster; a mishap ends what is going on, and heals what is in force."""
     context = _context(stage)
-    recovered = True
+    in_vain = False
     with mishaps.survived("observing"), _observed(stage, context) as observers:
         with mishaps.survived("the load"), _loaded(stage, context) as load:
             execution = Execution(
@@ -210,11 +210,11 @@ def _play(stage: Stage, mishaps: Mishaps, cancelled: threading.Event) -> None:
                 with mishaps.survived("lifting limits"):
                     _lift(stage, execution, cancelled)
                 with mishaps.survived("recovery"):
-                    recovered = _recover(stage, context, cancelled)
+                    in_vain = _recover(stage, context, cancelled)
                 _settle(stage, execution)
         if mishaps.healed and not cancelled.is_set():
             with mishaps.survived("the final read"):
-                _read_everything(stage, context, recovered=recovered)
+                _read_everything(stage, context, in_vain=in_vain)
     with mishaps.survived("gathering evidence"):
         _gather_evidence(stage, cancelled)
 
@@ -295,7 +295,10 @@ def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: 
 
 
 def _recover(stage: Stage, context: Context[Any], cancelled: threading.Event) -> bool:
-    """Recovery, while the load goes on, and some traffic after it; whether all recovered in time."""
+    """Recovery, while the load goes on, and some traffic after it; whether it waited to its bound in vain.
+
+    Where a broker is dead not all recover, but it ends early, once what the others can still do is done.
+    """
     bound_ms = stage.plan.scenario.assumptions.recovery_ms
     stage.phase("recover", limit_s=bound_ms / 1000)
     probe = WriteProbe(context)
@@ -307,12 +310,14 @@ def _recover(stage: Stage, context: Context[Any], cancelled: threading.Event) ->
     brokers = {node.id: listeners[node.name] for node in stage.cluster.nodes if node.is_broker}
     ended = stage.cluster.ended
     dead = frozenset(node.id for node in stage.cluster.nodes if node.name in ended)
+    deadline = time.monotonic() + bound_ms / 1000
     recovered = await_recovery(stage.recorder, brokers, context.topics, bound_ms, write, dead=dead)
+    in_vain = not recovered and time.monotonic() >= deadline
     if not _nobody_left(stage):
         stage.tally.await_more(stage.plan.scenario.assumptions.acked_after, TRAFFIC_BOUND_S, cancelled)
     for complaint in probe.complaints:
         stage.tell("recover", complaint)
-    return recovered
+    return in_vain
 
 
 def _lift(stage: Stage, execution: Execution, cancelled: threading.Event) -> None:
@@ -346,14 +351,14 @@ def _settle(stage: Stage, execution: Execution) -> None:
         stage.tell("recover", complaint)
 
 
-def _read_everything(stage: Stage, context: Context[Any], *, recovered: bool) -> None:
+def _read_everything(stage: Stage, context: Context[Any], *, in_vain: bool) -> None:
     """All records by both clients at both isolation levels, and what else the workload wants to know."""
     bound_s = 0.0 if _nobody_left(stage) else FINAL_READ_BOUND_S
     stage.phase("final-read", limit_s=bound_s)
     deadline = time.monotonic() + bound_s
     listeners = stage.cluster.observe_listeners
     dead = frozenset(listeners[name] for name in stage.cluster.ended if name in listeners)
-    readers = final_readers(context, deadline, dead, recovered=recovered)
+    readers = final_readers(context, deadline, dead, in_vain=in_vain)
     own = implementation_of(context.workload).final_workers(context, deadline)
     for complaint in end_by([*readers, *own], deadline):
         stage.tell("final-read", complaint)

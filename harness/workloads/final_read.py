@@ -6,6 +6,7 @@ after those that nobody ended were aborted by the coordinator, or should have be
 read_committed sees, the last stable offset, is below the log's.
 """
 
+import math
 import time
 from threading import Event
 from typing import Any
@@ -31,8 +32,11 @@ from harness.workloads.worker import Worker, join_all
 _POLL_WAIT_S = 0.5
 _PAUSE_S = 0.1
 _SHARE_FOR_LEADERS = 0.5
-_LEADERS_UNRECOVERED_S = 5.0
-"""Recovery has waited in vain already: what has no leader after that gets none in another minute."""
+_LEADERS_IN_VAIN_S = 5.0
+"""Enough where recovery has waited to its bound and all brokers answer: no leader comes in another minute.
+
+A broker that does not answer may still be starting, and then leaders come after all.
+"""
 _SHARE_FOR_TRANSACTIONS = 0.6
 _OFFSETS_TIMEOUT_S = 5.0
 _ASK_TIMEOUT_S = 1.5
@@ -42,7 +46,7 @@ AnyContext = Context[Any]
 
 
 def final_readers(
-    context: AnyContext, deadline: float, dead: frozenset[Address] = frozenset(), *, recovered: bool = True
+    context: AnyContext, deadline: float, dead: frozenset[Address] = frozenset(), *, in_vain: bool = False
 ) -> list[Worker]:
     """Workers that read all partitions of all topics, one for each client and isolation level, in parallel.
 
@@ -52,12 +56,13 @@ def final_readers(
         context: the run's.
         deadline: time of the monotonic clock at which they end.
         dead: OBSERVE listeners of brokers whose processes have ended by themselves.
-        recovered: whether all partitions recovered in time; if not, their leaders are awaited only briefly.
+        in_vain: whether recovery waited to its bound already: as soon as all brokers answer, leaders are
+            awaited only briefly.
     """
     now = time.monotonic()
     share_s = (deadline - now) * _SHARE_FOR_LEADERS
-    leaders_s = share_s if recovered else min(share_s, _LEADERS_UNRECOVERED_S)
-    missing = leaderless(context, now + leaders_s, dead)
+    heard_s = min(share_s, _LEADERS_IN_VAIN_S) if in_vain else share_s
+    missing = leaderless(context, now + share_s, dead, heard_by=now + heard_s)
     await_ended(context, time.monotonic() + (deadline - time.monotonic()) * _SHARE_FOR_TRANSACTIONS, missing)
     return [FinalReader(context, index, deadline, missing) for index in range(len(context.final_readers))]
 
@@ -75,26 +80,38 @@ def end_by(workers: list[Worker], deadline: float) -> list[str]:
 
 
 def leaderless(
-    context: AnyContext, deadline: float, dead: frozenset[Address] = frozenset()
+    context: AnyContext,
+    deadline: float,
+    dead: frozenset[Address] = frozenset(),
+    *,
+    heard_by: float = math.inf,
 ) -> frozenset[Place]:
     """Wait until all brokers see the same leader of each partition; the partitions where they don't.
 
     A broker that still believes in a deposed leader would send its readers there, and their end would be old.
     One that is dead sends nobody anywhere; where all are dead nothing is awaited.
+
+    Args:
+        context: the run's.
+        deadline: time of the monotonic clock at which waiting ends.
+        dead: OBSERVE listeners of brokers whose processes have ended by themselves.
+        heard_by: time at which it ends already if all brokers answer.
     """
     asked = [address for address in context.brokers if address not in dead]
     pause = Event()
     while True:
-        views = [_leaders(address, context) for address in asked] or [frozenset()]
+        answers = [_leaders(address, context) for address in asked]
+        views = [answer or frozenset() for answer in answers] or [frozenset()]
+        until = deadline if None in answers else min(deadline, heard_by)
         everything = {(topic, number) for topic in context.topics for number in context.partitions_of(topic)}
         led = frozenset((topic, partition) for topic, partition, *_ in frozenset.intersection(*views))
-        if led >= everything or not asked or time.monotonic() >= deadline:
+        if led >= everything or not asked or time.monotonic() >= until:
             return frozenset(everything - led)
         pause.wait(_PAUSE_S)
 
 
-def _leaders(address: Address, context: AnyContext) -> frozenset[tuple[str, int, int, int]]:
-    """Topic, partition, leader and leader epoch of what has a leader, as one broker sees it.
+def _leaders(address: Address, context: AnyContext) -> frozenset[tuple[str, int, int, int]] | None:
+    """Topic, partition, leader and leader epoch of what has a leader, as one broker sees it; None: no answer.
 
     Partitions that were added, whatever became of that request, are learned here.
     """
@@ -102,7 +119,7 @@ def _leaders(address: Address, context: AnyContext) -> frozenset[tuple[str, int,
     try:
         seen = endpoint.cluster(context.topics).topics
     except WireError:
-        return frozenset()
+        return None
     finally:
         endpoint.close()
     for name, topic in seen.items():

@@ -21,7 +21,7 @@ from harness.run.beside import beside, nothing
 from harness.run.diagnosis import Diagnosis
 from harness.run.starting import ClusterNotReadyError
 from harness.workloads.worker import WorkloadError
-from tests.harness.waiting import BOUND_S
+from tests.harness.waiting import BOUND_S, StandingTime
 
 DIED = WorkloadError("worker producer-1 died")
 
@@ -135,7 +135,7 @@ class Play:
         self.reached: list[str] = []
         self.raised: dict[str, Exception] = {}
         self.awaited: dict[str, threading.Event] = {}
-        self.recovers = True
+        self.in_vain = False
         self.told: dict[str, bool] = {}
         self.stage = MagicMock(folder=folder, going=nothing())
         self.nemesis = SimpleNamespace(heal_all=lambda: self.reach("heal"))
@@ -158,7 +158,7 @@ class Play:
     def do(self, name: str, **told: bool) -> bool:
         self.reach(name)
         self.told |= told
-        return self.recovers
+        return self.in_vain
 
     @contextmanager
     def around(self, name: str) -> Iterator[MagicMock]:
@@ -197,18 +197,40 @@ def test_a_run_in_order(play: Play) -> None:
     assert play.reached == ALL
 
 
-@pytest.mark.parametrize("recovers", [True, False])
-def test_the_final_read_knows_whether_all_recovered(play: Play, *, recovers: bool) -> None:
-    play.recovers = recovers
+@pytest.mark.parametrize("in_vain", [True, False])
+def test_the_final_read_knows_whether_recovery_waited_in_vain(play: Play, *, in_vain: bool) -> None:
+    play.in_vain = in_vain
     assert play.play() is None
-    assert play.told == {"recovered": recovers}
+    assert play.told == {"in_vain": in_vain}
+
+
+@pytest.mark.parametrize(
+    ("recovered", "took_s", "in_vain"),
+    [(True, 61.0, False), (False, 60.0, True), (False, 59.0, False)],
+    ids=["recovered", "waited to the bound", "ended early, for a broker is dead"],
+)
+def test_recovery_waited_in_vain_only_if_it_waited_to_its_bound(
+    monkeypatch: pytest.MonkeyPatch, *, recovered: bool, took_s: float, in_vain: bool
+) -> None:
+    clock = StandingTime()
+
+    def await_recovery(*_: object, **__: object) -> bool:
+        clock.go_on(took_s)
+        return recovered
+
+    monkeypatch.setattr(runner, "time", clock)
+    monkeypatch.setattr(runner, "WriteProbe", MagicMock())
+    monkeypatch.setattr(runner, "await_recovery", await_recovery)
+    stage = MagicMock()
+    stage.plan.scenario.assumptions.recovery_ms = 60_000
+    assert runner._recover(stage, MagicMock(), threading.Event()) is in_vain
 
 
 def test_a_recovery_that_could_not_be_looked_at_shortens_no_final_read(play: Play) -> None:
     play.raised["recover"] = DIED
-    play.recovers = False
+    play.in_vain = True
     assert play.play() is DIED
-    assert play.told == {"recovered": True}
+    assert play.told == {"in_vain": False}
 
 
 @pytest.mark.parametrize(

@@ -105,9 +105,9 @@ def test_where_every_broker_is_dead_nobody_is_asked_for_records(bench: Bench) ->
     assert told == {(INFO, "not every broker saw a leader")}
 
 
-@pytest.mark.parametrize(("recovered", "waited_s"), [(True, 60.0), (False, 5.0)])
+@pytest.mark.parametrize(("in_vain", "waited_s"), [(False, 60.0), (True, 5.0)])
 def test_leaders_are_awaited_briefly_where_recovery_has_waited_in_vain(
-    bench: Bench, *, recovered: bool, waited_s: float
+    bench: Bench, *, in_vain: bool, waited_s: float
 ) -> None:
     def a_second_later(_request: object) -> object:
         bench.time.go_on(1.0)
@@ -115,11 +115,27 @@ def test_leaders_are_awaited_briefly_where_recovery_has_waited_in_vain(
 
     bench.node.answers[METADATA] = a_second_later
     began = bench.time.monotonic()
-    readers = final_readers(bench.context, began + 120.0, recovered=recovered)
+    readers = final_readers(bench.context, began + 120.0, in_vain=in_vain)
     assert bench.time.monotonic() - began == waited_s
     assert end_by(readers, began + 120.0) == []
     told = {(read.value["partition"], read.type) for read in bench.completions()}
     assert told == {(0, OK), (1, INFO), (2, OK)}, "what has a leader is read in either case"
+
+
+def test_a_broker_that_still_starts_is_awaited_although_recovery_has_waited_in_vain(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began = bench.time.monotonic()
+
+    def in_twenty_seconds(*_: object) -> frozenset[tuple[str, int, int, int]] | None:
+        bench.time.go_on(1.0)
+        if bench.time.monotonic() < began + 20.0:
+            return None
+        return frozenset((bench.context.topic, partition, 1, 0) for partition in range(3))
+
+    monkeypatch.setattr(final_read_module, "_leaders", in_twenty_seconds)
+    assert leaderless(bench.context, began + 60.0, heard_by=began + 5.0) == frozenset()
+    assert bench.time.monotonic() - began == 20.0
 
 
 def test_what_brokers_tell_of_is_read_whoever_added_it(bench: Bench) -> None:

@@ -1,4 +1,4 @@
-"""Faults are probed in containers of their own, as `krucible doctor` does, which other tests here call."""
+"""Faults are probed in containers of their own, as `krucible doctor` does."""
 
 import docker
 import pytest
