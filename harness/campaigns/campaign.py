@@ -9,7 +9,8 @@ import click
 import msgspec
 
 from checkers.history.identity import IDENTITY_FILE
-from harness.campaigns.contents import Content, Contents, digest_of, key_of
+from harness.campaigns.contents import Content, Contents, key_of
+from harness.cluster.images.tarball import digest_of
 from harness.errors import KrucibleError, disk_errors_told
 from harness.plan.planning import RunPlan, reproduce_line
 from results.campaign import render_campaign

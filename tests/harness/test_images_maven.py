@@ -146,6 +146,18 @@ def test_a_version_that_lacks_broker_and_tools_does_not_exist(cache: Path, insta
     assert list((cache / "jars").iterdir()) == []
 
 
+def test_tools_that_failed_to_arrive_are_not_taken_for_missing(cache: Path, install_mvn: Path) -> None:
+    said = (
+        "kafka-tools:jar:5.1.0, x:jar:1: Could not transfer artifact kafka-tools:jar:5.1.0, timeout; "
+        "Could not find artifact x:jar:1"
+    )
+    script(install_mvn / "mvn", f"echo '[ERROR] {said}'; exit 1")
+    with pytest.raises(KrucibleError, match=r"could not resolve") as caught:
+        maven.resolve("5.1.0", str)
+    assert "Could not transfer" in str(caught.value.got)
+    assert list((cache / "jars").iterdir()) == []
+
+
 @pytest.mark.usefixtures("cache")
 def test_another_failure_of_mavens_is_passed_on(install_mvn: Path) -> None:
     script(install_mvn / "mvn", "echo 'no route to host'; exit 1")

@@ -146,8 +146,9 @@ def tools_version(folder: Path) -> str:
 
 
 def _lacks_tools(version: str, refusal: str) -> bool:
-    """Whether Maven has this version of Kafka, and only its tools are missing."""
-    return _is_missing(_TOOLS, version, refusal) and not _is_missing("kafka_2.13", version, refusal)
+    """Whether Maven has this version of Kafka, and only its tools are missing; not if a transfer failed."""
+    lacks = _is_missing(_TOOLS, version, refusal) and not _is_missing("kafka_2.13", version, refusal)
+    return lacks and "Could not transfer artifact" not in refusal
 
 
 def _is_missing(artifact: str, version: str, refusal: str) -> bool:
