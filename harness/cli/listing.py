@@ -35,7 +35,10 @@ class _Asked(NamedTuple):
 
     def names(self, scenario: str) -> bool:
         """Whether it is the scenario, or in the folder, that was named."""
-        return self.scenario is None or scenario == self.scenario or scenario.startswith(f"{self.scenario}/")
+        if self.scenario is None:
+            return True
+        wanted = self.scenario.rstrip("/")  # a shell completes a folder with it
+        return scenario == wanted or scenario.startswith(f"{wanted}/")
 
     def takes(self, run: RunSummary) -> bool:
         """Whether a run is one of those that were asked for."""

@@ -69,7 +69,7 @@ def minimise(
     start = start_of(recorded, _verdict(recorded.folder), anomaly)
     kept = Kept(recorded.folder, recorded.identity.run, start.wanted)
     click.echo(f"minimising {clean(str(recorded.folder), _TEXT_MAX)}: {start.wanted}", err=True)
-    with cancellable() as cancelled:
+    with kept.held(), cancellable() as cancelled:
         work = Minimising(
             start,
             kept,
@@ -96,11 +96,12 @@ def _verdict(folder: Path) -> Verdict:
 
 
 def _told_of_none(work: Minimising, start: Start, kept: Kept) -> str:
-    runs = len(kept.state.tried)
+    number = len(kept.state.tried)
+    runs = f"{number} {'run' if number == 1 else 'runs'}"
     if not work.complete:
-        return f"undecided  whether {start.wanted} comes back at all, after {runs} runs"
+        return f"undecided  whether {start.wanted} comes back at all, after {runs}"
     return (
-        f"not shown  {start.wanted} did not come back often enough in {runs} runs of the whole schedule\n"
+        f"not shown  {start.wanted} did not come back often enough in {runs} of the whole schedule\n"
         f"next       krucible replay {clean(str(kept.folder.parent.parent), _TEXT_MAX)} --times 10"
     )
 

@@ -1,11 +1,11 @@
 """The catalogue: every scenario by the name that its place under ``scenarios`` gives it."""
 
+import ast
 import difflib
 import functools
 import importlib
-import inspect
 import pkgutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,14 +38,28 @@ class Forecast(NamedTuple):
 def scenario_names() -> tuple[str, ...]:
     """Names such as ``smoke/partition``, sorted; files are looked for once in a process."""
     room = importlib.import_module(_ROOM)
-    found = pkgutil.walk_packages(room.__path__, prefix=f"{_ROOM}.")
-    names = (_name(module.name) for module in found if not module.ispkg)
-    return tuple(sorted(name for name in names if "/" in name))
+    return tuple(sorted(_names(room.__path__, "")))
+
+
+def _names(paths: Iterable[str], folder: str) -> Iterator[str]:
+    """Names of the scenarios below a folder; nothing is imported, so one broken file does not hide others."""
+    for path in paths:
+        for module in pkgutil.iter_modules([path]):
+            name = f"{folder}{module.name.replace('_', '-')}"
+            if module.ispkg:
+                yield from _names([str(Path(path, module.name))], f"{name}/")
+            elif folder:
+                yield name
 
 
 def folder_story(folder: str) -> str:
     """What the scenarios of a folder have in common, in a sentence."""
-    return inspect.getdoc(importlib.import_module(f"{_ROOM}.{folder}")) or ""
+    (room, *_) = importlib.import_module(_ROOM).__path__
+    try:
+        module = ast.parse(Path(room, folder.replace("-", "_"), "__init__.py").read_bytes())
+    except SyntaxError:
+        return ""  # each scenario of the folder tells the error in its own place
+    return ast.get_docstring(module) or ""
 
 
 def load_scenario(name: str) -> Scenario:
@@ -136,7 +150,3 @@ def _broken(name: str, got: str, expected: str) -> UsageError:
 
 def _module(name: str) -> str:
     return f"{_ROOM}.{name.replace('/', '.').replace('-', '_')}"
-
-
-def _name(module: str) -> str:
-    return module.removeprefix(f"{_ROOM}.").replace(".", "/").replace("_", "-")

@@ -79,6 +79,11 @@ def test_runs_are_those_that_were_asked_for_by_names_that_are_taken_back(
 
 
 @pytest.mark.usefixtures("runs")
+def test_a_folder_is_named_with_or_without_a_slash(capsys: pytest.CaptureFixture[str]) -> None:
+    assert listed(capsys, "--scenario", "smoke/") == listed(capsys, "--scenario", "smoke")
+
+
+@pytest.mark.usefixtures("runs")
 def test_a_scenario_is_listed_with_its_runs(capsys: pytest.CaptureFixture[str]) -> None:
     scenario, empty, red, cut = listed(capsys, "--scenario", "smoke/partition")
     assert scenario.startswith("smoke/partition  Cut the active controller off")

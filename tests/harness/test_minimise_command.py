@@ -115,6 +115,19 @@ def test_what_was_run_is_not_run_again(red: Path, made: Runs, capsys: pytest.Cap
     assert "; nothing smaller is left to try" in said.out
 
 
+def test_a_run_is_minimised_by_one_process_at_a_time(
+    red: Path, made: Runs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = red / "minimised/zombie-leader"
+    codes: list[int] = []
+    made.after = lambda _: codes.append(cli.invoke(["minimise", str(red)]))
+    assert cli.invoke(["minimise", str(red), "--runs-at-most", "1"]) == 2
+    assert (codes, len(made.plans)) == ([3], 1)
+    said = capsys.readouterr().err
+    assert "another process minimises this run" in said
+    assert f"{folder / 'lock'} is locked" in said
+
+
 def test_a_candidate_that_was_edited_is_run_as_it_was_written(red: Path, made: Runs) -> None:
     assert cli.invoke(["minimise", str(red), "--runs-at-most", "1"]) == 2
     (candidate,) = (red / "minimised/zombie-leader/candidates").iterdir()
@@ -129,7 +142,7 @@ def test_nothing_is_known_before_the_whole_schedule_was_decided(
     red: Path, made: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.invoke(["minimise", str(red), "--runs-at-most", "1"]) == 2
-    assert capsys.readouterr().out == "undecided  whether zombie-leader comes back at all, after 1 runs\n"
+    assert capsys.readouterr().out == "undecided  whether zombie-leader comes back at all, after 1 run\n"
     assert len(made.plans) == 1
 
 

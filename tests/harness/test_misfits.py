@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from harness import cli
 from harness.errors import UsageError
 from harness.plan import catalogue
-from harness.plan.catalogue import load_scenario
+from harness.plan.catalogue import folder_story, load_scenario
 from harness.plan.misfits import Misfit, located, misfits_of
 from harness.plan.planning import RunOptions, plan_run
 from harness.vocabulary import (
@@ -137,6 +138,23 @@ def test_a_file_that_is_gone_or_can_not_be_read_is_named_alone(tmp_path: Path) -
     assert located(misfit, path) == f"{path}:3: step 1 is odd"
 
 
+@pytest.fixture
+def room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A catalogue of its own, whose one scenario is whole."""
+    room = tmp_path / "room_of_odd_ones"
+    (room / "smoke").mkdir(parents=True)
+    for folder in (room, room / "smoke"):
+        (folder / "__init__.py").write_text('"""Some scenarios."""\n')
+    (room / "smoke/whole.py").write_text(SOURCE.replace("AT", "14_000").replace("NODE", "2"))
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(catalogue, "_ROOM", room.name)
+    catalogue.scenario_names.cache_clear()
+    yield room
+    catalogue.scenario_names.cache_clear()
+    for name in [name for name in sys.modules if name.startswith(room.name)]:
+        del sys.modules[name]
+
+
 @pytest.mark.parametrize(
     ("source", "told"),
     [
@@ -148,31 +166,28 @@ def test_a_file_that_is_gone_or_can_not_be_read_is_named_alone(tmp_path: Path) -
     ],
 )
 def test_a_broken_scenario_is_refused_by_its_file_and_line_and_the_others_are_listed(
-    source: str,
-    told: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    source: str, told: str, room: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    room = tmp_path / "room_of_odd_ones"
-    (room / "smoke").mkdir(parents=True)
-    for folder in (room, room / "smoke"):
-        (folder / "__init__.py").write_text('"""Some scenarios."""\n')
     (room / "smoke/odd_one.py").write_text(source)
-    (room / "smoke/whole.py").write_text(SOURCE.replace("AT", "14_000").replace("NODE", "2"))
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(catalogue, "_ROOM", room.name)
-    catalogue.scenario_names.cache_clear()
-    try:
-        with pytest.raises(UsageError, match="'smoke/odd-one' can't be loaded") as refused:
-            load_scenario("smoke/odd-one")
-        assert told in refused.value.got
-        assert refused.value.where == str(room / "smoke/odd_one.py")
-        assert cli.invoke(["list", "--scenarios"]) == 0
-        broken, whole = capsys.readouterr().out.splitlines()
-        assert broken.startswith("smoke/odd-one  can't be loaded: ")
-        assert whole.split() == ["smoke/whole", "A", "kill."]
-    finally:
-        catalogue.scenario_names.cache_clear()
-        for name in [name for name in sys.modules if name.startswith(room.name)]:
-            del sys.modules[name]
+    with pytest.raises(UsageError, match="'smoke/odd-one' can't be loaded") as refused:
+        load_scenario("smoke/odd-one")
+    assert told in refused.value.got
+    assert refused.value.where == str(room / "smoke/odd_one.py")
+    assert cli.invoke(["list", "--scenarios"]) == 0
+    broken, whole = capsys.readouterr().out.splitlines()
+    assert broken.startswith("smoke/odd-one  can't be loaded: ")
+    assert whole.split() == ["smoke/whole", "A", "kill."]
+
+
+@pytest.mark.parametrize("source", ["x = (\n", "raise ValueError('no')\n"])
+def test_a_folder_that_can_not_be_imported_does_not_hide_the_others(
+    source: str, room: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (room / "own").mkdir()
+    (room / "own/__init__.py").write_text(source)
+    (room / "own/fine.py").write_text(SOURCE.replace("AT", "14_000").replace("NODE", "2"))
+    assert cli.invoke(["list", "--scenarios"]) == 0
+    broken, whole = capsys.readouterr().out.splitlines()
+    assert broken.startswith("own/fine     can't be loaded: ")
+    assert whole.split() == ["smoke/whole", "A", "kill."]
+    assert folder_story("own") == ""

@@ -1,6 +1,9 @@
 """What a minimisation has run so far, beside the run that it makes smaller; written whole after every run."""
 
+import fcntl
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -11,6 +14,7 @@ from results.store import RunUnreadableError, load_record, save_record
 
 FOLDER = "minimised"
 STATE_FILE = "state.json"
+_LOCK_FILE = "lock"
 RESULT_FILE = "scenario.py"
 CANDIDATES = "candidates"
 
@@ -77,6 +81,33 @@ class Kept:
         with disk_errors_told():
             self.folder.mkdir(parents=True, exist_ok=True)
             save_record(self._path, self.state)
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep other processes from minimising the same run for the same anomaly meanwhile.
+
+        Each process writes the whole state, so the last one would drop the runs of the other.
+
+        Raises:
+            KrucibleError: another process does.
+        """
+        with disk_errors_told():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            file = (self.folder / _LOCK_FILE).open("w")
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the lock ends with the process
+            except BlockingIOError:
+                raise KrucibleError(
+                    "another process minimises this run",
+                    got=f"{self.folder / _LOCK_FILE} is locked",
+                    expected=f"one process that minimises {self.state.run} for {self.state.wanted}",
+                    where=str(self.folder),
+                    next_step="wait for it, or end it with Ctrl-C and go on with the same command",
+                ) from None
+            if self._path.exists():
+                self.state = self._read()
+            yield
 
     def _read(self) -> State:
         try:
