@@ -8,6 +8,7 @@ Spark of its own, and so do those of each other file, for what they build once.
 """
 
 import os
+from pathlib import Path
 
 import pytest
 from xdist.scheduler import LoadScopeScheduling
@@ -17,6 +18,8 @@ TOGETHER = ("tests/cluster/", "tests/results/pipeline/")
 LONG = ("tests/mutations/", "tests/checkers/")
 """Folders that are begun next, so that no long file is the last one, for which others would wait."""
 NICENESS = 10
+AUTOGROUP = Path("/proc/self/autogroup")
+"""Is there where the kernel shares processors between sessions first; see sched(7), the autogroup feature."""
 
 
 def group_of(nodeid: str) -> str:
@@ -48,4 +51,16 @@ class Niceness:
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         if not self._nice and group_of(item.nodeid) != TOGETHER[0]:
             os.nice(NICENESS)
+            _leave_session()
             self._nice = True
+
+
+def _leave_session() -> None:
+    """Make a nice session of this process where sessions share processors.
+
+    There a process's own niceness counts within its session alone.  Nodes of Kafka are in none, and all of
+    them together would get no more than the session of the tests.
+    """
+    if AUTOGROUP.exists():
+        os.setsid()
+        AUTOGROUP.write_text(str(NICENESS))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sharing import NICENESS, TOGETHER, group_of
+from tests.sharing import AUTOGROUP, NICENESS, TOGETHER, group_of
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parent.parent
@@ -14,12 +14,17 @@ NICEST = 19
 CLUSTERS = TOGETHER[0]
 A_TEST = """
 import os
+import pathlib
 import pytest
 
 @pytest.mark.parametrize("number", range(3))
 def test_it(number, request, worker_id):
     with open("journal", "a") as journal:
-        print(worker_id, os.nice(0), request.node.nodeid, file=journal)
+        print(worker_id, os.nice(0), session_nice(), request.node.nodeid, file=journal)
+
+def session_nice():
+    path = pathlib.Path("/proc/self/autogroup")
+    return path.read_text().split()[-1] if path.exists() else 0
 """
 FILES = (
     "tests/a/test_it.py",
@@ -31,8 +36,8 @@ FILES = (
 )
 
 
-def told(pytester: pytest.Pytester) -> list[tuple[str, int, str]]:
-    """Worker, niceness and id of each test of a small suite, in the order in which they were run."""
+def told(pytester: pytest.Pytester) -> list[tuple[str, int, int, str]]:
+    """Worker, niceness of it and of its session, and id of each test of a small suite, in order."""
     for name in FILES:
         path = pytester.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -42,20 +47,27 @@ def told(pytester: pytest.Pytester) -> list[tuple[str, int, str]]:
     options = ("-n", "2", "--import-mode=importlib")
     pytester.runpytest_subprocess("tests", *options).assert_outcomes(passed=3 * len(FILES))
     lines = (pytester.path / "journal").read_text().splitlines()
-    return [(worker, int(nice), nodeid) for worker, nice, nodeid in map(str.split, lines)]
+    words = map(str.split, lines)
+    return [(worker, int(nice), int(session), nodeid) for worker, nice, session, nodeid in words]
+
+
+def own_session() -> int:
+    """Niceness of the session of this process; 0 where the kernel has no groups of sessions."""
+    return int(AUTOGROUP.read_text().split()[-1]) if AUTOGROUP.exists() else 0
 
 
 def test_clusters_take_turns_before_all_else_and_the_rest_is_nice(pytester: pytest.Pytester) -> None:
     tests = told(pytester)
     workers: dict[str, set[str]] = {}
-    for worker, nice, nodeid in tests:
+    for worker, nice, session, nodeid in tests:
         group = group_of(nodeid)
         workers.setdefault(group, set()).add(worker)
         ours = os.nice(0)
         assert nice == (ours if group == CLUSTERS else min(ours + NICENESS, NICEST)), nodeid
+        assert session == (NICENESS if AUTOGROUP.exists() and group != CLUSTERS else own_session()), nodeid
     assert set(map(len, workers.values())) == {1}, workers
     (worker,) = workers[CLUSTERS]
-    had = [nodeid.removeprefix(CLUSTERS) for one, _, nodeid in tests if one == worker]
+    had = [nodeid.removeprefix(CLUSTERS) for one, _, _, nodeid in tests if one == worker]
     assert had[:6] == [f"test_{name}.py::test_it[{number}]" for name in ("one", "two") for number in range(3)]
 
 

@@ -1,4 +1,4 @@
-"""What the registers checker can find; `NONLINEARIZABLE` is found by every check of linearizability."""
+"""What the registers checker can find; the first three are found in every history of registers."""
 
 from checkers.verdict.kinds import AnomalyKind, by_id
 
@@ -10,6 +10,18 @@ NONLINEARIZABLE = AnomalyKind(
         "and the object's rules hold in the order of these moments."
     ),
     source="Herlihy and Wing, Linearizability: A Correctness Condition for Concurrent Objects, 1990",
+)
+PHANTOM = AnomalyKind(
+    id="phantom",
+    meaning="A read of a register returned a value that was never written.",
+    guarantee="A register has its initial value or a value that was written to it.",
+    source="Gibbons and Korach, Testing Shared Memories (1997), section 4; Jepsen: garbage read",
+)
+ABORTED_READ = AnomalyKind(
+    id="G1a",
+    meaning="A read of a register returned a value whose write had failed.",
+    guarantee="A write that failed never takes effect.",
+    source="Adya, Weak Consistency (1999), G1a aborted read; docs/histories.md, write",
 )
 LOST_VALUE = AnomalyKind(
     id="lost-value",
@@ -33,5 +45,5 @@ STALE_OFFSET = AnomalyKind(
 )
 KEPT = by_id(LOST_VALUE, NONMONOTONIC_AFTER_HEAL, STALE_OFFSET)
 """Those of registers that Kafka keeps."""
-ANOMALIES = by_id(NONLINEARIZABLE, *KEPT.values())
+ANOMALIES = by_id(NONLINEARIZABLE, PHANTOM, ABORTED_READ, *KEPT.values())
 """All of them by id."""

@@ -7,24 +7,11 @@ import msgspec
 import numpy as np
 
 from checkers.columns.tables import Booleans, Integers
-from checkers.registers.anomalies import NONLINEARIZABLE
+from checkers.registers.anomalies import ABORTED_READ, NONLINEARIZABLE, PHANTOM
 from checkers.registers.telling import Fact, Teller, witness_of
 from checkers.registers.zones import Conflicts, Zones, conflicts_of, read_early
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
-
-PHANTOM = AnomalyKind(
-    id="phantom",
-    meaning="A read of a register returned a value that was never written.",
-    guarantee="A register has its initial value or a value that was written to it.",
-    source="Gibbons and Korach, Testing Shared Memories (1997), section 4; Jepsen: garbage read",
-)
-ABORTED_READ = AnomalyKind(
-    id="G1a",
-    meaning="A read of a register returned a value whose write had failed.",
-    guarantee="A write that failed never takes effect.",
-    source="Adya, Weak Consistency (1999), G1a aborted read; docs/histories.md, write",
-)
 
 Telling = Callable[[int], tuple[str, str, list[Fact]]]
 """Subject, summary and facts of the i-th finding."""
