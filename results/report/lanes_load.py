@@ -9,6 +9,7 @@ from results.observed import OUTCOMES, Numbers, Observed
 from results.report import glyphs, svg
 from results.report.frame import GUTTER, INSET, PLOT, Frame, Lane, nice_step, row_name, width_of
 from results.report.limits import Limits
+from results.report.percentiles import PERCENTILES, bin_seconds, percentile_lines
 
 _LATENCY_HEIGHT = 118.0
 _RATE_HEIGHT = 84.0
@@ -36,7 +37,11 @@ def latency(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     took_log = np.log10(np.maximum(sends.took_ns, 1_000) / NS_PER_MS)
     low, high = int(np.floor(took_log.min())), int(np.floor(took_log.max())) + 1
     x = frame.places(sends.began_ns)
-    y = _LATENCY_HEIGHT * (1 - (took_log - low) / (high - low))
+
+    def height_of(log: Floats) -> Floats:
+        return _LATENCY_HEIGHT * (1 - (log - low) / (high - low))
+
+    y = height_of(took_log)
     parts = [_decade(d, _LATENCY_HEIGHT * (1 - (d - low) / (high - low))) for d in range(low, high + 1)]
     drawn = 0
     for code, name in enumerate(OUTCOMES):
@@ -45,9 +50,11 @@ def latency(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
         kept = thinned(x[chosen], y[chosen], most)
         drawn += len(kept)
         parts.append(glyphs.outcomes(name, kept.tolist()))
+    parts += percentile_lines(sends, frame, lambda ms: height_of(np.log10(np.maximum(ms, 0.001))))
     seen = (name for code, name in enumerate(OUTCOMES) if (sends.outcome == code).any())
-    legend = _key({name: _OUTCOME_NAMES[name] for name in seen})
-    note = "by when each began"
+    legend = _key({name: name for name in PERCENTILES} | {name: _OUTCOME_NAMES[name] for name in seen})
+    seconds = bin_seconds(frame.end_ns)
+    note = f"by when each began; lines: {f'every {seconds} s' if seconds > 1 else 'each second'}"
     if drawn < x.size:
         note += f"; {drawn:,} of {x.size:,} are drawn, one where several coincide"
     return Lane("Latency of sends", note, _LATENCY_HEIGHT, svg.group(parts), legend, INSET)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from checkers.verdict.verdict import Validity, Verdict
-from results.observed import observe
+from results.observed import OUTCOMES, Sends, observe
 from results.report import glyphs, render_report, svg
 from results.report.calls import calls_of
 from results.report.frame import Frame
@@ -16,6 +16,7 @@ from results.report.lanes_load import latency
 from results.report.lanes_operations import operations
 from results.report.limits import PAGE_BYTES_MAX, STEPS
 from results.report.log_rows import log_table
+from results.report.percentiles import bin_seconds, percentile_lines
 from results.report.timeline import timeline
 from tests.results.story import MS, Run, S, Story
 
@@ -111,7 +112,9 @@ def test_sends_that_coincide_are_counted() -> None:
     seen = observe(story.history())
     lane = latency(seen, Frame(0, 60 * S), STEPS[0])
     assert lane is not None
-    assert lane.note == "by when each began; 1 of 60 are drawn, one where several coincide"
+    assert (
+        lane.note == "by when each began; lines: each second; 1 of 60 are drawn, one where several coincide"
+    )
 
 
 def test_faults_without_a_row_are_counted() -> None:
@@ -194,3 +197,38 @@ def test_rows_of_logs_are_bounded_and_lines_left_out_are_counted() -> None:
     assert len(table.rows) == STEPS[0].rows
     assert table.left_out == len(words) + 1 - STEPS[0].rows
     assert table.rows[0].seconds == ""
+
+
+def sent(*sends: tuple[int, int, str]) -> Sends:
+    """Sends by when they began (ms), how long they took (ms) and how they ended."""
+    began, took, outcomes = zip(*sends, strict=True)
+    codes = np.array([OUTCOMES.index(outcome) for outcome in outcomes], dtype=np.int64)
+    return Sends(np.array(began, dtype=np.int64) * MS, np.array(took, dtype=np.int64) * MS, codes)
+
+
+def lines_of(sends: Sends) -> list[tuple[str, str]]:
+    drawn = "".join(percentile_lines(sends, Frame(0, 98 * S), lambda ms: ms))
+    return [(name, points) for points, name in re.findall(r'points="([^"]*)" class="curve (\w+)"', drawn)]
+
+
+def test_percentiles_are_those_of_acknowledged_sends_of_each_second() -> None:
+    second = [(1_000 + took, took, "ok") for took in range(1, 101)]
+    slow = [(1_500, 9_000, "info"), (1_500, 9_000, "fail")]
+    after = [(2_000, 7, "ok")]
+    assert lines_of(sent(*slow, *reversed(second), *after)) == [
+        ("p50", "73 51 83 7"),
+        ("p95", "73 96 83 7"),
+        ("p99", "73 100 83 7"),
+    ]
+
+
+def test_percentiles_are_not_drawn_through_seconds_without_a_send() -> None:
+    found = lines_of(sent((1_000, 5, "ok"), (4_000, 6, "ok"), (5_000, 8, "ok")))
+    assert found[:2] == [("p50", "73 5 73 5"), ("p50", "103 6 113 8")]
+    assert len(found) == 6
+    assert lines_of(sent((1_000, 5, "fail"))) == []
+
+
+@pytest.mark.parametrize(("end_s", "seconds"), [(1, 1), (450, 1), (451, 2), (3_600, 8)])
+def test_points_of_a_long_run_stand_for_more_than_a_second(end_s: int, seconds: int) -> None:
+    assert bin_seconds(end_s * S) == seconds
