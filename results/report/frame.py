@@ -1,6 +1,7 @@
 """The frame that all lanes of the timeline share: its width, its time axis, and what a lane is."""
 
 import math
+from collections.abc import Iterable
 
 import msgspec
 import numpy as np
@@ -73,6 +74,15 @@ class Frame(msgspec.Struct, frozen=True):
         x = self.x(begin_ns)
         return x, max(self.x(end_ns) - x, 1.5)
 
+    def bar(self, begin_ns: float, end_ns: float) -> dict[str, float | None]:
+        """Attributes of a rectangle that is a time; where it is drawn wider than that, it tells the width.
+
+        The page's script takes that width where the timeline is zoomed in.
+        """
+        x, width = self.span(begin_ns, end_ns)
+        exact = self.x(end_ns) - x
+        return {"x": x, "width": width, "data_w": exact if exact < width else None}
+
     def ticks(self) -> list[tuple[float, str]]:
         """Place (x) and label of the axis's ticks, in seconds."""
         begin_s, end_s = self.begin_ns / NS_PER_S, self.end_ns / NS_PER_S
@@ -104,11 +114,21 @@ def fault_label(fault: FaultSeen) -> str:
 
 def row_name(name: str, y: float) -> Markup:
     """A row's name in the gutter."""
-    return svg.text(GUTTER - 8, y, name, class_="row", text_anchor="end")
+    return svg.text(GUTTER - 8, y, name, class_="row")
 
 
 def label_in(content: str, x: float, y: float, width: float) -> Markup:
     """A text inside a bar, centred; nothing where it does not fit."""
     if width_of(content) + 4 > width:
         return svg.EMPTY
-    return svg.text(x + width / 2, y, content, class_="in", text_anchor="middle")
+    return svg.text(x + width / 2, y, content, class_="in")
+
+
+def row(parts: Iterable[str], y: float) -> Markup:
+    """What is drawn from y = 0 downwards, moved down to a row."""
+    return svg.group(parts, transform=f"translate(0 {svg.number(y)})")
+
+
+def from_to(begin_ns: int, end_ns: int) -> str:
+    """A time for reading, e.g. ``from 1.0 to 12.3 s``."""
+    return f"from {begin_ns / NS_PER_S:,.1f} to {at_seconds(end_ns)}"

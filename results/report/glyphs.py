@@ -1,6 +1,7 @@
 """Shapes that carry a meaning without colour: of verdicts, kinds of faults, outcomes and anomalies."""
 
 import re
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import TypeGuard
 
@@ -37,6 +38,7 @@ _OUTCOMES = {
     "info": "M0 -3.4L3.2 2.6H-3.2Z",
     "fail": "M-2.6 -2.6L2.6 2.6M2.6 -2.6L-2.6 2.6",
 }
+_CHECKS = {"met": "M2 6.5l2.8 2.8L10 3", "unmet": "M2.5 2.5l7 7M9.5 2.5l-7 7"}
 
 
 def fault(kind: str, x: float, y: float, told: str | None = None) -> Markup:
@@ -49,7 +51,7 @@ def fault(kind: str, x: float, y: float, told: str | None = None) -> Markup:
         told: the path that its history tells; one that is none, or too long or large to be a glyph, is
             passed over.
     """
-    place = f"translate({svg.number(x)} {svg.number(y)})"
+    place = f"translate({svg.number(x)} {svg.number(y)})" if x or y else None
     path = told if _is_glyph(told) else _FAULTS.get(kind, _FAULT_OTHER)
     return svg.element("path", d=path, transform=place, class_="fault-glyph")
 
@@ -92,15 +94,52 @@ def outcome(kind: str, x: float, y: float) -> Markup:
     """How a send ended: a dot, a triangle or a cross."""
     if kind == "ok":
         return svg.element("circle", cx=x, cy=y, r=2.0, class_="ok-dot")
-    place = f"translate({svg.number(x)} {svg.number(y)})"
-    return svg.element("path", d=_OUTCOMES[kind], transform=place, class_=f"mark-{kind}")
+    return svg.element("use", href=f"#{kind}", x=x, y=y, class_=f"mark-{kind}")
+
+
+def definitions() -> Markup:
+    """What `outcome`, `outcomes` and the templates refer to; once a page."""
+    shapes = (svg.element("path", d=path, id=kind) for kind, path in (_OUTCOMES | _CHECKS).items())
+    return svg.EMPTY.join((*shapes, *(_marker(kind) for kind in _OUTCOMES)))
+
+
+def _marker(kind: str) -> Markup:
+    shape = svg.element("use", href=f"#{kind}", class_=f"mark-{kind}")
+    units = {"markerUnits": "userSpaceOnUse"}
+    return svg.element("marker", shape, id=f"at-{kind}", overflow="visible", **units)
+
+
+def outcomes(kind: str, points: Sequence[tuple[float, float]]) -> Markup:
+    """How many sends ended, as one path: each of its points is drawn as a dot, a triangle or a cross.
+
+    Args:
+        kind: the outcome.
+        points: places (x, y), in the order of x.
+    """
+    if not points:
+        return svg.EMPTY
+    name, end = ("dots", "h0") if kind == "ok" else (f"marks marks-{kind}", "")
+    return svg.element("path", d=f"M{_steps(points, end)[1:]}", class_=name)
+
+
+def _steps(points: Iterable[tuple[float, float]], end: str) -> str:
+    """A path from point to point, each relative to the one before, in hundredths at the finest."""
+    steps = []
+    x = y = 0
+    for point in points:
+        at_x, at_y = round(point[0] * 100), round(point[1] * 10) * 10
+        down = svg.number((at_y - y) / 100)
+        between = "" if down.startswith("-") else " "
+        steps.append(f"m{svg.number((at_x - x) / 100)}{between}{down}{end}")
+        x, y = at_x, at_y
+    return "".join(steps)
 
 
 def anomaly(*, illegal: bool, x: float, y: float) -> Markup:
     """A filled diamond where a promise is broken, else a ring."""
     if not illegal:
         return svg.element("circle", cx=x, cy=y, r=4.2, class_="anomaly-legal")
-    place = f"translate({svg.number(x)} {svg.number(y)})"
+    place = f"translate({svg.number(x)} {svg.number(y)})" if x or y else None
     return svg.element("path", d="M0 -6L6 0L0 6L-6 0Z", transform=place, class_="anomaly-illegal")
 
 

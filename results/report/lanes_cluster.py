@@ -7,7 +7,18 @@ from markupsafe import Markup
 from results.cleaning import clean
 from results.observed import Observed, PartitionName
 from results.report import svg
-from results.report.frame import GUTTER, INSET, PLOT, Frame, Lane, at_seconds, label_in, row_name
+from results.report.frame import (
+    GUTTER,
+    INSET,
+    PLOT,
+    Frame,
+    Lane,
+    at_seconds,
+    from_to,
+    label_in,
+    row,
+    row_name,
+)
 from results.report.limits import Limits
 from results.report.spans import Reign, Span, Standing, changes, reigns, settled
 
@@ -28,30 +39,28 @@ def controllers(observed: Observed, frame: Frame, limits: Limits) -> Lane | None
     nodes = sorted(observed.claims)[:_NODES_MAX]
     ruled = reigns(observed.claims)
     parts: list[Markup] = []
-    for row, node in enumerate(nodes):
+    for number, node in enumerate(nodes):
         own = [reign for reign in ruled if reign.node == node][: limits.segments]
-        parts.append(_named_row(node, row * _ROW))
-        parts += [_reign(reign, row * _ROW, frame) for reign in own]
+        drawn = [_named_row(node), *(_reign(reign, frame) for reign in own)]
+        parts.append(row(drawn, number * _ROW))
     note = "by each controller's own answer, with the epoch; hatched after another led a later one"
     return Lane("Quorum leader", note, len(nodes) * _ROW, svg.group(parts))
 
 
-def _reign(reign: Reign, y: float, frame: Frame) -> Markup:
+def _reign(reign: Reign, frame: Frame) -> Markup:
     x, width = frame.span(reign.begin_ns, reign.end_ns)
     told = f"epoch {reign.epoch}"
-    hint = (
-        f"{clean(reign.node, 40)} led {told} from {at_seconds(reign.begin_ns)} to {at_seconds(reign.end_ns)}"
-    )
-    bar = svg.element("rect", x=x, y=y + 2, width=width, height=_BAR, class_=f"reign odd{reign.epoch % 2}")
+    hint = f"{told}, led by {clean(reign.node, 40)} {from_to(reign.begin_ns, reign.end_ns)}"
+    place = frame.bar(reign.begin_ns, reign.end_ns)
+    bar = svg.element("rect", **place, y=2, height=_BAR, class_=f"reign odd{reign.epoch % 2}")
     clear = width
     parts = [bar]
     if reign.superseded_ns is not None:
-        stale_x, stale_width = frame.span(reign.superseded_ns, reign.end_ns)
-        clear = stale_x - x
+        clear = frame.x(reign.superseded_ns) - x
         hint += f", although another led a later epoch from {at_seconds(reign.superseded_ns)}"
-        place = {"x": stale_x, "y": y + 2, "width": stale_width, "height": _BAR}
-        parts.append(svg.element("rect", **place, class_="stale"))
-    label = label_in(told, x, y + 11.5, clear) or label_in(str(reign.epoch), x, y + 11.5, clear)
+        stale = frame.bar(reign.superseded_ns, reign.end_ns)
+        parts.append(svg.element("rect", **stale, y=2, height=_BAR, class_="stale"))
+    label = label_in(told, x, 11.5, clear) or label_in(str(reign.epoch), x, 11.5, clear)
     return svg.group([svg.title(hint), *parts, label])
 
 
@@ -61,28 +70,24 @@ def nodes(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     if not names:
         return None
     parts: list[Markup] = []
-    for row, name in enumerate(names):
-        moments = sorted(observed.statuses[name])
-        parts.append(_named_row(name, row * _ROW))
-        parts += [
-            _status(name, span, row * _ROW, frame) for span in changes(moments, frame.end_ns, limits.segments)
-        ]
+    for number, name in enumerate(names):
+        spans = changes(sorted(observed.statuses[name]), frame.end_ns, limits.segments)
+        parts.append(row([_named_row(name), *(_status(name, span, frame) for span in spans)], number * _ROW))
     return Lane(
         "Nodes", "thin while running; blocks while paused or exited", len(names) * _ROW, svg.group(parts)
     )
 
 
-def _status(node: str, span: Span, y: float, frame: Frame) -> Markup:
+def _status(node: str, span: Span, frame: Frame) -> Markup:
     x, width = frame.span(span.begin_ns, span.end_ns)
+    place = frame.bar(span.begin_ns, span.end_ns)
     state = clean(span.state, 20)
-    hint = svg.title(
-        f"{clean(node, 40)} {state} from {at_seconds(span.begin_ns)} to {at_seconds(span.end_ns)}"
-    )
+    hint = svg.title(f"{state}, {clean(node, 40)} {from_to(span.begin_ns, span.end_ns)}")
     if state == "running":
-        return svg.element("rect", hint, x=x, y=y + 7, width=width, height=2.0, class_="running")
+        return svg.element("rect", hint, **place, y=7, height=2, class_="running")
     kind = "paused" if state == "paused" else "exited"
-    block = svg.element("rect", hint, x=x, y=y + 2, width=width, height=_BAR, class_=kind)
-    return block + label_in(state, x, y + 11.5, width)
+    block = svg.element("rect", hint, **place, y=2, height=_BAR, class_=kind)
+    return block + label_in(state, x, 11.5, width)
 
 
 def partitions(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
@@ -93,30 +98,28 @@ def partitions(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     chosen = sorted(states, key=lambda name: (-len(states[name]), name))[: limits.partitions]
     brokers = sorted({told.leader for moments in states.values() for _, told in moments} - {NO_LEADER})
     parts: list[Markup] = []
-    for row, name in enumerate(sorted(chosen)):
-        y = row * _PARTITION_ROW
+    for number, name in enumerate(sorted(chosen)):
         reigned = ((time_ns, (told.leader, told.epoch)) for time_ns, told in states[name])
         spans = changes(reigned, frame.end_ns, limits.segments)
-        parts.append(row_name(_short(name), y + 9.5))
-        parts += [_leader(name, span, y, frame, brokers) for span in spans]
+        drawn = [row_name(_short(name), 9.5), *(_leader(name, span, frame, brokers) for span in spans)]
+        parts.append(row(drawn, number * _PARTITION_ROW))
     note = "by node id, with the leader epoch; hatched without one"
     if len(states) > len(chosen):
         note += f"; {len(states) - len(chosen):,} partitions that changed less are not shown"
     return Lane("Partition leaders", note, len(chosen) * _PARTITION_ROW, svg.group(parts))
 
 
-def _leader(name: PartitionName, span: Span, y: float, frame: Frame, brokers: Sequence[int]) -> Markup:
+def _leader(name: PartitionName, span: Span, frame: Frame, brokers: Sequence[int]) -> Markup:
     x, width = frame.span(span.begin_ns, span.end_ns)
     leader, epoch = span.state
-    led = "had no leader" if leader == NO_LEADER else f"was led by {leader} in epoch {epoch}"
-    when = f"from {at_seconds(span.begin_ns)} to {at_seconds(span.end_ns)}"
-    hint = svg.title(f"{_short(name)} {led} {when}")
+    told = "no leader" if leader == NO_LEADER else f"{leader} in epoch {epoch}"
+    hint = svg.title(f"{told}, {_short(name)} {from_to(span.begin_ns, span.end_ns)}")
     colour = "none" if leader == NO_LEADER else f"broker{brokers.index(leader) % _COLOURS}"
-    bar = svg.element("rect", hint, x=x, y=y, width=width, height=_PARTITION_BAR, class_=f"leader {colour}")
+    place = frame.bar(span.begin_ns, span.end_ns)
+    bar = svg.element("rect", hint, **place, height=_PARTITION_BAR, class_=f"leader {colour}")
     if leader == NO_LEADER:
         return bar
-    told = f"{leader} in epoch {epoch}"
-    return bar + (label_in(told, x, y + 9, width) or label_in(str(leader), x, y + 9, width))
+    return bar + (label_in(told, x, 9, width) or label_in(str(leader), x, 9, width))
 
 
 def isr(observed: Observed, frame: Frame, _: Limits) -> Lane | None:
@@ -175,8 +178,8 @@ def _min_isr(observed: Observed) -> int | None:
         return None
 
 
-def _named_row(name: str, y: float) -> Markup:
-    return row_name(clean(name, 8), y + 11.5)
+def _named_row(name: str) -> Markup:
+    return row_name(clean(name, 8), 11.5)
 
 
 def _short(name: PartitionName) -> str:

@@ -33,8 +33,8 @@ def _phase(frame: Frame, name: str, begin_ns: int, end_ns: int) -> Markup:
     x, width = frame.span(begin_ns, end_ns)
     told = clean(name, 24)
     label = svg.text(x + 4, 11, told, class_="small") if width_of(told) < width else svg.EMPTY
-    hint = svg.title(f"{told} from {at_seconds(begin_ns)}")
-    bar = svg.element("rect", hint, x=x, y=0, width=width, height=15, class_="phase")
+    hint = svg.title(f"{told}, from {at_seconds(begin_ns)}")
+    bar = svg.element("rect", hint, **frame.bar(begin_ns, end_ns), height=15, class_="phase")
     edge = svg.element("line", x1=x, x2=x, y1=0, y2=15, class_="phase-edge")
     return bar + edge + label
 
@@ -55,12 +55,14 @@ def fault_rows(faults: Iterable[FaultSeen], frame: Frame) -> list[tuple[FaultSee
 
 def faults(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     """One bar a fault: pale while it is injected or healed, full while it is proven to be in force."""
-    placed = [(f, row) for f, row in fault_rows(observed.faults, frame) if row < _FAULT_ROWS_MAX]
-    placed = placed[: limits.segments]
+    every = fault_rows(observed.faults, frame)
+    placed = [(fault, row) for fault, row in every if row < _FAULT_ROWS_MAX][: limits.segments]
     if not placed:
         return None
     body = svg.group(_fault(fault, row * _ROW, frame) for fault, row in placed)
     note = "what was done to whom; dashed where no probe confirmed it"
+    if len(every) > len(placed):
+        note += f"; {len(every) - len(placed):,} more are in the table"
     return Lane("Faults", note, _ROW * (1 + max(row for _, row in placed)), body)
 
 
@@ -75,7 +77,8 @@ def _fault(fault: FaultSeen, y: float, frame: Frame) -> Markup:
     label = fault_label(fault)
     unproven = "" if fault.effective_ns is not None else " unproven"
     hint = svg.title(f"{label}: {_when(fault)}")
-    outer = svg.element("rect", x=x, y=y, width=width, height=_BAR, rx=2, class_=f"fault{unproven}")
+    place = frame.bar(fault.invoked_ns, fault.healed_ns or frame.end_ns)
+    outer = svg.element("rect", **place, y=y, height=_BAR, rx=2, class_=f"fault{unproven}")
     parts = [hint, outer, _in_force(fault, y, frame)]
     inside = width_of(label) + 22 < width
     at = x if inside or x + width_of(label) + 24 < GUTTER + PLOT else x - width_of(label) - 26
@@ -88,8 +91,8 @@ def _fault(fault: FaultSeen, y: float, frame: Frame) -> Markup:
 def _in_force(fault: FaultSeen, y: float, frame: Frame) -> Markup:
     if fault.effective_ns is None:
         return svg.EMPTY
-    x, width = frame.span(fault.effective_ns, fault.heal_invoked_ns or frame.end_ns)
-    return svg.element("rect", x=x, y=y, width=width, height=_BAR, rx=2, class_="fault-held")
+    place = frame.bar(fault.effective_ns, fault.heal_invoked_ns or frame.end_ns)
+    return svg.element("rect", **place, y=y, height=_BAR, rx=2, class_="fault-held")
 
 
 def _when(fault: FaultSeen) -> str:

@@ -9,6 +9,7 @@ from results.observed import OUTCOMES, Numbers, Observed
 from results.report import glyphs, svg
 from results.report.frame import GUTTER, INSET, PLOT, Frame, Lane, nice_step, row_name, width_of
 from results.report.limits import Limits
+from results.report.percentiles import PERCENTILES, bin_seconds, percentile_lines
 
 _LATENCY_HEIGHT = 118.0
 _RATE_HEIGHT = 84.0
@@ -36,16 +37,27 @@ def latency(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     took_log = np.log10(np.maximum(sends.took_ns, 1_000) / NS_PER_MS)
     low, high = int(np.floor(took_log.min())), int(np.floor(took_log.max())) + 1
     x = frame.places(sends.began_ns)
-    y = _LATENCY_HEIGHT * (1 - (took_log - low) / (high - low))
+
+    def height_of(log: Floats) -> Floats:
+        return _LATENCY_HEIGHT * (1 - (log - low) / (high - low))
+
+    y = height_of(took_log)
     parts = [_decade(d, _LATENCY_HEIGHT * (1 - (d - low) / (high - low))) for d in range(low, high + 1)]
+    drawn = 0
     for code, name in enumerate(OUTCOMES):
         chosen = sends.outcome == code
         most = limits.marks if name == "ok" else limits.marks // _SHARE_OF_ODD_MARKS
         kept = thinned(x[chosen], y[chosen], most)
-        parts.append(_dots(kept) if name == "ok" else _marks(name, kept))
+        drawn += len(kept)
+        parts.append(glyphs.outcomes(name, kept.tolist()))
+    parts += percentile_lines(sends, frame, lambda ms: height_of(np.log10(np.maximum(ms, 0.001))))
     seen = (name for code, name in enumerate(OUTCOMES) if (sends.outcome == code).any())
-    legend = _key({name: _OUTCOME_NAMES[name] for name in seen})
-    return Lane("Latency of sends", "by when each began", _LATENCY_HEIGHT, svg.group(parts), legend, INSET)
+    legend = _key({name: name for name in PERCENTILES} | {name: _OUTCOME_NAMES[name] for name in seen})
+    seconds = bin_seconds(frame.end_ns)
+    note = f"by when each began; lines: {f'every {seconds} s' if seconds > 1 else 'each second'}"
+    if drawn < x.size:
+        note += f"; {drawn:,} of {x.size:,} are drawn, one where several coincide"
+    return Lane("Latency of sends", note, _LATENCY_HEIGHT, svg.group(parts), legend, INSET)
 
 
 def thinned(x: Floats, y: Floats, most: int) -> Floats:
@@ -91,16 +103,6 @@ def _rule(y: float) -> Markup:
     return svg.element("line", x1=GUTTER, x2=GUTTER + PLOT, y1=y, y2=y, class_="rule")
 
 
-def _dots(points: Floats) -> Markup:
-    """All dots as one path of strokes without length, which round caps turn into dots."""
-    path = "".join(f"M{svg.number(x)} {svg.number(y)}h0" for x, y in points.tolist())
-    return svg.element("path", d=path, class_="dots") if path else svg.EMPTY
-
-
-def _marks(name: str, points: Floats) -> Markup:
-    return svg.group(glyphs.outcome(name, x, y) for x, y in points.tolist())
-
-
 def _per_second(times: Numbers, weights: Numbers, end_ns: int, bin_ns: float) -> Floats:
     bins = int(end_ns // bin_ns) + 1
     counted = np.bincount((times // bin_ns).astype(np.int64), weights=weights, minlength=bins)
@@ -113,9 +115,9 @@ def _curve(series: Floats, top: float, bin_ns: float, frame: Frame, name: str) -
     if not busy.size:
         return svg.EMPTY
     first, last = max(int(busy[0]) - 1, 0), min(int(busy[-1]) + 2, series.size)
+    heights = np.round(_RATE_HEIGHT * (1 - series / top), 1)
     points = (
-        f"{svg.number(frame.x((i + 0.5) * bin_ns))} {svg.number(_RATE_HEIGHT * (1 - series[i] / top))}"
-        for i in range(first, last)
+        f"{svg.number(frame.x((i + 0.5) * bin_ns))} {svg.number(heights[i])}" for i in range(first, last)
     )
     return svg.element("polyline", points=" ".join(points), class_=f"curve {name}")
 

@@ -1,6 +1,6 @@
 """The lane of what each process did: short operations as a thin line, long and doubtful ones as bars."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,15 +10,18 @@ from markupsafe import Markup
 from results.cleaning import clean
 from results.report import glyphs, svg
 from results.report.calls import OUTCOMES, Calls
-from results.report.frame import Frame, Lane, at_seconds, label_in, row_name
+from results.report.frame import Frame, Lane, from_to, label_in, row, row_name
 from results.report.limits import Limits
 
 _ROW = 12.0
-_BAR = 9.0
 _LONG = 4.0
 """Width from which an operation is a bar of its own."""
 _GAP = 0.8
 """Shortest pause that is drawn."""
+_NARROW = 2.0
+"""Below this width and distance, calls of one kind would lie on each other and are drawn as one."""
+_GROUP = 6.0
+"""Widest group of such calls."""
 _NAMES_TOLD = 6
 _NAME_MAX = 8
 _DRAWN_ELSEWHERE = ("observer", "runner", "nemesis")
@@ -39,7 +42,10 @@ def operations(calls: Calls, frame: Frame, limits: Limits) -> Lane | None:
     if not found:
         return None
     shown = found[: limits.processes]
-    body = svg.group(_row(track, calls, number * _ROW, frame, limits) for number, track in enumerate(shown))
+    body = svg.group(
+        row([svg.title(_told(track)), *_row(track, calls, frame, limits)], number * _ROW)
+        for number, track in enumerate(shown)
+    )
     note = "by process; lines: short ones, bars: long ones; a triangle is unknown, a cross failed"
     if len(found) > len(shown):
         note += f"; {len(found) - len(shown):,} rows more are not shown"
@@ -77,7 +83,7 @@ def _packed(clients: Iterable[int], own: dict[int | str, Positions], calls: Call
     return rows
 
 
-def _row(track: Track, calls: Calls, y: float, frame: Frame, limits: Limits) -> Markup:
+def _row(track: Track, calls: Calls, frame: Frame, limits: Limits) -> list[Markup]:
     left, right = frame.places(calls.began_ns[track.calls]), frame.places(calls.ended_ns[track.calls])
     odd = calls.outcome[track.calls] != OUTCOMES.index("ok")
     apart = (right - left >= _LONG) | odd
@@ -85,9 +91,31 @@ def _row(track: Track, calls: Calls, y: float, frame: Frame, limits: Limits) -> 
     bars = longest[apart[longest]][: limits.segments]
     thin = np.setdiff1d(np.arange(left.size), bars)
     name = clean(str(track.processes[0]), _NAME_MAX)
-    parts = [row_name(name, y + 8.5), _line(left[thin], right[thin], y + _ROW / 2)]
-    parts += [_bar(calls, int(track.calls[at]), y, frame) for at in np.sort(bars)]
-    return svg.group([svg.title(_told(track)), *parts])
+    timely = bars[np.argsort(left[bars], kind="stable")]
+    gathered = _gathered(calls, track.calls[timely].tolist(), frame)
+    line = _line(left[thin], right[thin], _ROW / 2)
+    return [row_name(name, 8.5), line, *(_bar(calls, group, frame) for group in gathered)]
+
+
+def _gathered(calls: Calls, bars: Iterable[int], frame: Frame) -> list[list[int]]:
+    """Bars in the order of their beginnings; narrow ones of one kind that follow closely are one group."""
+    groups: list[list[int]] = []
+    for at in bars:
+        if groups and _alike(calls, groups[-1], at, frame):
+            groups[-1].append(at)
+        else:
+            groups.append([at])
+    return groups
+
+
+def _alike(calls: Calls, group: Sequence[int], at: int, frame: Frame) -> bool:
+    first, last = group[0], group[-1]
+    begin, end = frame.x(int(calls.began_ns[at])), frame.x(int(calls.ended_ns[at]))
+    before_begin, before_end = frame.x(int(calls.began_ns[last])), frame.x(int(calls.ended_ns[last]))
+    narrow = max(end - begin, before_end - before_begin) < _NARROW
+    close = begin - before_begin < _NARROW and end - frame.x(int(calls.began_ns[first])) < _GROUP
+    alike = calls.f[at] == calls.f[last] and calls.outcome[at] == calls.outcome[last]
+    return bool(narrow and close and alike and calls.process[at] == calls.process[last])
 
 
 def _told(track: Track) -> str:
@@ -109,17 +137,19 @@ def _line(left: Floats, right: Floats, y: float) -> Markup:
     return svg.element("path", d=path, class_="busy")
 
 
-def _bar(calls: Calls, at: int, y: float, frame: Frame) -> Markup:
+def _bar(calls: Calls, group: Sequence[int], frame: Frame) -> Markup:
+    """One call, or several that would lie on each other; their number is told."""
+    at = group[0]
     outcome = OUTCOMES[int(calls.outcome[at])]
-    began_ns, ended_ns = int(calls.began_ns[at]), int(calls.ended_ns[at])
+    began_ns, ended_ns = int(calls.began_ns[at]), int(calls.ended_ns[group].max())
     x, width = frame.span(began_ns, ended_ns)
     name = clean(calls.names[int(calls.f[at])], 30)
-    when = f"from {at_seconds(began_ns)} to {at_seconds(ended_ns)}"
-    hint = svg.title(
-        f"{name} of process {clean(str(calls.processes[int(calls.process[at])]), 30)} {when}: {outcome}"
-    )
-    bar = svg.element("rect", x=x, y=y + 1.5, width=width, height=_BAR, class_=f"call {outcome}")
-    sign = svg.EMPTY
+    if len(group) > 1:
+        name = f"{len(group)} {name}"
+    process = clean(str(calls.processes[int(calls.process[at])]), 30)
+    hint = svg.title(f"{name}, process {process} {from_to(began_ns, ended_ns)}: {outcome}")
+    bar = svg.element("rect", hint, **frame.bar(began_ns, ended_ns), class_=f"call {outcome}")
+    bar += label_in(name, x, 9, width)
     if outcome in ("info", "fail"):
-        sign = glyphs.outcome(outcome, x + width, y + _ROW / 2)
-    return svg.group([hint, bar, label_in(name, x, y + 9, width), sign])
+        bar += glyphs.outcome(outcome, x + width, _ROW / 2)
+    return bar

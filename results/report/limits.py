@@ -2,7 +2,7 @@
 
 import msgspec
 
-PAGE_BYTES_MAX = 1_500_000
+PAGE_BYTES_MAX = 400_000
 """A report that comes out larger is made again with the next smaller limits."""
 
 
@@ -42,6 +42,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 STEPS = (
     Limits(),
+    Limits(drawings=30, marks=2_500, segments=60),
     Limits(
         anomalies=80,
         variants=8,

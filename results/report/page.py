@@ -20,6 +20,7 @@ from results.report import glyphs, tables
 from results.report.findings import findings_of
 from results.report.gambit_rows import gambit_rows
 from results.report.limits import PAGE_BYTES_MAX, STEPS, Limits
+from results.report.log_rows import log_table
 from results.report.tale import Tales
 from results.report.timeline import timeline
 from results.report.witness import Witnessed, witnessed
@@ -91,11 +92,11 @@ def _rendered(run: _Run, limits: Limits) -> str:
 
 def _context(run: _Run, limits: Limits) -> dict[str, Any]:
     found = findings_of(run.verdict, run.seen, limits, run.tales)
-    style, script = (TEMPLATES / name for name in ("report.css", "report.js"))
+    style, script = _files("report.css", "timeline.css"), _files("report.js", "timeline.js")
     return {
-        "style": _ours(style),
+        "style": style,
         "style_hash": _hash(style),
-        "script": _ours(script),
+        "script": script,
         "script_hash": _hash(script),
         "name": _name(run),
         "word": _WORDS[run.verdict.validity],
@@ -120,7 +121,7 @@ def _tables(run: _Run, limits: Limits) -> dict[str, Any]:
         "assumptions": tables.assumption_rows(run.verdict, limits),
         "faults": tables.fault_rows(run.observed, run.measures, limits),
         "gambits": gambit_rows(run.observed, limits),
-        "logs": tables.log_table(run.observed, limits),
+        "logs": log_table(run.observed, limits, run.history.began_at),
         "reproduce": clean(identity.reproduce, 4_000) if identity else "",
         "command": clean(" ".join(identity.argv), 4_000) if identity else "",
         "identity": tables.identity_rows(identity, limits) if identity else (),
@@ -159,12 +160,14 @@ def _sentence(text: str) -> str:
     return told[:1].upper() + told[1:]
 
 
-def _ours(file: Path) -> Markup:
-    """A file of our own, which goes into the page as it is."""
-    return Markup(file.read_text(encoding="utf-8"))  # noqa: S704 - shipped with krucible, not from a run
+def _files(*names: str) -> Markup:
+    """Files of our own, which go into the page without what is for their readers: indents and comments."""
+    lines = (line.strip() for name in names for line in (TEMPLATES / name).read_text("utf-8").splitlines())
+    kept = (line for line in lines if line and not line.startswith("//"))
+    return Markup("\n".join(kept))  # noqa: S704 - shipped with krucible, not from a run
 
 
-def _hash(file: Path) -> str:
-    """What the page's content security policy knows the file by, so that nothing else runs in it."""
-    digest = hashlib.sha256(file.read_text(encoding="utf-8").encode()).digest()
+def _hash(content: str) -> str:
+    """What the page's content security policy knows a style or script by, so that nothing else runs in it."""
+    digest = hashlib.sha256(content.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

@@ -1,4 +1,4 @@
-"""Builds SVG as escaped markup; numbers are rounded to a tenth of a unit."""
+"""Builds SVG as escaped markup; numbers are rounded to a hundredth of a unit."""
 
 from collections.abc import Iterable
 
@@ -36,8 +36,11 @@ def title(content: str) -> Markup:
 
 
 def number(value: float) -> str:
-    """A coordinate without needless digits."""
-    return f"{value:.1f}".removesuffix(".0")
+    """A coordinate without needless digits, e.g. ``.5``; fine enough for a timeline that is zoomed in."""
+    told = f"{value:.2f}".rstrip("0").rstrip(".")
+    if told.startswith(("0.", "-0.")):
+        return told.replace("0.", ".", 1)
+    return "0" if told == "-0" else told
 
 
 def _attribute(name: str, value: Attribute) -> Markup:

@@ -1,16 +1,15 @@
-"""Everything on a page that is a table: checkers, assumptions, faults, node logs, the run's identity."""
+"""Everything on a page that is a table: checkers, assumptions, faults, the run's identity."""
 
 from typing import Any
 
 import msgspec
 from markupsafe import Markup
 
-from checkers.evidence.node_logs import HARMLESS
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import CheckerResult, Verdict
 from results.cleaning import clean, clean_value
 from results.measures import Measures
-from results.observed import FaultSeen, LogLine, Observed
+from results.observed import FaultSeen, Observed
 from results.report import glyphs
 from results.report.frame import at_seconds
 from results.report.limits import Limits
@@ -18,7 +17,6 @@ from results.store import anomaly_counts
 from results.text import seconds
 
 _ENTRIES_SHOWN = 6
-_LEVELS = ("FATAL", "ERROR", "WARN")
 
 
 class FaultRow(msgspec.Struct, frozen=True):
@@ -65,25 +63,6 @@ class AssumptionRow(msgspec.Struct, frozen=True):
     observed: str
 
 
-class LogRow(msgspec.Struct, frozen=True):
-    """A line of a node's log, and why it is harmless where that is known."""
-
-    node: str
-    line: int
-    at: str
-    level: str
-    text: str
-    harmless: str
-
-
-class LogTable(msgspec.Struct, frozen=True):
-    """Lines of node logs, most severe first; how many more there are, with what the harness left out."""
-
-    rows: tuple[LogRow, ...]
-    left_out: int
-    notes: tuple[str, ...]
-
-
 def count_rows(verdict: Verdict, limits: Limits) -> tuple[CountRow, ...]:
     """Exact numbers of anomalies, illegal ones first."""
     examples = [anomaly for result in verdict.results for anomaly in result.anomalies]
@@ -121,16 +100,6 @@ def fault_rows(observed: Observed, measures: Measures, limits: Limits) -> tuple[
     """In order of injection, with those that were planned and not attempted."""
     unavailable = {fault.id: fault.unavailable_ms_max for fault in measures.faults}
     return tuple(_fault(fault, unavailable.get(fault.id), limits) for fault in observed.faults[: limits.rows])
-
-
-def log_table(observed: Observed, limits: Limits) -> LogTable:
-    """Lines that nodes logged."""
-    rows = [_log(line, line.line, limits) for line in observed.logs if line.line is not None]
-    rows.sort(key=lambda row: (bool(row.harmless), _gravity(row.level), row.at))
-    notes = tuple(
-        clean(f"{line.node}: {line.text}", limits.cell) for line in observed.logs if line.line is None
-    )
-    return LogTable(tuple(rows[: limits.rows]), max(0, len(rows) - limits.rows), notes[: limits.rows])
 
 
 def identity_rows(identity: RunIdentity, limits: Limits) -> tuple[tuple[str, str], ...]:
@@ -220,21 +189,6 @@ def _fault(fault: FaultSeen, unavailable_ms: int | None, limits: Limits) -> Faul
         unavailable=seconds(unavailable_ms) if fault.attempted else "",
         error=clean(fault.error or "", limits.text),
     )
-
-
-def _log(line: LogLine, number: int, limits: Limits) -> LogRow:
-    return LogRow(
-        node=clean(line.node, 40),
-        line=number,
-        at=clean(line.at, 40),
-        level=clean(line.level, 12),
-        text=clean(line.text, limits.text),
-        harmless=next((known.reason for known in HARMLESS if known.text.search(line.text)), ""),
-    )
-
-
-def _gravity(level: str) -> int:
-    return _LEVELS.index(level) if level in _LEVELS else len(_LEVELS)
 
 
 def _pairs(mapping: dict[str, Any], equals: str = " = ") -> str:

@@ -1,11 +1,11 @@
 """The timeline: lanes stacked over one time axis, faults shaded through all of them."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup
 
 from results.observed import Observed
-from results.report import svg
+from results.report import glyphs, svg
 from results.report.calls import Calls
 from results.report.findings import Finding
 from results.report.frame import GUTTER, HEAD, PLOT, WIDTH, Frame, Lane
@@ -19,14 +19,9 @@ _GAP = 13.0
 _AXIS = 34.0
 _TOP = 4.0
 _START_SHARE_MAX = 0.08
-_STATES: tuple[Callable[[Observed, Frame, Limits], Lane | None], ...] = (
-    controllers,
-    nodes,
-    partitions,
-    isr,
-    latency,
-    rates,
-)
+_States = tuple[Callable[[Observed, Frame, Limits], Lane | None], ...]
+_CLUSTER: _States = (controllers, nodes, partitions, isr)
+_LOAD: _States = (latency, rates)
 
 
 def timeline(
@@ -34,14 +29,11 @@ def timeline(
 ) -> Markup:
     """One SVG of everything that has a time; lanes of which nothing was recorded are left out."""
     frame = _frame(observed)
-    above = (phases(observed, frame, limits), faults(observed, frame, limits), anomalies(found, frame))
-    lanes = [*above, *(draw(observed, frame, limits) for draw in _STATES)]
-    lanes.insert(-2, operations(calls, frame, limits) if calls is not None else None)
     drawn: list[Markup] = []
     y = _TOP
-    for lane in lanes:
+    for group, lane in _lanes(observed, found, limits, calls, frame):
         if lane is not None:
-            drawn.append(_placed(lane, y))
+            drawn.append(_placed(lane, y, group))
             y += HEAD + lane.inset + lane.height + _GAP
     behind = [_definitions(), *_windows(observed, frame, y, limits), *_anomaly_lines(found, frame, y)]
     label = "Timeline of the run: faults, anomalies, leaders, in-sync replicas, latency and rates"
@@ -62,27 +54,40 @@ def timeline(
     )
 
 
+def _lanes(
+    observed: Observed, found: Sequence[Finding], limits: Limits, calls: Calls | None, frame: Frame
+) -> Iterator[tuple[str, Lane | None]]:
+    """From top to bottom, each with the name of its group, by which a reader leaves lanes out."""
+    above = (phases(observed, frame, limits), faults(observed, frame, limits), anomalies(found, frame))
+    acts = operations(calls, frame, limits) if calls is not None else None
+    yield from (("Faults and anomalies", lane) for lane in above)
+    yield from (("Cluster", draw(observed, frame, limits)) for draw in _CLUSTER)
+    yield "Operations", acts
+    yield from (("Load", draw(observed, frame, limits)) for draw in _LOAD)
+
+
 def _frame(observed: Observed) -> Frame:
     """The whole run; without the start of its cluster, of which nothing is drawn, where that took long."""
     long = observed.begin_ns > observed.end_ns * _START_SHARE_MAX
     return Frame(observed.begin_ns if long else 0, observed.end_ns)
 
 
-def _placed(lane: Lane, y: float) -> Markup:
+def _placed(lane: Lane, y: float, group: str) -> Markup:
     note = svg.element("tspan", lane.note, class_="note", dx=8)
     caption = svg.element("text", lane.name, note, x=0, y=10, class_="caption")
     legend = svg.group([lane.legend], transform=f"translate({svg.number(GUTTER + PLOT)} 10)")
-    body = svg.group([lane.body], transform=f"translate(0 {svg.number(HEAD + lane.inset)})")
-    return svg.group([caption, legend, body], class_="lane", transform=f"translate(0 {svg.number(y)})")
+    body = svg.group([lane.body], class_="plot", transform=f"translate(0 {svg.number(HEAD + lane.inset)})")
+    parts = [caption, legend, body] if lane.legend else [caption, body]
+    place = f"translate(0 {svg.number(y)})"
+    return svg.group(parts, class_="lane", transform=place, data_group=group)
 
 
 def _windows(observed: Observed, frame: Frame, height: float, limits: Limits) -> list[Markup]:
     attempted = [fault for fault in observed.faults if fault.attempted]
     return [
-        svg.element("rect", x=x, y=0, width=width, height=height, class_="window")
-        for x, width in (
-            frame.span(fault.invoked_ns, fault.healed_ns or frame.end_ns)
-            for fault in attempted[: limits.segments]
+        svg.element("rect", **frame.bar(begin_ns, end_ns), height=height, class_="window")
+        for begin_ns, end_ns in (
+            (fault.invoked_ns, fault.healed_ns or frame.end_ns) for fault in attempted[: limits.segments]
         )
     ]
 
@@ -93,13 +98,15 @@ def _anomaly_lines(found: Sequence[Finding], frame: Frame, height: float) -> lis
 
 
 def _axis(frame: Frame, y: float) -> Markup:
-    line = svg.element("line", x1=GUTTER, x2=GUTTER + PLOT, y1=y, y2=y, class_="axis")
-    parts = [line]
+    """Drawn from its line at y = 0; the page's script moves it, and draws other ticks."""
+    line = svg.element("line", x1=GUTTER, x2=GUTTER + PLOT, y1=0, y2=0, class_="axis")
+    ticks = []
     for x, label in frame.ticks():
-        parts.append(svg.element("line", x1=x, x2=x, y1=0, y2=y + 4, class_="grid"))
-        parts.append(svg.text(x, y + 15, label, class_="tick", text_anchor="middle"))
-    name = svg.text(GUTTER + PLOT, y + 29, "seconds since the run began", class_="note", text_anchor="end")
-    return svg.group([*parts, name])
+        ticks.append(svg.element("line", x1=x, x2=x, y1=-y, y2=4, class_="grid"))
+        ticks.append(svg.text(x, 15, label, class_="tick"))
+    name = svg.text(GUTTER + PLOT, 29, "seconds since the run began", class_="note", text_anchor="end")
+    place = f"translate(0 {svg.number(y)})"
+    return svg.group([line, svg.group(ticks, id="ticks"), name], id="axis", transform=place)
 
 
 def _cursor(height: float) -> Markup:
@@ -110,7 +117,11 @@ def _cursor(height: float) -> Markup:
 
 
 def _definitions() -> Markup:
-    return svg.element("defs", _hatch("hatch-bad"), _hatch("hatch-idle"))
+    """What shapes of the whole page refer to."""
+    across = {"x": GUTTER - 1, "width": PLOT + 2, "y": -9_999, "height": 99_999}
+    inside = svg.element("clipPath", svg.element("rect", **across), id="inside")
+    hatches = (_hatch("hatch-bad"), _hatch("hatch-idle"))
+    return svg.element("defs", *hatches, inside, glyphs.definitions())
 
 
 def _hatch(name: str) -> Markup:

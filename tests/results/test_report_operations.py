@@ -126,7 +126,7 @@ def test_long_and_doubtful_operations_are_bars_with_signs() -> None:
     drawn = drawn_lane(story)
     assert re.findall(r'class="call (\w+)"', drawn) == ["ok", "info", "fail", "open"]
     assert drawn.count("mark-info") == drawn.count("mark-fail") == 1
-    assert "send of process 0 from 0.0 s to 9.0 s: ok" in drawn
+    assert "send, process 0 from 0.0 to 9.0 s: ok" in drawn
     assert ">send</text>" in drawn
 
 
@@ -207,7 +207,7 @@ def test_what_is_not_drawn_is_counted_on_the_page() -> None:
         for i in range(150)
     ]
     page = render_report(lost().history(), Verdict(Validity.INVALID, (result_of("log", many),)))
-    assert "50 of these witnesses are not drawn." in page
+    assert "120 of these witnesses are not drawn." in page
 
 
 def test_many_places_are_those_of_single_moments() -> None:

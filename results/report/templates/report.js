@@ -65,14 +65,13 @@
 
   const chart = find("#timeline");
   const cursor = find("#cursor");
-  const begin = Number(chart.dataset.beginS);
   chart.addEventListener("pointermove", (event) => {
     const at = new DOMPoint(event.clientX, event.clientY).matrixTransform(chart.getScreenCTM().inverse());
     const left = Number(chart.dataset.left);
     const share = (at.x - left) / Number(chart.dataset.width);
     cursor.setAttribute("visibility", share >= 0 && share <= 1 ? "visible" : "hidden");
     cursor.setAttribute("transform", `translate(${at.x.toFixed(1)} 0)`);
-    cursor.lastElementChild.textContent = `${(begin + share * (Number(chart.dataset.endS) - begin)).toFixed(2)} s`;
+    cursor.lastElementChild.textContent = `${chart.secondsUnder(event).toFixed(chart.matches(".zoomed") ? 3 : 2)} s`;
   });
   chart.addEventListener("pointerleave", () => cursor.setAttribute("visibility", "hidden"));
 

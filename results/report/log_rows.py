@@ -1,0 +1,105 @@
+"""The table of what nodes logged: lines that differ in numbers and ids alone are one row, counted."""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from checkers.evidence.node_logs import HARMLESS, moment, ns_between
+from checkers.history.units import NS_PER_S
+from results.cleaning import clean
+from results.observed import LogLine, Observed
+from results.report.limits import Limits
+
+_LEVELS = ("FATAL", "ERROR", "WARN")
+_NUMBERS = re.compile(r"(?=[\w-]*\d)[\w-]{16,}|@[0-9a-f]+|\d+")
+"""What differs from one line to the next of the same statement: ids, which are long, addresses, numbers."""
+
+
+class LogRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A line of a node's log, why it is harmless where that is known, and how many others are like it.
+
+    Attributes:
+        seconds: when, on the run's clock; empty where the line does not tell.
+        text: without the time and level that the row tells anyway.
+        alike: how many lines of the same node differ from it in numbers and ids alone.
+        until: when the last one of those was written.
+    """
+
+    node: str
+    line: int
+    at: str
+    seconds: str
+    level: str
+    text: str
+    harmless: str
+    alike: int
+    until: str
+
+
+class LogTable(msgspec.Struct, frozen=True):
+    """Lines of node logs, most severe first; how many more there are, with what the harness left out."""
+
+    rows: tuple[LogRow, ...]
+    left_out: int
+    notes: tuple[str, ...]
+
+
+def log_table(observed: Observed, limits: Limits, began_at: str = "") -> LogTable:
+    """Lines that nodes logged.
+
+    Args:
+        observed: what the history tells.
+        limits: how much is shown.
+        began_at: when the run began, in ISO 8601, by which a line has a time on the run's clock.
+    """
+    lines = [line for line in observed.logs if line.line is not None]
+    groups = sorted(_groups(lines), key=_rank)
+    shown = groups[: limits.rows]
+    notes = tuple(
+        clean(f"{line.node}: {line.text}", limits.cell) for line in observed.logs if line.line is None
+    )
+    rows = tuple(_row(group, limits, began_at) for group in shown)
+    return LogTable(rows, len(lines) - sum(len(group) for group in shown), notes[: limits.rows])
+
+
+def _groups(lines: Iterable[LogLine]) -> list[list[LogLine]]:
+    """Lines of one node and level that are the same but for numbers and ids, in the order of time."""
+    groups: dict[tuple[str, str, str], list[LogLine]] = {}
+    for line in sorted(lines, key=lambda line: line.at):
+        groups.setdefault((line.node, line.level, _NUMBERS.sub("0", _said(line))), []).append(line)
+    return list(groups.values())
+
+
+def _rank(group: list[LogLine]) -> tuple[bool, int, str]:
+    first = group[0]
+    gravity = _LEVELS.index(first.level) if first.level in _LEVELS else len(_LEVELS)
+    return bool(_harmless(first)), gravity, first.at
+
+
+def _row(group: list[LogLine], limits: Limits, began_at: str) -> LogRow:
+    first, last = group[0], group[-1]
+    return LogRow(
+        node=clean(first.node, 40),
+        line=first.line or 0,
+        at=clean(first.at, 40),
+        seconds=_seconds(first.at, began_at),
+        level=clean(first.level, 12),
+        text=clean(_said(first), limits.text),
+        harmless=_harmless(first),
+        alike=len(group) - 1,
+        until=clean(last.at, 40),
+    )
+
+
+def _said(line: LogLine) -> str:
+    return line.text.removeprefix(line.at).lstrip().removeprefix(line.level).lstrip()
+
+
+def _harmless(line: LogLine) -> str:
+    return next((known.reason for known in HARMLESS if known.text.search(line.text)), "")
+
+
+def _seconds(at: str, began_at: str) -> str:
+    begun, then = moment(began_at), moment(at)
+    return "" if begun is None or then is None else f"{ns_between(begun, then) / NS_PER_S:.3f}"
