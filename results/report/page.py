@@ -20,6 +20,7 @@ from results.report import glyphs, tables
 from results.report.findings import findings_of
 from results.report.gambit_rows import gambit_rows
 from results.report.limits import PAGE_BYTES_MAX, STEPS, Limits
+from results.report.pictures import Pictures
 from results.report.tale import Tales
 from results.report.timeline import timeline
 from results.report.witness import Witnessed, witnessed
@@ -90,7 +91,8 @@ def _rendered(run: _Run, limits: Limits) -> str:
 
 
 def _context(run: _Run, limits: Limits) -> dict[str, Any]:
-    found = findings_of(run.verdict, run.seen, limits, run.tales)
+    pictures = Pictures(run.history, run.seen.calls, run.observed, limits)
+    found = findings_of(run.verdict, run.seen, limits, run.tales, pictures)
     style, script = (TEMPLATES / name for name in ("report.css", "report.js"))
     return {
         "style": _ours(style),
