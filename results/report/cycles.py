@@ -30,7 +30,8 @@ def cycles_of(verdict: Verdict) -> dict[Key, Drawn]:
 def drawing(cycle: Drawn, text_limit: int) -> Markup:
     """One cycle as SVG without ids; its texts are clean."""
     nodes = tuple(clean(node, text_limit) for node in cycle.nodes)
-    cleaned = msgspec.structs.replace(cycle, id=clean(cycle.id, 60), nodes=nodes)
+    reasons = tuple(clean(reason, text_limit) for reason in cycle.reasons)
+    cleaned = msgspec.structs.replace(cycle, id=clean(cycle.id, 60), nodes=nodes, reasons=reasons)
     return Markup(draw_cycle(cleaned, standalone=False))  # noqa: S704 - it escapes every text itself
 
 

@@ -5,13 +5,23 @@ from markupsafe import Markup
 
 from checkers.history.operations import History, Operation
 from checkers.verdict.verdict import Anomaly, Verdict
-from results.causes import Shown, cause_line, causes_of
-from results.cleaning import clean, clean_value
+from results.causes import Cause, Shown, cause_line, causes_of
+from results.cleaning import clean
 from results.report.cycles import cycles_of, drawing, key_of
+from results.report.flow_events import CLUSTER
 from results.report.frame import at_seconds
 from results.report.limits import Limits
+from results.report.pictures import Pictures
+from results.report.replica_rows import SideBySide
 from results.report.tale import Tales, Told
 from results.report.witness import Witnessed, draw_witness
+from results.report.words import value_text
+
+_GUESSED = (
+    "The history does not record which broker a client asks. Its messages are drawn at the broker that led "
+    "the partition at that time."
+)
+_UNNAMED = f"“{CLUSTER}” stands for a node of which the history does not tell which one it was."
 
 
 class WitnessRow(msgspec.Struct, frozen=True):
@@ -49,6 +59,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         explanation_left_out: how many lines are not shown.
         drawing: of the cycle that it is, or else of its witness; None where it has none, or one too many.
         circular: whether that is a cycle.
+        flow: the messages of its witness, in place of a drawing.
+        flow_notes: what that does not show, and how it is to be read.
+        replicas: the logs of its partition's replicas, side by side.
         cause: where it is, and how many anomalies of which kinds.
         tale: what happened, in the order of time.
         variants: other anomalies of the cause.
@@ -73,6 +86,9 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     licence: str
     drawing: Markup | None = None
     circular: bool = False
+    flow: Markup | None = None
+    flow_notes: tuple[str, ...] = ()
+    replicas: SideBySide | None = None
     cause: str = ""
     tale: tuple[Told, ...] = ()
     variants: tuple[Variant, ...] = ()
@@ -88,6 +104,7 @@ class Findings(msgspec.Struct, frozen=True):
         left_out: how many causes did not find room.
         cycles_left_out: how many of those shown are cycles that are not drawn.
         drawings_left_out: how many witnesses of those shown are not drawn.
+        tables_left_out: how many of those shown have no table of replicas, for there was no room.
     """
 
     broken: bool
@@ -97,6 +114,7 @@ class Findings(msgspec.Struct, frozen=True):
     left_out: int
     cycles_left_out: int
     drawings_left_out: int
+    tables_left_out: int = 0
 
     @property
     def all(self) -> tuple[Finding, ...]:
@@ -104,7 +122,13 @@ class Findings(msgspec.Struct, frozen=True):
         return self.illegal + self.legal
 
 
-def findings_of(verdict: Verdict, seen: Witnessed, limits: Limits, tales: Tales | None = None) -> Findings:
+def findings_of(
+    verdict: Verdict,
+    seen: Witnessed,
+    limits: Limits,
+    tales: Tales | None = None,
+    pictures: Pictures | None = None,
+) -> Findings:
     """Choose and prepare what is shown: a card for each cause, in the order of `causes_of`.
 
     Args:
@@ -112,6 +136,7 @@ def findings_of(verdict: Verdict, seen: Witnessed, limits: Limits, tales: Tales 
         seen: what witnesses are drawn from.
         limits: how much is shown.
         tales: tells what led to each cause; without it no card has a story.
+        pictures: draws messages and compares replicas; without it no card has either.
     """
     causes = [(cause, cause.witness) for cause in causes_of(verdict)]
     listed = [(cause, witness) for cause, witness in causes if witness is not None]
@@ -127,7 +152,8 @@ def findings_of(verdict: Verdict, seen: Witnessed, limits: Limits, tales: Tales 
         finding = _finding(numbers[cause.illegal], witness.checker, witness.anomaly, seen.history, limits)
         circular = cycles.has(witness)
         drawn = cycles.drawing(witness)
-        if witness.anomaly.witness and not circular:
+        flow, notes = _flow(cause, None if circular else pictures)
+        if witness.anomaly.witness and not circular and flow is None:
             others += 1
             drawn = _witness(witness.anomaly, seen, limits) if others <= limits.drawings else None
         variants = tuple(_variant(one, cycles, limits) for one in cause.shown[1 : limits.variants + 1])
@@ -136,6 +162,9 @@ def findings_of(verdict: Verdict, seen: Witnessed, limits: Limits, tales: Tales 
                 finding,
                 drawing=drawn or None,
                 circular=circular,
+                flow=flow,
+                flow_notes=notes,
+                replicas=None if pictures is None else pictures.replicas(cause),
                 cause=clean(cause_line(cause), limits.text),
                 tale=tales.of(cause, limits) if tales is not None and cause.illegal else (),
                 variants=variants,
@@ -150,6 +179,7 @@ def findings_of(verdict: Verdict, seen: Witnessed, limits: Limits, tales: Tales 
         left_out=len(causes) - len(shown) - len(lines),
         cycles_left_out=cycles.left_out,
         drawings_left_out=max(others - limits.drawings, 0),
+        tables_left_out=0 if pictures is None else pictures.tables_left_out,
     )
 
 
@@ -178,6 +208,18 @@ class _Cycles:
         if self._asked > self._limits.cycles:
             return None
         return drawing(self._cycles[key_of(one.checker, one.anomaly)], self._limits.text)
+
+
+def _flow(cause: Cause, pictures: Pictures | None) -> tuple[Markup | None, tuple[str, ...]]:
+    """The messages of the witness of a broken promise, and what is to be said of their drawing."""
+    drawn = pictures.flow(cause) if pictures is not None and cause.illegal else None
+    if drawn is None:
+        return None, ()
+    picture, flow = drawn
+    notes = [_GUESSED] * flow.guessed + [_UNNAMED] * (CLUSTER in flow.nodes)
+    if flow.left_out:
+        notes.append(f"Not drawn: {', '.join(flow.left_out)}.")
+    return picture, tuple(notes)
 
 
 def _variant(one: Shown, cycles: _Cycles, limits: Limits) -> Variant:
@@ -227,7 +269,7 @@ def _row(operation: Operation, limits: Limits) -> WitnessRow:
         process=clean(str(operation.process), 30),
         type=operation.type.value,
         f=clean(operation.f, 30),
-        key=clean_value(operation.key, limits.cell // 2),
-        value=clean_value(operation.value, limits.cell),
+        key=value_text(operation.key, limits.cell // 2),
+        value=value_text(operation.value, limits.cell),
         error=clean(operation.error or "", limits.cell),
     )

@@ -13,6 +13,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         anomalies: causes, illegal ones first.
         variants: other anomalies of one cause.
         cycles: drawings of cycles, illegal ones first.
+        flows: drawings of messages, illegal ones first.
+        replicas: tables of replicas side by side, illegal ones first.
         drawings: drawings of other witnesses, illegal ones first.
         witness: rows of one witness.
         explanation: lines of one explanation.
@@ -28,6 +30,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     anomalies: int = 200
     variants: int = 20
     cycles: int = 6
+    flows: int = 10
+    replicas: int = 8
     drawings: int = 100
     witness: int = 12
     explanation: int = 24
@@ -47,6 +51,8 @@ STEPS = (
         anomalies=80,
         variants=8,
         cycles=4,
+        flows=6,
+        replicas=4,
         drawings=20,
         witness=6,
         explanation=10,
@@ -60,6 +66,8 @@ STEPS = (
         anomalies=30,
         variants=2,
         cycles=2,
+        flows=2,
+        replicas=1,
         drawings=6,
         witness=4,
         explanation=5,

@@ -21,6 +21,7 @@ from results.report.findings import findings_of
 from results.report.gambit_rows import gambit_rows
 from results.report.limits import PAGE_BYTES_MAX, STEPS, Limits
 from results.report.log_rows import log_table
+from results.report.pictures import Pictures
 from results.report.tale import Tales
 from results.report.timeline import timeline
 from results.report.witness import Witnessed, witnessed
@@ -91,7 +92,8 @@ def _rendered(run: _Run, limits: Limits) -> str:
 
 
 def _context(run: _Run, limits: Limits) -> dict[str, Any]:
-    found = findings_of(run.verdict, run.seen, limits, run.tales)
+    pictures = Pictures(run.history, run.seen.calls, run.observed, limits)
+    found = findings_of(run.verdict, run.seen, limits, run.tales, pictures)
     style, script = _files("report.css", "timeline.css"), _files("report.js", "timeline.js")
     return {
         "style": style,

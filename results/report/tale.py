@@ -4,17 +4,15 @@ Who led, changes of ISR and ELR, elections and who asked for them, reassignments
 faults in force, the witness's operations, and where the promise broke.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, partial
 from itertools import pairwise
-from typing import TypeVar
 
 import msgspec
 
-from checkers.columns.tables import NEVER, PartitionName
+from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import Election, Reassignment, elections_of, reassignments_of
 from checkers.evidence.leader_epochs import starts_of
-from checkers.evidence.metadata_log import Span
 from checkers.evidence.partition_changes import NOBODY, PartitionChanges, PartitionState, partition_changes
 from checkers.history.error_codes import named_code
 from checkers.history.operations import History, Operation, OperationType
@@ -23,10 +21,13 @@ from checkers.licences.permits import Permit
 from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.verdict.places import QUORUM
 from results.causes import Cause
-from results.cleaning import clean, clean_value
+from results.cleaning import clean
 from results.observed import Claim, FaultSeen
 from results.report.frame import at_seconds, fault_label
+from results.report.leadership import known_ns
 from results.report.limits import Limits
+from results.report.readable import readable
+from results.report.words import value_text
 
 _BEFORE_NS = 15_000_000_000
 """A story begins so long before the earliest operation of its witness."""
@@ -36,9 +37,7 @@ _REMOVED = frozenset(("lost-write", "poll-skip", "int-poll-skip", "client-disagr
 """Kinds of the log checker that a removal of records may permit; the others come from truncations alone."""
 _DECIDED = "G1a"
 """A kind that no loss of records permits; lost decisions of transactions may."""
-_UNREADABLE = (msgspec.ValidationError, ValueError)
 _Moment = tuple[int, str]
-_T = TypeVar("_T")
 
 
 class Told(msgspec.Struct, frozen=True):
@@ -157,23 +156,23 @@ class Tales:
 
     @cached_property
     def _licences(self) -> Licences | None:
-        return _readable(partial(licences_of, self._history))
+        return readable(partial(licences_of, self._history))
 
     @cached_property
     def _starts(self) -> dict[str, tuple[tuple[int, int], ...]]:
-        return _readable(partial(starts_of, self._history)) or {}
+        return readable(partial(starts_of, self._history)) or {}
 
     @cached_property
     def _changes(self) -> PartitionChanges | None:
-        return _readable(partial(partition_changes, self._history))
+        return readable(partial(partition_changes, self._history))
 
     @cached_property
     def _elections(self) -> list[Election]:
-        return _readable(partial(elections_of, self._history)) or []
+        return readable(partial(elections_of, self._history)) or []
 
     @cached_property
     def _reassignments(self) -> list[Reassignment]:
-        return _readable(partial(reassignments_of, self._history)) or []
+        return readable(partial(reassignments_of, self._history)) or []
 
 
 def partition_named(place: str) -> PartitionName | None:
@@ -184,20 +183,12 @@ def partition_named(place: str) -> PartitionName | None:
     return PartitionName(topic, int(number))
 
 
-def _readable(read: Callable[[], _T]) -> _T | None:
-    """What is read, or None where the history is not as docs/histories.md says: its checker tells that."""
-    try:
-        return read()
-    except _UNREADABLE:
-        return None
-
-
 def _states(
     changes: PartitionChanges, place: PartitionName, from_ns: int, until_ns: int
 ) -> Iterator[_Moment]:
     """The state at the beginning, and what each later one changed."""
     states = changes.states[place]
-    times = [_known_ns(changes.span(state)) for state in states]
+    times = [known_ns(changes.span(state)) for state in states]
     opening = max((at for at, time_ns in enumerate(times) if time_ns <= from_ns), default=0)
     if times[opening] <= until_ns:
         yield max(times[opening], from_ns), str(states[opening])
@@ -205,11 +196,6 @@ def _states(
         told = ", ".join(_changed(before, after))
         if told and from_ns <= time_ns <= until_ns:
             yield time_ns, f"{told[:1].upper()}{told[1:]} (offset {after.offset} of the metadata log)."
-
-
-def _known_ns(span: Span) -> int:
-    """By when a record was appended; where nobody told of it, after when."""
-    return span.from_ns if span.to_ns == NEVER else span.to_ns
 
 
 def _changed(before: PartitionState, after: PartitionState) -> Iterator[str]:
@@ -232,7 +218,7 @@ def _changed(before: PartitionState, after: PartitionState) -> Iterator[str]:
 def _witnessed(operation: Operation) -> _Moment:
     node = f" on {operation.node}" if operation.node else ""
     ended = "began" if operation.type is OperationType.INVOKE else f"ended {operation.type.value}"
-    key = clean_value(operation.key, 60)
+    key = value_text(operation.key, 60)
     error = f": {operation.error}" if operation.error else ""
     return (
         operation.time_ns,

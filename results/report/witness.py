@@ -8,17 +8,23 @@ import numpy as np
 from markupsafe import Markup
 
 from checkers.history.operations import History
-from results.cleaning import clean, clean_value
+from results.cleaning import clean
 from results.observed import FaultSeen
 from results.report import glyphs, svg
 from results.report.calls import NONE, OPEN, OUTCOMES, Calls, calls_of
 from results.report.frame import GUTTER, PLOT, WIDTH, Frame, fault_label, row_name, width_of
+from results.report.words import value_text
 
 _ROW = 19.0
 _BAR = 11.0
 _AXIS = 20.0
 _FAULT = 15.0
-_FAULTS_MAX = 4
+_FAULTS_MAX = 40
+_GLYPH = 17.0
+"""Room for a fault's shape, left of its name."""
+_TOLD_CHARACTER = 6.4
+"""Width of a character of a call's label, which is of a fixed width."""
+_WHO_MAX = 8
 _MARGIN = 0.04
 _NARROWEST_NS = 1_000_000
 _LABEL_MAX = 60
@@ -54,10 +60,14 @@ def draw_witness(seen: Witnessed, indices: Iterable[int], time_ns: int | None) -
         return svg.EMPTY
     rows = found[np.argsort(calls.began_ns[found], kind="stable")]
     frame = _frame(int(calls.began_ns[rows].min()), int(calls.ended_ns[rows].max()), time_ns)
-    faults = [f for f in seen.faults if _overlaps(f, frame)][:_FAULTS_MAX]
-    top = len(faults) * _FAULT + 3
+    faults = [f for f in seen.faults if _overlaps(f, frame)]
+    levels = _levels(faults[:_FAULTS_MAX], frame)
+    top = (max(levels, default=-1) + 1 + (len(faults) > _FAULTS_MAX)) * _FAULT + 3
     height = top + rows.size * _ROW
-    parts = [_fault(fault, number * _FAULT, height, frame) for number, fault in enumerate(faults)]
+    parts = [_fault(f, level * _FAULT, height, frame) for f, level in zip(faults, levels, strict=False)]
+    if len(faults) > _FAULTS_MAX:
+        more = f"and {len(faults) - _FAULTS_MAX:,} more faults"
+        parts.append(svg.text(GUTTER + _GLYPH, top - 7, more, class_="fault-label"))
     parts += [_axis(frame, height), _moment(time_ns, height, frame), _order(rows, calls, frame, top)]
     parts += [_call(seen, int(at), top + number * _ROW, frame) for number, at in enumerate(rows)]
     return svg.element(
@@ -84,13 +94,32 @@ def _overlaps(fault: FaultSeen, frame: Frame) -> bool:
     return fault.invoked_ns < frame.end_ns and healed_ns > frame.begin_ns
 
 
-def _fault(fault: FaultSeen, y: float, height: float, frame: Frame) -> Markup:
+def _levels(faults: Sequence[FaultSeen], frame: Frame) -> list[int]:
+    """The row of each fault: the first one in which its bar and its name meet no other."""
+    ends: list[float] = []
+    levels = []
+    for fault in faults:
+        x, width, at = _placed(fault, frame)
+        level = next((n for n, end in enumerate(ends) if end < min(x, at)), len(ends))
+        ends[level:] = [max(x + width, at + _GLYPH + width_of(fault_label(fault)) + 4), *ends[level + 1 :]]
+        levels.append(level)
+    return levels
+
+
+def _placed(fault: FaultSeen, frame: Frame) -> tuple[float, float, float]:
+    """Place and width of a fault's bar, and where its shape and name begin: within the drawing."""
     x, width = frame.span(fault.invoked_ns, fault.healed_ns or frame.end_ns)
+    return x, width, max(min(x, GUTTER + PLOT - width_of(fault_label(fault)) - 20), GUTTER)
+
+
+def _fault(fault: FaultSeen, y: float, height: float, frame: Frame) -> Markup:
+    x, width, at = _placed(fault, frame)
     window = svg.element("rect", x=x, y=0, width=width, height=height, class_="window drawn-window")
-    name = fault_label(fault)
-    at = min(x, GUTTER + PLOT - width_of(name) - 20)
+    bar = svg.element("rect", x=x, y=y + 1, width=width, height=_FAULT - 2, class_="fault")
     glyph = glyphs.fault(fault.kind, at + 8, y + 7, fault.glyph)
-    return svg.group([window, glyph, svg.text(at + 17, y + 11, name, class_="fault-label")])
+    return svg.group(
+        [window, bar, glyph, svg.text(at + _GLYPH, y + 11, fault_label(fault), class_="fault-label")]
+    )
 
 
 def _axis(frame: Frame, y: float) -> Markup:
@@ -133,10 +162,16 @@ def _call(seen: Witnessed, at: int, y: float, frame: Frame) -> Markup:
     bar = svg.element("rect", x=x, y=y + 4, width=width, height=_BAR, rx=1.5, class_=f"call {outcome}")
     sign = glyphs.outcome(outcome, x + width, y + 9.5) if outcome in ("info", "fail") else svg.EMPTY
     told = _told(seen, at, outcome)
-    after = x + width + width_of(told) + 10 < GUTTER + PLOT
-    place = {"text_anchor": "start"} if after else {"text_anchor": "end"}
-    label = svg.text(x + width + 7 if after else x - 6, y + 13.5, told, class_="told", **place)
+    begin = _label_at(x, width, len(told) * _TOLD_CHARACTER)
+    label = svg.text(begin, y + 13.5, told, class_="told")
     return svg.group([row_name(_who(seen, at), y + 13.5), bar, sign, label])
+
+
+def _label_at(x: float, width: float, wide: float) -> float:
+    """Where a label begins: behind the bar, else before it, else over its beginning, never outside."""
+    if x + width + wide + 10 < GUTTER + PLOT:
+        return x + width + 7
+    return x - 6 - wide if x - 6 - wide > GUTTER else max(min(x + 4, GUTTER + PLOT - wide), GUTTER)
 
 
 def _told(seen: Witnessed, at: int, outcome: str) -> str:
@@ -144,9 +179,9 @@ def _told(seen: Witnessed, at: int, outcome: str) -> str:
     calls = seen.calls
     ends = [str(index) for index in (int(calls.invoked[at]), int(calls.completed[at])) if index != NONE]
     operation = seen.history.operations[int(ends[0])]
-    key = clean_value(operation.key, 24)
+    key = _cut(value_text(operation.key, _LABEL_MAX), 24)
     ended = "never ended" if outcome == "open" else outcome
-    return clean(f"{operation.f} {key} {ended} ({' to '.join(ends)})", _LABEL_MAX)
+    return f"{_cut(clean(operation.f, _LABEL_MAX), 24)} {key} {ended} ({' to '.join(ends)})"
 
 
 def _who(seen: Witnessed, at: int) -> str:
@@ -155,4 +190,8 @@ def _who(seen: Witnessed, at: int) -> str:
     operation = seen.history.operations[index]
     named = isinstance(operation.process, str) and operation.process.startswith("observer")
     who = operation.node if named and operation.node else operation.process
-    return clean(str(who), 9)
+    return _cut(clean(str(who), _LABEL_MAX), _WHO_MAX)
+
+
+def _cut(text: str, characters: int) -> str:
+    return text if len(text) <= characters else f"{text[: characters - 1]}…"

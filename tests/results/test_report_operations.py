@@ -1,6 +1,7 @@
 """Calls are paired, drawn on rows of their processes, and as drawings of what an anomaly's witness did."""
 
 import re
+from itertools import pairwise
 
 import msgspec
 import numpy as np
@@ -8,11 +9,11 @@ import pytest
 
 from checkers.history.operations import History
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
-from results.observed import observe
+from results.observed import FaultSeen, observe
 from results.report import render_report
 from results.report.calls import NONE, OUTCOMES, Calls, calls_of
 from results.report.findings import findings_of
-from results.report.frame import GUTTER, PLOT, Frame
+from results.report.frame import GUTTER, PLOT, WIDTH, Frame, width_of
 from results.report.lanes_operations import operations, tracks
 from results.report.limits import STEPS
 from results.report.witness import draw_witness, witnessed
@@ -207,10 +208,65 @@ def test_what_is_not_drawn_is_counted_on_the_page() -> None:
         for i in range(150)
     ]
     page = render_report(lost().history(), Verdict(Validity.INVALID, (result_of("log", many),)))
-    assert "120 of these witnesses are not drawn." in page
+    assert "110 of these witnesses are not drawn." in page  # ten are drawn as messages
 
 
 def test_many_places_are_those_of_single_moments() -> None:
     frame = Frame(1 * S, 3 * S)
     times = np.array([0, S, 2 * S, 9 * S])
     assert frame.places(times).tolist() == [frame.x(t) for t in times.tolist()]
+
+
+def fault_of(number: int, begin_s: float, end_s: float | None, node: str = "n1") -> FaultSeen:
+    return FaultSeen(
+        id=f"f{number}",
+        kind="pause",
+        invoked_ns=int(begin_s * S),
+        targets=(node,),
+        healed_ns=None if end_s is None else int(end_s * S),
+    )
+
+
+def test_every_fault_that_overlaps_a_witness_is_drawn_and_no_name_meets_another() -> None:
+    faults = [fault_of(n, 3 + n * 0.1, 3.05 + n * 0.1 if n % 2 else None) for n in range(10)]
+    faults.append(fault_of(99, 90, 91))
+    drawn = str(draw_witness(witnessed(lost().history(), faults), (2, 3), None))
+    names = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" class="fault-label">([^<]*)<', drawn)
+    assert [name for _, _, name in names] == [f"f{n} pause n1" for n in range(10)]
+    rows: dict[str, list[tuple[float, str]]] = {}
+    for x, y, name in names:
+        rows.setdefault(y, []).append((float(x), name))
+    for row in rows.values():
+        for (x, name), (next_x, _) in pairwise(sorted(row)):
+            assert x + width_of(name) < next_x
+    assert max(map(float, rows)) < min(map(float, re.findall(r'y="([\d.]+)" class="told"', drawn)))
+
+
+def test_faults_that_do_not_fit_are_counted() -> None:
+    faults = [fault_of(n, 3, None) for n in range(45)]
+    drawn = draw_witness(witnessed(lost().history(), faults), (2, 3), None)
+    assert drawn.count('class="fault"') == 40
+    assert "and 5 more faults" in drawn
+
+
+def test_no_label_of_a_call_leaves_the_drawing() -> None:
+    story = lost()
+    story.add(
+        4 * S + 1, "a process with a long name", "invoke", "some-function", "a key of thirty characters"
+    )
+    story.add(9 * S, "a process with a long name", "info", "some-function", "a key of thirty characters")
+    drawn = str(draw_witness(witnessed(story.history(), ()), tuple(range(9)), None))
+    labels = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="told">([^<]*)<', drawn)
+    assert len(labels) == 5
+    for x, told in labels:
+        assert float(x) >= GUTTER
+        assert float(x) + len(told) * 6.3 <= WIDTH
+    assert "a proce…" in re.findall(r'class="row"[^>]*>([^<]*)<', drawn)
+
+
+def test_a_call_that_fills_the_drawing_has_its_label_over_it() -> None:
+    drawn = str(draw_witness(witnessed(lost().history(), ()), (2,), None))
+    ((x, told),) = re.findall(r'<text x="([\d.]+)" y="[\d.]+" class="told">([^<]*)<', drawn)
+    (bar,) = re.findall(r'<rect x="([\d.]+)"[^>]*class="call ok"', drawn)
+    assert told == "send log-0 ok (2 to 3)"
+    assert float(x) == float(bar) + 4

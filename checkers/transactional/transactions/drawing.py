@@ -1,9 +1,13 @@
-"""Draws a cycle: one self-contained SVG, transactions in a ring, arcs with their signs."""
+"""Draws a cycle: one self-contained SVG, transactions in a column, arrows with their signs and reasons.
 
-import math
+An arrow from a transaction to the next one goes straight down, with its reason beside it.  Any other arrow,
+such as the one that closes the circle, goes around on the left; its reason stands below the column.  So no
+text meets a box, an arrow or another text, however many transactions there are.
+"""
+
 from collections.abc import Mapping
 from html import escape
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -11,15 +15,35 @@ from checkers.transactional.transactions.judging import Drawn
 
 SHOWN = 12
 """Transactions that a drawing shows; a longer cycle is cut, and says so."""
-TEXT_CHARACTERS = 48
-"""Longest text in a box."""
+TEXT_CHARACTERS = 84
+"""Longest text in a box, and of a reason; a longer one is whole for a pointer that rests on it."""
+AROUND_SHOWN = 6
+"""Arrows around the column that a drawing shows."""
 
-_BOX_WIDTH = 340
+_BOX_WIDTH = 700
 _BOX_HEIGHT = 44
-_MARGIN = 16
-_HEAD_LENGTH = 10
+_GAP = 38
+_MARGIN = 12
+_LANE = 22
+_LINE = 18
+_HEAD_LENGTH = 9
 _HEAD_WIDTH = 4
 _COLOURS = {"ww": "#c0392b", "wr": "#1f6fb2", "rw": "#8e44ad", "process": "#6b7280", "rt": "#3f7d3f"}
+
+
+class _Arc(NamedTuple):
+    """An arrow between two boxes that are shown."""
+
+    source: int
+    target: int
+    sign: str
+    reason: str
+
+    @property
+    def told(self) -> str:
+        """The arrow in words."""
+        because = f": {self.reason}" if self.reason else ""
+        return f"T{self.source + 1} {self.sign} T{self.target + 1}{because}"
 
 
 def draw_cycle(cycle: Drawn | Mapping[str, Any], *, standalone: bool = True) -> str:
@@ -36,80 +60,110 @@ def draw_cycle(cycle: Drawn | Mapping[str, Any], *, standalone: bool = True) -> 
     """
     drawn = cycle if isinstance(cycle, Drawn) else msgspec.convert(cycle, Drawn)
     nodes = drawn.nodes[:SHOWN]
-    places = _places(len(nodes))
-    width = max(x for x, _ in places) + _BOX_WIDTH / 2 + _MARGIN
-    height = max(y for _, y in places) + _BOX_HEIGHT / 2 + _MARGIN + 24
+    down, around = _arcs(drawn, len(nodes))
+    left = _MARGIN + _LANE * (len(around) + 1)
+    bottom = _MARGIN + len(nodes) * (_BOX_HEIGHT + _GAP) - _GAP
+    parts = [_down(arc, left) for arc in down]
+    parts += [_around(arc, left, number) for number, arc in enumerate(around)]
+    parts += [_box(left, _top(number), number, text) for number, text in enumerate(nodes)]
+    more = len(drawn.nodes) - SHOWN
+    below = [_below(arc, left, bottom + _LINE * (number + 1)) for number, arc in enumerate(around)]
+    if more > 0:
+        y = bottom + _LINE * (len(below) + 1)
+        below.append(f'<text x="{left}" y="{y}" font-size="11">and {more} transactions more</text>')
+    parts += below
+    width, height = left + _BOX_WIDTH + _MARGIN, bottom + _LINE * len(below) + _MARGIN
     space = 'xmlns="http://www.w3.org/2000/svg" ' if standalone else ""
-    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
-    parts = [
-        f'<svg {space}{size} role="img" font-family="monospace" font-size="12">',
+    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
+    head = [
+        f'<svg {space}{size} role="group" font-family="monospace" font-size="12">',
         f"<title>{escape(drawn.id)}: {len(drawn.nodes)} transactions in a circle</title>",
     ]
-    parts += [
-        _arc(places[source], places[target], sign)
-        for source, target, sign in drawn.arcs
-        if source < len(nodes) and target < len(nodes)
+    return "\n".join([*head, *parts, "</svg>", ""])
+
+
+def _arcs(drawn: Drawn, shown: int) -> tuple[list[_Arc], list[_Arc]]:
+    """Arrows to the next box, and those that go around: the longest ones outside."""
+    reasons = [*drawn.reasons, *[""] * len(drawn.arcs)]
+    arcs = [
+        _Arc(source, target, sign, reason)
+        for (source, target, sign), reason in zip(drawn.arcs, reasons, strict=False)
+        if source < shown and target < shown
     ]
-    parts += [
-        _box(place, number, text) for number, (place, text) in enumerate(zip(places, nodes, strict=True))
-    ]
-    if len(drawn.nodes) > SHOWN:
-        rest = len(drawn.nodes) - SHOWN
-        parts.append(f'<text x="{_MARGIN}" y="{height - 8:.0f}">and {rest} transactions more</text>')
-    return "\n".join([*parts, "</svg>", ""])
+    down = [arc for arc in arcs if arc.target == arc.source + 1]
+    others = sorted((arc for arc in arcs if arc not in down), key=lambda arc: abs(arc.source - arc.target))
+    return down, others[:AROUND_SHOWN]
 
 
-def _places(count: int) -> list[tuple[float, float]]:
-    """Centres of the boxes, clockwise from the top; far enough apart for arcs and their signs."""
-    radius_x = _BOX_WIDTH * 0.75 if count > 2 else 0.0  # noqa: PLR2004 - two stand one above the other
-    radius_y = max(80.0, count * _BOX_HEIGHT * 0.55)
-    left, top = radius_x + _BOX_WIDTH / 2 + _MARGIN, radius_y + _BOX_HEIGHT / 2 + _MARGIN
-    angles = (2 * math.pi * place / count - math.pi / 2 for place in range(count))
-    return [(left + radius_x * math.cos(angle), top + radius_y * math.sin(angle)) for angle in angles]
+def _top(number: int) -> int:
+    return _MARGIN + number * (_BOX_HEIGHT + _GAP)
 
 
-def _box(place: tuple[float, float], number: int, text: str) -> str:
-    x, y = place[0] - _BOX_WIDTH / 2, place[1] - _BOX_HEIGHT / 2
-    cut = text if len(text) <= TEXT_CHARACTERS else f"{text[: TEXT_CHARACTERS - 1]}…"
+def _box(x: int, y: int, number: int, text: str) -> str:
     return (
-        f'<rect x="{x:.1f}" y="{y:.1f}" width="{_BOX_WIDTH}" height="{_BOX_HEIGHT}" rx="6" fill="#ffffff" '
-        f'stroke="#333333"/><text x="{x + 8:.1f}" y="{y + 17:.1f}" font-weight="bold">T{number + 1}</text>'
-        f'<text x="{x + 8:.1f}" y="{y + 35:.1f}" font-size="11">{escape(cut)}</text>'
+        f'<g><rect x="{x}" y="{y}" width="{_BOX_WIDTH}" height="{_BOX_HEIGHT}" rx="6" fill="#ffffff" '
+        f'stroke="#333333"/>{_whole(text)}'
+        f'<text x="{x + 8}" y="{y + 17}" font-weight="bold">T{number + 1}</text>'
+        f'<text x="{x + 8}" y="{y + 35}" font-size="11">{escape(_cut(text))}</text></g>'
     )
 
 
-def _arc(source: tuple[float, float], target: tuple[float, float], sign: str) -> str:
-    """A bent arrow, so that two in opposite directions stand apart."""
-    (x1, y1), (x2, y2) = _edge(source, target), _edge(target, source)
-    length = math.hypot(x2 - x1, y2 - y1) or 1.0
-    bend = 26.0
-    bent_x = (x1 + x2) / 2 - (y2 - y1) / length * bend
-    bent_y = (y1 + y2) / 2 + (x2 - x1) / length * bend
-    dash = ' stroke-dasharray="5 4"' if sign in {"process", "rt"} else ""
+def _down(arc: _Arc, left: int) -> str:
+    """An arrow to the next box, its sign and its reason beside it."""
+    x, y = left + 40, _top(arc.source) + _BOX_HEIGHT
+    line = f"M{x},{y} V{y + _GAP}"
+    told = _reason(arc.sign, arc.reason, left, y + _GAP // 2 + 4)
+    return _arrow(
+        arc, line, f"{x},{y + _GAP}", ((-_HEAD_WIDTH, -_HEAD_LENGTH), (_HEAD_WIDTH, -_HEAD_LENGTH)), told
+    )
+
+
+def _around(arc: _Arc, left: int, number: int) -> str:
+    """An arrow on the left of the column, in a lane of its own."""
+    # Two arrows meet a box at places of their own, one above the other.
+    begin = _top(arc.source) + _BOX_HEIGHT - 8 - number * 2
+    end = _top(arc.target) + 12 + number * 2
+    x = left - _LANE * (number + 1)
+    line = f"M{left},{begin} H{x} V{end} H{left}"
+    return _arrow(
+        arc, line, f"{left},{end}", ((-_HEAD_LENGTH, -_HEAD_WIDTH), (-_HEAD_LENGTH, _HEAD_WIDTH)), ""
+    )
+
+
+def _arrow(arc: _Arc, line: str, tip: str, sides: tuple[tuple[int, int], tuple[int, int]], told: str) -> str:
+    """A line and its head, which is drawn, as a marker would need an id; the whole reason for a pointer."""
+    x, y = map(int, tip.split(","))
+    points = " ".join([tip, *(f"{x + dx},{y + dy}" for dx, dy in sides)])
+    dash = ' stroke-dasharray="5 4"' if arc.sign in {"process", "rt"} else ""
     return (
-        f'<g class="{sign}" color="{_COLOURS[sign]}" fill="currentColor">'
-        f'<path d="M{x1:.1f},{y1:.1f} Q{bent_x:.1f},{bent_y:.1f} {x2:.1f},{y2:.1f}" fill="none" '
-        f'stroke="currentColor" stroke-width="1.6"{dash}/>{_head((bent_x, bent_y), (x2, y2))}'
-        f'<text x="{bent_x:.1f}" y="{bent_y:.1f}" text-anchor="middle">{sign}</text></g>'
+        f'<g class="{arc.sign}" color="{_COLOURS[arc.sign]}" fill="currentColor">'
+        f"<title>{escape(arc.told)}</title>"
+        f'<path d="{line}" fill="none" stroke="currentColor" stroke-width="1.6"{dash}/>'
+        f'<polygon points="{points}"/>{told}</g>'
     )
 
 
-def _head(bent: tuple[float, float], tip: tuple[float, float]) -> str:
-    """The arrow's head: drawn, as a marker would need an id."""
-    dx, dy = tip[0] - bent[0], tip[1] - bent[1]
-    length = math.hypot(dx, dy) or 1.0
-    dx, dy = dx / length, dy / length
-    x, y = tip[0] - dx * _HEAD_LENGTH, tip[1] - dy * _HEAD_LENGTH
-    sides = ((x - dy * _HEAD_WIDTH, y + dx * _HEAD_WIDTH), (x + dy * _HEAD_WIDTH, y - dx * _HEAD_WIDTH))
-    return f'<polygon points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in (tip, *sides))}"/>'
-
-
-def _edge(inner: tuple[float, float], outer: tuple[float, float]) -> tuple[float, float]:
-    """Where the line from the centre of one box to another's leaves the first."""
-    dx, dy = outer[0] - inner[0], outer[1] - inner[1]
-    scale = min(
-        _BOX_WIDTH / 2 / abs(dx) if dx else math.inf,
-        _BOX_HEIGHT / 2 / abs(dy) if dy else math.inf,
-        1.0,
+def _below(arc: _Arc, left: int, y: int) -> str:
+    """The reason of an arrow around the column."""
+    between = f"T{arc.source + 1} to T{arc.target + 1}"
+    text = f"{between}: {arc.reason}" if arc.reason else between
+    return (
+        f'<g class="{arc.sign}" color="{_COLOURS[arc.sign]}" fill="currentColor">'
+        f"{_whole(text)}{_reason(arc.sign, text, left, y)}</g>"
     )
-    return inner[0] + dx * scale, inner[1] + dy * scale
+
+
+def _reason(sign: str, text: str, left: int, y: int) -> str:
+    """A sign, and a reason beside it."""
+    return (
+        f'<text x="{left + 52}" y="{y}">{sign}</text>'
+        f'<text x="{left + 116}" y="{y}" font-size="11">{escape(_cut(text))}</text>'
+    )
+
+
+def _whole(text: str) -> str:
+    return f"<title>{escape(text)}</title>" if len(text) > TEXT_CHARACTERS else ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= TEXT_CHARACTERS else f"{text[: TEXT_CHARACTERS - 1]}…"

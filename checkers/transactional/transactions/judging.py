@@ -60,12 +60,15 @@ class Drawn(msgspec.Struct, frozen=True):
         nodes: text of each transaction; they are called T1, T2 and so on.
         arcs: source and target, places in `nodes`, and the sign: ww, wr, rw, process or rt.
         witness: the anomaly's, which tells it from others of its id.
+        reasons: why each arc holds, in their order; those of a long cycle's later arcs are left out, and all
+            of them in verdicts of earlier versions.
     """
 
     id: str
     nodes: tuple[str, ...]
     arcs: tuple[tuple[int, int, str], ...]
     witness: tuple[int, ...] = ()
+    reasons: tuple[str, ...] = ()
 
 
 class Judged(NamedTuple):
@@ -114,7 +117,11 @@ def drawn_of(identity: str, cycle: Cycle, story: Story) -> Drawn:
     numbers = _numbers(cycle)
     nodes = tuple(_bounded(story.transaction(number)) for number in numbers)
     arcs = ((numbers[step.source], numbers[step.target], _SIGNS[step.kind]) for step in cycle)
-    return Drawn(identity, nodes, tuple(arcs), _witness(numbers, story))
+    reasons = (
+        _bounded(_because(step, story, f"T{numbers[step.source] + 1}", f"T{numbers[step.target] + 1}"))
+        for step in cycle[:STEPS_SHOWN]
+    )
+    return Drawn(identity, nodes, tuple(arcs), _witness(numbers, story), tuple(reasons))
 
 
 def models_ruled_out(identities: Iterable[str]) -> list[str]:

@@ -1,0 +1,73 @@
+"""What a cell of the table of replicas says: one batch of one replica's log, as it lay on its disk."""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from checkers.evidence.replicas import CONTROL, TRANSACTIONAL, ReplicaLog
+
+_CONTROLS = {
+    0: "abort marker",
+    1: "commit marker",
+    2: "leader change",
+    3: "snapshot header",
+    4: "snapshot footer",
+    5: "KRaft version",
+    6: "voters",
+}
+"""Types of control records (KIP-98, KIP-595, KIP-630, KIP-853)."""
+
+
+class Part(msgspec.Struct, frozen=True):
+    """A piece of a cell's text, and whether replicas differ in it."""
+
+    text: str
+    differs: bool = False
+
+
+def batch_parts(log: ReplicaLog, row: int, alike: Mapping[str, bool]) -> tuple[Part, ...]:
+    """A batch in pieces: offsets, epoch, records, producer, sequence, CRC, and what else it is.
+
+    Args:
+        log: the replica's log.
+        row: the batch's place in it.
+        alike: by column, whether all replicas that have a batch there have the same value.
+    """
+    told = {name: int(column[row]) for name, column in log.columns.items()}
+    return tuple(
+        Part(text, differs=not all(alike.get(name, True) for name in names))
+        for text, names in _texts(told)
+        if text
+    )
+
+
+def offsets_text(first: int, end: int) -> str:
+    """The offsets from one to before another, such as those from 220 to 231."""
+    if end <= first:
+        return f"none, from {first:,} on"
+    return f"{first:,}" if end == first + 1 else f"{first:,}–{end - 1:,}"  # noqa: RUF001 - a range
+
+
+def one_line(parts: tuple[Part, ...]) -> str:
+    """All pieces of a cell as one text."""
+    return ", ".join(part.text for part in parts)
+
+
+def _texts(told: Mapping[str, int]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    base, last, count = told["base_offset"], told["last_offset"], told["count"]
+    yield f"batch {offsets_text(base, last + 1)}", ("base_offset", "last_offset")
+    yield f"epoch {told['leader_epoch']:,}", ("leader_epoch",)
+    yield "1 record" if count == 1 else f"{count:,} records", ("count",)
+    producer, sequence = told["producer_id"], told["base_sequence"]
+    named = f"producer id {producer} epoch {told['producer_epoch']}"
+    yield named if producer >= 0 else "no producer id", ("producer_id", "producer_epoch")
+    yield f"sequence {sequence:,}" if sequence >= 0 else "", ("base_sequence",)
+    yield f"CRC 0x{told['crc']:08x}", ("crc",)
+    yield _kind(told), ("attributes",)
+
+
+def _kind(told: Mapping[str, int]) -> str:
+    attributes = told["attributes"]
+    if attributes & CONTROL:
+        return _CONTROLS.get(told["control"], "control batch")
+    return "transactional" if attributes & TRANSACTIONAL else ""

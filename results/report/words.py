@@ -1,0 +1,289 @@
+"""Says in words what an operation asked for and what it was answered, in place of its JSON.
+
+What is known of a place, a partition and an offset, comes first.  A value that does not fit is shortened
+inside: lists and objects are counted, so that no text ends in the middle of a structure.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any, NamedTuple
+
+from checkers.history.error_codes import ErrorCode, named_code
+from checkers.history.operations import Operation
+from results.cleaning import clean, clean_value
+
+_TEXT = 40
+_ERROR = 200
+_NEAR = 1
+"""Records before and behind the offset that matters which are told of what a reader returned."""
+_NUMBERED = re.compile(r"\[Error (-?\d{1,5})\] ?\w*")
+_NAMED = re.compile(r"(?<![\w.])[A-Z][A-Z]+(?:_[A-Z]+)+(?![\w.])")
+_MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError)
+_CODES = {code.value for code in ErrorCode}
+
+
+class Around(NamedTuple):
+    """The place that matters: of a partition, or of any; at an offset, or at none."""
+
+    topic: str | None = None
+    partition: int | None = None
+    offset: int | None = None
+
+
+NOWHERE = Around()
+
+
+def value_text(value: Any, limit: int) -> str:
+    """Any JSON value in one line: whole where it fits, else with lists and objects counted.
+
+    Args:
+        value: as the history has it.
+        limit: characters, more or less.
+    """
+    if value is None or isinstance(value, str):
+        return clean_value(value, limit)
+    told = ""
+    for depth, entries in ((6, 8), (4, 4), (3, 3), (2, 2), (1, 2)):
+        told = _dumped(_shortened(value, depth, entries))
+        if len(told) <= limit:
+            return clean(told, limit)
+    if isinstance(value, dict):
+        return clean(_few_fields(value, limit), limit)
+    return _counted(value) if isinstance(value, list) else clean(told, limit)
+
+
+def _few_fields(value: dict[Any, Any], limit: int) -> str:
+    """The first fields that fit, objects and lists in them counted, and how many more there are."""
+    told: list[str] = []
+    for name, each in value.items():
+        field = f"{_dumped(str(name)[:_TEXT])}: {_dumped(_shortened(each, 0, 0))}"
+        if sum(map(len, told)) + 2 * len(told) + len(field) + 16 > limit:
+            break
+        told.append(field)
+    left = len(value) - len(told)
+    return "{" + ", ".join([*told, f"… {left:,} more"]) + "}" if told else _counted(value)
+
+
+def error_text(error: str) -> str:
+    """An error with Kafka's name and number in place of the number that kafka-python tells."""
+    return clean(_NUMBERED.sub(lambda found: named_code(int(found[1])), error[:_ERROR]), _ERROR)
+
+
+def is_answer(error: str) -> bool:
+    """Whether Kafka answered with this error; else the client gave up by itself."""
+    if found := _NUMBERED.search(error):
+        return int(found[1]) in _CODES
+    return any(name in ErrorCode.__members__ for name in _NAMED.findall(error))
+
+
+def asked_text(operation: Operation, around: Around, limit: int) -> str:
+    """What an operation asks for, such as ``send 205 to log-0/3``."""
+    return _told(_asked, operation, around, limit)
+
+
+def answered_text(operation: Operation, around: Around, limit: int) -> str:
+    """What an operation was answered, such as ``205 at offset 205``."""
+    return _told(_answered, operation, around, limit)
+
+
+def partition_of(operation: Operation, around: Around) -> tuple[str, int] | None:
+    """The partition that an operation is about: the one that matters where it is among them."""
+    try:
+        named = list(_partitions(operation))
+    except _MISFITS:
+        return None
+    if (around.topic, around.partition) in named:
+        return around.topic, around.partition  # type: ignore[return-value]
+    return named[0] if named else None
+
+
+def _told(tell: Any, operation: Operation, around: Around, limit: int) -> str:
+    try:
+        told = tell(operation, around)
+    except _MISFITS:
+        told = None
+    return clean(told, limit) if told else value_text(operation.value, limit)
+
+
+def _partitions(operation: Operation) -> Iterator[tuple[str, int]]:
+    topic, value = str(operation.key), operation.value
+    if operation.f == "send":
+        numbers = [value["partition"]] if isinstance(value, dict) else [entry[0] for entry in value]
+        yield from ((topic, number) for number in numbers)
+    elif operation.f == "final-read":
+        yield topic, value["partition"]
+    elif operation.f == "poll":
+        yield from ((topic, number) for number, _, _ in value.get("records", ()))
+    elif operation.f == "txn":
+        yield from ((mop[1], mop[2]) for mop in value["mops"] if mop[0] == "send")
+
+
+def _asked(operation: Operation, around: Around) -> str | None:
+    value, topic = operation.value, operation.key
+    if operation.f == "send":
+        if isinstance(value, dict):
+            last = value["first"] + value["count"] - 1
+            return f"send {value['first']} to {last} to {topic}/{value['partition']}"
+        here = [entry for entry in value if entry[0] == around.partition] or value
+        several = f" and {len(value) - 1} more" if len(value) > 1 else ""
+        return f"send {here[0][1]} to {topic}/{here[0][0]}{several}"
+    if operation.f == "final-read":
+        return f"read {topic}/{value['partition']} to its end, {value['isolation']}"
+    if operation.f == "poll":
+        return f"poll {topic}, {value['isolation']}"
+    return f"{operation.f} {value_text(topic, _TEXT)}".strip() + _of(value)
+
+
+def _answered(operation: Operation, around: Around) -> str | None:
+    value = operation.value
+    if operation.f == "send" and isinstance(value, list):
+        here = [e for e in value if e[0] == around.partition and around.offset in {None, e[2]}] or value
+        place, number = here[0][2], here[0][1]
+        outcome = f"{number} {'at offset ' + format(place, ',') if place is not None else here[0][3]}"
+        return outcome + (f", and {len(value) - 1:,} more" if len(value) > 1 else "")
+    if operation.f in {"final-read", "poll"} and "records" in value:
+        return _read(operation, around)
+    if operation.f == "observe":
+        teller = _OBSERVATIONS.get(str(operation.key))
+        told = teller(value, around) if teller is not None else None
+        return told or f"{operation.key}{_of(_without_times(value))}"
+    if operation.f == "recover":
+        return f"the cluster has recovered after {value['took_ms']:,} ms"
+    return None
+
+
+def _quorum(value: Any, _: Around) -> str | None:
+    if value["answer"] != "leader":
+        return f"quorum: {value['answer']}"
+    return f"quorum: leader of epoch {value['leader_epoch']:,}, high watermark {value['high_watermark']:,}"
+
+
+def _log(value: Any, _: Around) -> str | None:
+    name = f"log of {value['topic']}/{value['partition']}"
+    if value.get("error"):
+        return f"{name} could not be read: {value['error']}"
+    return (
+        f"{name} on disk: offsets from {value['log_start']:,} to {value['end']:,}, {value['count']:,} batches"
+    )
+
+
+def _views(value: Any, around: Around) -> str | None:
+    for number, leader, epoch, replicas, isr, *_ in value["topics"].get(around.topic, ()):
+        if number == around.partition:
+            return f"{around.topic}/{number}: leader {leader}, epoch {epoch}, replicas {replicas}, ISR {isr}"
+    return None
+
+
+def _listed(value: Any, around: Around) -> str | None:
+    for number, epoch, offset, *_ in value["topics"].get(around.topic, ()):
+        if number == around.partition:
+            return f"offset {value['what']} of {around.topic}/{number}: {offset:,}, epoch {epoch}"
+    return None
+
+
+def _noted(value: Any, _: Around) -> str | None:
+    starts = ", ".join(f"{epoch} at {start:,}" for epoch, start in value["entries"][-8:])
+    return f"leader epochs of {value['topic']}/{value['partition']} start: {starts}"
+
+
+def _ends(value: Any, around: Around) -> str | None:
+    told = [
+        f"{node} {end:,}"
+        for node, topics in value["nodes"].items()
+        for number, end in topics.get(around.topic, ())
+        if number == around.partition
+    ]
+    return f"ends of {around.topic}/{around.partition} on disk: {', '.join(told)}" if told else None
+
+
+_OBSERVATIONS: dict[str, Callable[[Any, Around], str | None]] = {
+    "quorum": _quorum,
+    "replica": _log,
+    "metadata-log": _log,
+    "partitions": _views,
+    "offsets": _listed,
+    "leader-epochs": _noted,
+    "ends": _ends,
+}
+"""Those that are told in words, by their key."""
+
+
+def _of(value: Any) -> str:
+    return f": {value_text(value, _ERROR)}" if value not in (None, {}, []) else ""
+
+
+def _without_times(value: Any) -> Any:
+    """An observation without the times of asking, and without columns of batches."""
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: told for name, told in value.items() if name not in {"began_ns", "wall_ms", "batches", "left"}
+    }
+
+
+def _read(operation: Operation, around: Around) -> str:
+    """How much a reader returned, and what at the offset that matters."""
+    chunks = operation.value["records"]
+    number = sum(len(offsets) for _, offsets, _ in chunks)
+    told = f"{number:,} record{'' if number == 1 else 's'}"
+    if "end" in operation.value:
+        told += f", from offset {operation.value['start']:,} to {operation.value['position']:,}"
+    if around.offset is None or str(operation.key) != around.topic:
+        return told
+    here = sorted(
+        chain.from_iterable(
+            zip(offsets, values, strict=True)
+            for place, offsets, values in chunks
+            if place == around.partition
+        )
+    )
+    at = [value for offset, value in here if offset == around.offset]
+    if at:
+        return f"{told}; at {around.offset:,}: {clean_value(at[0], _TEXT)}"
+    below = [offset for offset, _ in here if offset < around.offset][-_NEAR:]
+    above = [offset for offset, _ in here if offset > around.offset][:_NEAR]
+    sides = " and ".join(f"{offset:,}" for offset in (*below, *above))
+    return f"{told}; nothing at {around.offset:,}" + (f", next to it {sides}" if sides else "")
+
+
+def _shortened(value: Any, depth: int, entries: int) -> Any:
+    """The same with fewer entries and less depth; what is left out is counted in its place."""
+    if isinstance(value, str):
+        return value if len(value) <= _TEXT else f"{value[:_TEXT]}…"
+    if not isinstance(value, dict | list):
+        return value
+    if depth == 0:
+        return _Bare(_counted(value))
+    if isinstance(value, dict):
+        kept = {
+            str(name)[:_TEXT]: _shortened(told, depth - 1, entries) for name, told in [*value.items()][:12]
+        }
+        return kept if len(value) <= len(kept) else {**kept, "…": _Bare(f"{len(value) - len(kept):,} more")}
+    some = [_shortened(each, depth - 1, entries) for each in value[:entries]]
+    return some if len(value) <= entries else [*some, _Bare(f"… {len(value) - entries:,} more")]
+
+
+class _Bare(str):
+    """A remark of ours within a value: it stands without quotes."""
+
+    __slots__ = ()
+
+
+def _counted(value: Any) -> str:
+    number, what = len(value), "field" if isinstance(value, dict) else "entry"
+    several = {"field": "fields", "entry": "entries"}[what]
+    told = f"{number:,} {what if number == 1 else several}" if number else ""
+    return f"{{{told}}}" if isinstance(value, dict) else f"[{told}]"
+
+
+def _dumped(value: Any) -> str:
+    """Compact JSON; remarks stand without quotes."""
+    if isinstance(value, _Bare):
+        return str(value)
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{_dumped(name)}: {_dumped(told)}" for name, told in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(_dumped, value)) + "]"
+    return json.dumps(value, ensure_ascii=False, default=repr)
