@@ -138,7 +138,7 @@ def qualify_command(
     if shard is not None:
         return _tell_shard(planned.jobs, asked.stores)
     said = _report(asked, planned)
-    written = _write(said, out or runs / "qualifications" / _folder_name(asked))
+    written = _write(said, out or runs / "qualifications" / _folder_name(asked), asked.stores)
     click.echo(encode_qualification(said).decode() if as_json else render_text(said), nl=False)
     if not as_json:
         click.echo(f"report  {written}")
@@ -250,13 +250,14 @@ def _folder_name(asked: _Asked) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(words))
 
 
-def _write(said: Qualification, folder: Path) -> Path:
-    """All four forms; the path of the one to open."""
+def _write(said: Qualification, folder: Path, stores: Stores) -> Path:
+    """All four forms; the path of the one to open, which leads to the runs' reports in the stores."""
+    page = render_page(said, stores.reports_from(folder))
     forms = {
         "qualification.json": encode_qualification(said),
         "qualification.md": render_markdown(said).encode("utf-8", "backslashreplace"),
         "qualification.txt": render_text(said).encode("utf-8", "backslashreplace"),
-        "qualification.html": render_page(said).encode("utf-8", "backslashreplace"),
+        "qualification.html": page.encode("utf-8", "backslashreplace"),
     }
     with disk_errors_told():
         folder.mkdir(parents=True, exist_ok=True)
