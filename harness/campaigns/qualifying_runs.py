@@ -16,9 +16,9 @@ from harness.errors import UsageError
 from harness.plan.catalogue import expectation_for, load_scenario, scenario_names
 from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
 from harness.plan.qualification import Build, Job, Role, control_jobs, pair_of
+from results.flakes import content_of
 from results.qualification import Elsewhere, OnRecord, Planned, Run, failed_run, run_of
 from results.qualification import Role as Side
-from results.qualification.records import content_of
 from results.store import REPORT_FILE, RunSummary, RunUnreadableError, list_runs, load_identity
 from results.summary import RunOutcome, outcome_of
 from results.track_record import SideRecord

@@ -119,7 +119,7 @@ class Qualification(msgspec.Struct, frozen=True, kw_only=True):
         comparisons: candidate and baseline.
         fault_kinds: durations by kind of fault.
         states: coverage.
-        undecided: flake rates.
+        undecided: runs without a verdict.
         controls: positive controls.
         commits: of krucible.
         hosts: on what it ran.

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from results.flakes import flakes_among, told_of
 from results.markdown import number
 from results.qualification.compared import under
 from results.qualification.comparison_sections import comparison_sections, measure_id, percent, spread_cells
@@ -176,7 +177,17 @@ def _undecided(said: Qualification) -> Section:
         for one in said.undecided
     )
     lead = "Runs that were carried out and say nothing: the verdict is unknown, or the harness failed."
-    return Section("Flake rate", lead if rows else "", ("side", ">runs", ">95 %"), rows)
+    head = ("side", ">runs", ">95 %")
+    return Section("Runs without a verdict", lead if rows else "", head, rows, _flakes(said.runs))
+
+
+def _flakes(runs: Sequence[Run]) -> str:
+    decided = [run for run in runs if run.decided]
+    found = flakes_among(told_of(r.identity, r.outcome.outcome) for r in decided if r.identity and r.outcome)
+    if found is None:
+        return "No schedule ran twice on the same Kafka, so nothing is known of flakes."
+    share = f"{found.odd:,} of {number(found.runs, 'run')} ({percent(found.low)} to {percent(found.high)})"
+    return f"Flaky, where a schedule ran more than once on the same Kafka: {share}."
 
 
 def _troubled(runs: Sequence[Run]) -> Section:

@@ -111,7 +111,7 @@ def trends_page(entries: Sequence[Entry], found: Sequence[Trend], query: Query) 
             "runs": f"{trend.runs:,}",
             "counts": [(_glyph(name, 14), f"{count:,}", name) for name, count in trend.counts.items()],
             "unexpected": trend.unexpected,
-            "flaky": trend.flakiness,
+            "flaky": trend.flakes,
             "chart": chart(trend, tallest),
             "since": trend.days[0].date if trend.days else "",
             "newest": row_of(trend.newest),
