@@ -201,6 +201,18 @@ def test_an_interrupted_qualification_is_inconclusive_and_says_what_is_missing(
     assert len(fake.done) == RUNS + 1
 
 
+def test_another_night_runs_other_seeds_and_reports_over_them_alone(
+    fake: FakeRuns, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert qualify() == 0
+    capsys.readouterr()
+    assert qualify("--night", "2", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    seeds = {run["outcome"]["identity"]["seed"] for run in said["runs"]}
+    assert seeds == {201, 202, 203}
+    assert {seed for _scenario, _version, seed in fake.done} == {1, 2, 3, *seeds}
+
+
 def test_a_run_that_failed_is_told_and_tried_again(
     fake: FakeRuns, capsys: pytest.CaptureFixture[str]
 ) -> None:
