@@ -125,7 +125,7 @@ def append_step_summary(
 
 
 def _word(group: Sequence[RunOutcome]) -> Word:
-    verdicts = Counter(run.outcome for run in group if run.outcome is not Outcome.FAILED)
+    verdicts = Counter[str](run.outcome for run in group if run.outcome is not Outcome.FAILED)
     if minority(verdicts):
         return Word.FLAKY
     if not all(map(run_passes, group)):
