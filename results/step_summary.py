@@ -1,11 +1,12 @@
 """What a CI job shows of its runs: Kafka's own words, what needs a look first, within GitHub's limit.
 
-Failed: not as expected, unknown and broken-off runs included. Flaky: the same line (scenario, options, seed)
-run several times, with different outcomes; other seeds are other tests, and one red seed of twenty is a find.
+Failed: not as expected, unknown and broken-off runs included. Flaky: by `results.flakes`, the same Kafka and
+schedule with different verdicts; other seeds are other tests, and one red seed of twenty is a find.
 Skipped: not run, with the reason. Quarantined: red as it is expected to be of this version.
 """
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from results.flakes import Told, minority, runs_alike, told_of
 from results.markdown import code, number, table, told
 from results.summary import Outcome, RunOutcome, Summary, summarise
 from results.text import seconds
@@ -46,18 +48,19 @@ class Skip(NamedTuple):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """All runs of one reproduce line, and their word."""
+    """All runs of one schedule on one content of Kafka, and their word."""
 
     word: Word
     runs: tuple[RunOutcome, ...]
 
 
 def sorted_out(runs: Iterable[RunOutcome]) -> tuple[Line, ...]:
-    """Runs by their reproduce lines, in the order in which they first came."""
-    alike: dict[str, list[RunOutcome]] = {}
-    for run in runs:
-        alike.setdefault(run.identity.reproduce if run.identity else run.folder, []).append(run)
-    return tuple(Line(_word(group), tuple(group)) for group in alike.values())
+    """Runs by content and schedule, in the order in which they first came."""
+    return tuple(Line(_word(group), tuple(group)) for group in runs_alike(runs, _told_alike))
+
+
+def _told_alike(run: RunOutcome) -> Told | None:
+    return told_of(run.identity, run.outcome) if run.identity else None
 
 
 def run_passes(run: RunOutcome) -> bool:
@@ -122,9 +125,11 @@ def append_step_summary(
 
 
 def _word(group: Sequence[RunOutcome]) -> Word:
-    passed = [run_passes(run) for run in group]
-    if not all(passed):
-        return Word.FLAKY if any(passed) else Word.FAILED
+    verdicts = Counter[str](run.outcome for run in group if run.outcome is not Outcome.FAILED)
+    if minority(verdicts):
+        return Word.FLAKY
+    if not all(map(run_passes, group)):
+        return Word.FAILED
     red = any(run.outcome is Outcome.INVALID for run in group)
     return Word.QUARANTINED if red else Word.PASSED
 

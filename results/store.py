@@ -18,6 +18,7 @@ import msgspec
 from checkers.history.identity import IDENTITY_FILE, RunIdentity, decode_identity
 from checkers.verdict.verdict import Validity, Verdict
 from results.cleaning import clean
+from results.flakes import Told, told_of
 from results.naming import is_run_name, runs_meant, seed_in
 
 VERDICT_FILE = "verdict.json"
@@ -62,6 +63,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
         illegal: those ids of which at least one breaks a promise.
         replay_of: id of the run whose recorded schedule it carried out; empty if it planned its own.
         seeded_bug: name of the bug that was put into Kafka; empty if it ran as it was released.
+        told: what tells whether it should have another run's verdict; None where the identity can't be read.
         problems: what could not be read, one sentence each; empty for a whole run.
     """
 
@@ -76,6 +78,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     illegal: tuple[str, ...] = ()
     replay_of: str = ""
     seeded_bug: str = ""
+    told: Told | None = None
     problems: tuple[str, ...] = ()
 
 
@@ -110,6 +113,7 @@ def summarise_folder(root: Path, folder: Path) -> RunSummary:
         illegal=illegal_ids(verdict) if verdict else (),
         replay_of=identity.replay_of if identity else "",
         seeded_bug=identity.seeded_bug if identity else "",
+        told=told_of(identity, verdict.validity.value if verdict else "") if identity else None,
         problems=tuple(problems),
     )
 

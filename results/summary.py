@@ -17,6 +17,7 @@ from results.causes import (
     other_reasons,
     severity,
 )
+from results.flakes import content_of
 from results.looked import CheckerTotal, Looked, looked_at, totals
 from results.measures import Measures, load_measures
 from results.store import RunUnreadableError, anomaly_counts, load_identity, load_verdict
@@ -209,10 +210,12 @@ def encode_summary(summary: Summary) -> bytes:
 
 
 def _slim(identity: RunIdentity | None) -> RunIdentity | None:
-    """Without the checksums of a hundred files, which the run's own folder keeps."""
+    """With one checksum instead of a hundred files', which the run's own folder keeps."""
     if identity is None or identity.image is None:
         return identity
-    image = msgspec.structs.replace(identity.image, checksums={})
+    sums = identity.image.checksums
+    one = {"jars": content_of(identity.image, sums)} if sums else {}
+    image = msgspec.structs.replace(identity.image, checksums=one)
     return msgspec.structs.replace(identity, image=image)
 
 

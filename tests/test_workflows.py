@@ -33,6 +33,7 @@ GIVEN = {
     "inputs.candidate": "4.3.1",
     "inputs.baseline": "4.1.1",
     "inputs.preset": "smoke",
+    "inputs.night": "0",
     "inputs.tarball_url": "https://localhost/kafka_2.13-4.4.0.tgz",
     "inputs.tarball_sha512": "a" * 128,
     "inputs.scenario": "exploratory/chaos",
@@ -151,6 +152,27 @@ def test_the_nightly_hands_over_what_is_asked_for() -> None:
     wanted = load(ROOT / ".github/workflows/qualify.yml")[True]["workflow_call"]["inputs"]
     assert {name for name, one in wanted.items() if one.get("required")} <= given.keys() <= wanted.keys()
     assert yaml.safe_load(given["shards"]) == list(range(1, 9))
+
+
+def test_every_night_has_seeds_of_its_own() -> None:
+    """GitHub counts a workflow's runs, and gives a rerun of failed jobs the same number."""
+    given = load(ROOT / ".github/workflows/nightly.yml")["jobs"]["qualify"]["with"]
+    assert given["night"] == "${{ github.run_number }}"
+    builds = (build_of("4.3.1"), build_of("4.1.1"))
+    nights = [matrix(PRESETS[given["preset"]], *builds, night=night).jobs for night in (7, 8)]
+    drawn = [{job.options.seed for job in jobs if job.role is not Role.CONTROL} for jobs in nights]
+    assert drawn[0].isdisjoint(drawn[1])
+    assert len(nights[0]) == len(nights[1])
+
+
+def test_shards_and_report_are_of_the_same_night() -> None:
+    told = [words[words.index("--night") + 1] for words in commands() if "qualify" in words]
+    assert told == [GIVEN["inputs.night"]] * 2
+
+
+def test_reports_and_evidence_are_kept_equally_long() -> None:
+    for path in WORKFLOWS:
+        assert len(set(re.findall(r"retention-days: (\d+)", path.read_text()))) <= 1, path.name
 
 
 def test_qualify_takes_the_same_by_hand_and_from_another_workflow() -> None:

@@ -1,8 +1,11 @@
 """What stores hold of a qualification: its planned runs, its controls, and everything else in them."""
 
+import os
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 import msgspec
 
@@ -13,10 +16,10 @@ from harness.errors import UsageError
 from harness.plan.catalogue import expectation_for, load_scenario, scenario_names
 from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
 from harness.plan.qualification import Build, Job, Role, control_jobs, pair_of
+from results.flakes import content_of
 from results.qualification import Elsewhere, OnRecord, Planned, Run, failed_run, run_of
 from results.qualification import Role as Side
-from results.qualification.records import content_of
-from results.store import RunSummary, RunUnreadableError, list_runs, load_identity
+from results.store import REPORT_FILE, RunSummary, RunUnreadableError, list_runs, load_identity
 from results.summary import RunOutcome, outcome_of
 from results.track_record import SideRecord
 
@@ -68,6 +71,20 @@ class Stores:
         """All runs, from the oldest on, each folder once."""
         listed = {run.folder.resolve(): run for root in self._roots for run in list_runs(root)}
         return tuple(listed[folder] for folder in sorted(listed, key=lambda folder: (folder.name, folder)))
+
+    def reports_from(self, folder: Path) -> dict[str, str]:
+        """By name of a run's folder, the address of its report from a page in a folder.
+
+        Names that several runs have, and runs without a report, are left out.
+        """
+        every = self.every()
+        times = Counter(run.folder.name for run in every)
+        reports = [run.folder / REPORT_FILE for run in every if times[run.folder.name] == 1]
+        return {
+            report.parent.name: quote(os.path.relpath(report.resolve(), folder.resolve()))
+            for report in reports
+            if report.is_file()
+        }
 
 
 def gather_planned(jobs: Sequence[Job], stores: Stores) -> Gathered:

@@ -22,7 +22,17 @@ from harness.cli.options import Seeds, runs_option
 from harness.cli.origins import settled
 from harness.errors import UsageError, disk_errors_told
 from harness.plan.planning import plan_run
-from harness.plan.qualification import PRESETS, Build, Job, Matrix, expected_ms, load_ms, matrix, shard
+from harness.plan.qualification import (
+    PRESETS,
+    SEEDS_A_NIGHT,
+    Build,
+    Job,
+    Matrix,
+    expected_ms,
+    load_ms,
+    matrix,
+    shard,
+)
 from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError, parse_version
 from results.markdown import number
 from results.qualification import (
@@ -42,6 +52,7 @@ from results.store import write_whole
 EXIT_CODES = {Decision.QUALIFIED: 0, Decision.NOT_QUALIFIED: 1, Decision.INCONCLUSIVE: 2}
 STORED = "none (what the store holds)"
 """What stands in the place of a preset where nothing was planned."""
+NIGHTS_MAX = 1_000_000
 SHARDS_MAX = 256
 _MS_PER_MIN = 60_000
 
@@ -69,6 +80,7 @@ class _Asked(NamedTuple):
     baseline: Build | None
     preset: str | None
     seeds: range | None
+    night: int
     shard: tuple[int, int] | None
     stores: Stores
     reading: bool
@@ -79,6 +91,13 @@ class _Asked(NamedTuple):
 @click.option("--baseline", metavar="V", help="What it is compared to; without one nothing is.")
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="How much is run; smoke if not given.")
 @click.option("--seeds", type=Seeds(), help="Seeds of every scenario, instead of the preset's.")
+@click.option(
+    "--night",
+    type=click.IntRange(0, NIGHTS_MAX),
+    default=0,
+    metavar="N",
+    help=f"Take the preset's seeds from {SEEDS_A_NIGHT} x N on, so that every night has new schedules.",
+)
 @click.option("--shard", type=Shard(), help="Run one of several shards, and write no report.")
 @click.option(
     "--merge",
@@ -104,6 +123,7 @@ def qualify_command(
     baseline: str | None,
     preset: str | None,
     seeds: range | None,
+    night: int,
     shard: tuple[int, int] | None,
     merge: tuple[Path, ...],
     no_run: bool,
@@ -123,6 +143,7 @@ def qualify_command(
         None if baseline is None else build_of(baseline),
         preset if no_run and not merge else preset or "smoke",
         seeds,
+        night,
         shard,
         Stores((runs, *merge)),
         no_run or bool(merge),
@@ -138,7 +159,7 @@ def qualify_command(
     if shard is not None:
         return _tell_shard(planned.jobs, asked.stores)
     said = _report(asked, planned)
-    written = _write(said, out or runs / "qualifications" / _folder_name(asked))
+    written = _write(said, out or runs / "qualifications" / _folder_name(asked), asked.stores)
     click.echo(encode_qualification(said).decode() if as_json else render_text(said), nl=False)
     if not as_json:
         click.echo(f"report  {written}")
@@ -187,7 +208,7 @@ def _tarball(text: str) -> Path:
 
 
 def _matrix(asked: _Asked, preset: str) -> Matrix:
-    whole = matrix(PRESETS[preset], asked.candidate, asked.baseline, asked.seeds)
+    whole = matrix(PRESETS[preset], asked.candidate, asked.baseline, asked.seeds, asked.night)
     if asked.shard is None:
         return whole
     return whole._replace(jobs=shard(whole.jobs, *asked.shard))
@@ -250,13 +271,14 @@ def _folder_name(asked: _Asked) -> str:
     return re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(words))
 
 
-def _write(said: Qualification, folder: Path) -> Path:
-    """All four forms; the path of the one to open."""
+def _write(said: Qualification, folder: Path, stores: Stores) -> Path:
+    """All four forms; the path of the one to open, which leads to the runs' reports in the stores."""
+    page = render_page(said, stores.reports_from(folder))
     forms = {
         "qualification.json": encode_qualification(said),
         "qualification.md": render_markdown(said).encode("utf-8", "backslashreplace"),
         "qualification.txt": render_text(said).encode("utf-8", "backslashreplace"),
-        "qualification.html": render_page(said).encode("utf-8", "backslashreplace"),
+        "qualification.html": page.encode("utf-8", "backslashreplace"),
     }
     with disk_errors_told():
         folder.mkdir(parents=True, exist_ok=True)

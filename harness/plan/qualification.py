@@ -21,6 +21,8 @@ END_MS = 8_000
 """Final read, evidence, judgement, and the cluster gone."""
 RECOVERY_MS = 4_000
 """Under load, beyond the schedule: recovery and the traffic after it."""
+SEEDS_A_NIGHT = 100
+"""How far seeds move on from one night to the next; no preset has more of them."""
 
 
 class Entry(NamedTuple):
@@ -29,7 +31,7 @@ class Entry(NamedTuple):
     Attributes:
         scenario: its name.
         modes: None stands for the scenario's own.
-        seeds: how many, from 1 on.
+        seeds: how many; from 1 on, if the night is 0.
         duration_s: of the load, for random schedules; None leaves it to the scenario.
     """
 
@@ -186,7 +188,9 @@ def pair_of(options: RunOptions) -> str:
     return reproduce_line(anywhere)
 
 
-def matrix(preset: Preset, candidate: Build, baseline: Build | None, seeds: range | None = None) -> Matrix:
+def matrix(
+    preset: Preset, candidate: Build, baseline: Build | None, seeds: range | None = None, night: int = 0
+) -> Matrix:
     """Every run of a preset: controls first, then candidate and baseline in turns, seed by seed.
 
     Turns, because a machine that is slower in the afternoon must not make the later version look worse.
@@ -196,6 +200,8 @@ def matrix(preset: Preset, candidate: Build, baseline: Build | None, seeds: rang
         candidate: the build in question.
         baseline: what it is compared to, if to anything.
         seeds: these instead of as many as the preset says.
+        night: number of the block of `SEEDS_A_NIGHT` seeds from which the preset's are taken. Those of the
+            controls stay: a control is to show the same every night.
 
     Raises:
         UsageError: if both builds are the same.
@@ -213,8 +219,13 @@ def matrix(preset: Preset, candidate: Build, baseline: Build | None, seeds: rang
     for entry in preset.entries:
         able, too_old = _able(entry.scenario, builds)
         withheld += too_old
-        jobs += _runs_of(entry, able, seeds or range(1, entry.seeds + 1))
+        jobs += _runs_of(entry, able, seeds or _seeds_of(entry, night))
     return Matrix(tuple(jobs), tuple(withheld))
+
+
+def _seeds_of(entry: Entry, night: int) -> range:
+    first = 1 + night * SEEDS_A_NIGHT
+    return range(first, first + entry.seeds)
 
 
 def control_jobs(tickets: Collection[str] | None, seeds: int) -> Iterator[Job]:

@@ -11,8 +11,9 @@ import msgspec
 
 from results.coverage import LABELS
 from results.markdown import distinct, number
+from results.qualification.compared import Comparisons
 from results.qualification.comparing import compare, spread
-from results.qualification.deciding import RULE, RuleInput, decide
+from results.qualification.deciding import RULE, Reason, RuleInput, decide
 from results.qualification.finding import Found, Standing, found_in, permitted_in
 from results.qualification.gaps import gaps_of, short_cells, unreached_states
 from results.qualification.inference import share_interval
@@ -75,6 +76,7 @@ def qualify(
         preset=question.preset,
         decision=decision,
         reasons=reasons,
+        why=why_of(reasons, comparisons, controls),
         rule=RULE,
         generated_at=max(map(ended_at, outcomes(ordered)), default=""),
         candidate=builds[0],
@@ -110,6 +112,16 @@ def claim_of(found: Sequence[Found], operations: int, faults: int) -> str:
     counts = Counter(one.standing for one in mine)
     told = ", ".join(f"{counts[one]:,} {one}" for one in Standing if counts[one])
     return f"Anomalies: {told}, {where}."
+
+
+def why_of(reasons: Sequence[Reason], comparisons: Comparisons, controls: Sequence[SideRecord]) -> str:
+    """Why the decision is what it is, in a sentence: the gravest reason, or that there is none."""
+    if reasons:
+        more = f" ({number(len(reasons) - 1, 'more reason')})" if len(reasons) > 1 else ""
+        return f"{reasons[0].text}{more}."
+    able, every = comparisons.tried(), len(comparisons.durations) + len(comparisons.shares)
+    said = f"no comparison says worse ({able:,} of {every:,} could)" if every else "nothing was compared"
+    return f"nothing found is unexplained, {said}, {number(len(controls), 'control')} as expected."
 
 
 def _baseline(question: Question, runs: Sequence[Run]) -> Build | None:
@@ -161,22 +173,23 @@ def _states(question: Question, runs: Sequence[Run]) -> Iterator[State]:
     for name, label in LABELS.items():
         sides = [_reached(name, of_role(runs, role)) for role in (Role.CANDIDATE, Role.BASELINE)]
         required = name in question.required
-        if required or any(told for _reached_in, told in sides):
+        if required or any(told for _folders, told in sides):
             yield State(
                 name=name,
                 label=label,
                 required=required,
-                candidate=sides[0][0],
+                candidate=len(sides[0][0]),
                 candidate_of=sides[0][1],
-                baseline=sides[1][0],
+                baseline=len(sides[1][0]),
                 baseline_of=sides[1][1],
+                folders=sides[0][0],
             )
 
 
-def _reached(name: str, runs: Sequence[Run]) -> tuple[int, int]:
-    """In how many runs a state was reached, of how many that tell."""
-    told = [run.measures.coverage[name] for run in outcomes(runs) if _tells(run, name) and run.measures]
-    return sum(count > 0 for count in told), len(told)
+def _reached(name: str, runs: Sequence[Run]) -> tuple[tuple[str, ...], int]:
+    """The runs in which a state was reached, and how many can tell."""
+    told = [run for run in outcomes(runs) if _tells(run, name)]
+    return tuple(run.folder for run in told if run.measures and run.measures.coverage[name] > 0), len(told)
 
 
 def _tells(run: RunOutcome, name: str) -> bool:

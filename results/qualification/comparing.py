@@ -5,13 +5,24 @@ longest unavailability counts once. Runs are paired by scenario, mode and seed, 
 """
 
 import statistics
-from collections.abc import Iterable, Iterator, Sequence
-from enum import StrEnum
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import msgspec
 
 from results.measures import Measures
+from results.qualification.compared import (
+    MARGIN_MS,
+    MARGIN_OF_MEDIAN,
+    MARGIN_SHARE,
+    Comparisons,
+    Durations,
+    Finding,
+    PairFigures,
+    Shares,
+    under,
+)
 from results.qualification.inference import (
     ALPHA,
     holm,
@@ -20,116 +31,23 @@ from results.qualification.inference import (
     shares_p,
     shift,
 )
+from results.qualification.power import detectable_share, detectable_shift
 from results.qualification.records import Role, Run, of_role, outcomes
 from results.summary import Outcome, RunOutcome, Spread
 from results.wilson import Interval
 
-MARGIN_MS = 1_000
-MARGIN_OF_MEDIAN = 0.25
-"""A shift is worth a word if it is more than both: a second, and a quarter of the baseline's median."""
-MARGIN_SHARE = 0.05
-
-
-class Finding(StrEnum):
-    """What a comparison says."""
-
-    WORSE = "worse"
-    BETTER = "better"
-    NO_DIFFERENCE = "no difference shown"
-    TOO_FEW = "too few pairs to tell"
-
-
-class Durations(msgspec.Struct, frozen=True, kw_only=True):
-    """Durations of paired runs.
-
-    Attributes:
-        name: what was measured.
-        pairs: of runs that both have a figure.
-        candidate: middle and largest, over those pairs.
-        baseline: the same.
-        shift_ms: of the median, candidate less baseline; positive is longer.
-        low_ms: lower end of its interval; None where there are too few pairs.
-        high_ms: upper end.
-        margin_ms: what a shift has to exceed.
-        p: uncorrected.
-        p_corrected: by Holm, over all comparisons of the report; None where there are too few pairs.
-        finding: what it says.
-    """
-
-    name: str
-    pairs: int
-    candidate: Spread
-    baseline: Spread
-    shift_ms: int
-    low_ms: int | None
-    high_ms: int | None
-    margin_ms: int
-    p: float
-    p_corrected: float | None = None
-    finding: Finding = Finding.TOO_FEW
-
-
-class Shares(msgspec.Struct, frozen=True, kw_only=True):
-    """In how many runs something happened.
-
-    Attributes:
-        name: what happened.
-        candidate: in how many of the candidate's runs.
-        candidate_of: of how many.
-        baseline: in how many of the baseline's.
-        baseline_of: of how many.
-        low: lower end of the interval of the difference of the shares, candidate less baseline.
-        high: upper end.
-        p: uncorrected.
-        p_corrected: by Holm, over all comparisons of the report.
-        finding: what it says.
-    """
-
-    name: str
-    candidate: int
-    candidate_of: int
-    baseline: int
-    baseline_of: int
-    low: float
-    high: float
-    p: float
-    p_corrected: float = 1.0
-    finding: Finding = Finding.NO_DIFFERENCE
-
-
-class Comparisons(msgspec.Struct, frozen=True):
-    """All comparisons of a report, corrected together."""
-
-    durations: tuple[Durations, ...] = ()
-    shares: tuple[Shares, ...] = ()
-
-    def worse(self) -> tuple[str, ...]:
-        """What is worse, with its figures."""
-        return tuple(told for told, finding in self._told() if finding is Finding.WORSE)
-
-    def better(self) -> tuple[str, ...]:
-        """What is better, with its figures."""
-        return tuple(told for told, finding in self._told() if finding is Finding.BETTER)
-
-    def too_few(self) -> tuple[str, ...]:
-        """What could not be compared."""
-        return tuple(f"{one.name} ({one.pairs})" for one in self.durations if one.finding is Finding.TOO_FEW)
-
-    def tried(self) -> int:
-        """How many comparisons could speak."""
-        return len(self.durations) + len(self.shares) - len(self.too_few())
-
-    def _told(self) -> Iterator[tuple[str, Finding]]:
-        for one in self.durations:
-            yield f"{one.name}: median shifted by {one.shift_ms:+,} ms", one.finding
-        for share in self.shares:
-            told = f"{share.candidate} of {share.candidate_of} runs, {share.baseline} of {share.baseline_of}"
-            yield f"{share.name}: {told} of the baseline's", share.finding
-
 
 class _Pair(NamedTuple):
-    candidate: Measures
-    baseline: Measures
+    candidate: Run
+    baseline: Run
+
+    def measured(self) -> tuple[Measures, Measures]:
+        """What both runs measured."""
+        sides = [run.outcome.measures for run in self if run.outcome and run.outcome.measures]
+        return sides[0], sides[1]
+
+
+_Measure = Callable[[Measures], int | None]
 
 
 def compare(runs: Iterable[Run]) -> Comparisons:
@@ -155,35 +73,38 @@ def spread(durations_ms: Sequence[int]) -> Spread:
 
 def _pairs(candidate: Sequence[Run], baseline: Sequence[Run]) -> Iterator[_Pair]:
     """Runs of the same plan; where one was run several times, the first with the first."""
-    waiting: dict[str, list[Measures]] = {}
+    waiting: dict[str, list[Run]] = {}
     for run in _in_time(baseline):
         if run.outcome and run.outcome.measures:
-            waiting.setdefault(run.planned.pair, []).append(run.outcome.measures)
+            waiting.setdefault(run.planned.pair, []).append(run)
     for run in _in_time(candidate):
         others = waiting.get(run.planned.pair)
         if run.outcome and run.outcome.measures and others:
-            yield _Pair(run.outcome.measures, others.pop(0))
+            yield _Pair(run, others.pop(0))
 
 
 def _in_time(runs: Sequence[Run]) -> list[Run]:
-    return sorted(runs, key=lambda run: (run.planned.pair, run.outcome.folder if run.outcome else ""))
+    return sorted(runs, key=lambda run: (run.planned.pair, _folder(run)))
 
 
 def _durations(pairs: Sequence[_Pair]) -> Iterator[Durations]:
-    kinds = sorted({fault.kind for pair in pairs for side in pair for fault in side.faults})
+    kinds = sorted({fault.kind for pair in pairs for side in pair.measured() for fault in side.faults})
     for kind in kinds:
-        found = [(unavailable_ms(a, kind), unavailable_ms(b, kind)) for a, b in pairs]
-        yield from _durations_of(f"unavailability under {kind}", found)
+        yield from _durations_of(under(kind), pairs, partial(unavailable_ms, kind=kind))
     # A run that did not recover counts with the time that was waited.
-    yield from _durations_of("recovery after healing", [(a.recovery_ms, b.recovery_ms) for a, b in pairs])
+    yield from _durations_of("recovery after healing", pairs, lambda measures: measures.recovery_ms)
 
 
-def _durations_of(name: str, found: Iterable[tuple[int | None, int | None]]) -> Iterator[Durations]:
-    figures = [(a, b) for a, b in found if a is not None and b is not None]
+def _durations_of(name: str, pairs: Sequence[_Pair], measure: _Measure) -> Iterator[Durations]:
+    figures = sorted(
+        (one for pair in pairs for one in _figures(pair, measure)),
+        key=lambda one: (one.scenario, one.mode, one.seed or 0, one.candidate_folder),
+    )
     if not figures:
         return
-    first, second = spread([a for a, _ in figures]), spread([b for _, b in figures])
-    seen = shift([a - b for a, b in figures])
+    first = spread([one.candidate_ms for one in figures])
+    second = spread([one.baseline_ms for one in figures])
+    seen = shift(_differences(figures))
     ends = (round(seen.interval.low), round(seen.interval.high)) if seen.interval else (None, None)
     yield Durations(
         name=name,
@@ -195,16 +116,42 @@ def _durations_of(name: str, found: Iterable[tuple[int | None, int | None]]) -> 
         high_ms=ends[1],
         margin_ms=max(MARGIN_MS, round(second.median_ms * MARGIN_OF_MEDIAN)),
         p=round(seen.p, 6),
+        figures=tuple(figures),
     )
+
+
+def _figures(pair: _Pair, measure: _Measure) -> Iterator[PairFigures]:
+    """Both figures of a pair; nothing where one of its runs has none."""
+    mine, other = map(measure, pair.measured())
+    if mine is not None and other is not None:
+        run = pair.candidate
+        yield PairFigures(
+            scenario=run.planned.scenario,
+            mode=run.planned.mode,
+            seed=run.identity.seed if run.identity else None,
+            candidate_ms=mine,
+            baseline_ms=other,
+            candidate_folder=_folder(pair.candidate),
+            baseline_folder=_folder(pair.baseline),
+        )
+
+
+def _differences(figures: Iterable[PairFigures]) -> list[int]:
+    return [one.candidate_ms - one.baseline_ms for one in figures]
+
+
+def _folder(run: Run) -> str:
+    return run.outcome.folder if run.outcome else ""
 
 
 def _shares(candidate: Sequence[RunOutcome], baseline: Sequence[RunOutcome]) -> Iterator[Shares]:
     """Runs that did not recover, and runs with each illegal anomaly that was not expected."""
-    first, second = _decided(candidate), _decided(baseline)
-    yield _shares_of("no recovery in time", *_unrecovered(candidate), *_unrecovered(baseline))
-    for name in sorted({name for run in (*first, *second) for name in run.illegal}):
-        counts = (sum(name in run.illegal for run in side) for side in (first, second))
-        yield _shares_of(name, next(counts), len(first), next(counts), len(second))
+    yield _shares_of("no recovery in time", *map(_unrecovered, (candidate, baseline)))
+    sides = _decided(candidate), _decided(baseline)
+    for name in sorted({name for side in sides for run in side for name in run.illegal}):
+        yield _shares_of(
+            name, *(_Tally([r.folder for r in side if name in r.illegal], len(side)) for side in sides)
+        )
 
 
 def _decided(runs: Iterable[RunOutcome]) -> list[RunOutcome]:
@@ -212,47 +159,75 @@ def _decided(runs: Iterable[RunOutcome]) -> list[RunOutcome]:
     return [run for run in decided if not (run.outcome is Outcome.INVALID and run.as_expected)]
 
 
-def _unrecovered(runs: Iterable[RunOutcome]) -> tuple[int, int]:
-    told = [run.measures.recovered for run in runs if run.measures and run.measures.recovered is not None]
-    return told.count(False), len(told)
+class _Tally(NamedTuple):
+    """Folders of the runs in which something happened, and of how many."""
+
+    folders: list[str]
+    of: int
 
 
-def _shares_of(name: str, count: int, of: int, other: int, of_other: int) -> Shares:
-    ends = share_difference(count, of, other, of_other)
+def _unrecovered(runs: Iterable[RunOutcome]) -> _Tally:
+    told = [run for run in runs if run.measures and run.measures.recovered is not None]
+    return _Tally([run.folder for run in told if run.measures and not run.measures.recovered], len(told))
+
+
+def _shares_of(name: str, candidate: _Tally, baseline: _Tally) -> Shares:
+    counts = (len(candidate.folders), candidate.of, len(baseline.folders), baseline.of)
+    ends = share_difference(*counts)
     return Shares(
         name=name,
-        candidate=count,
-        candidate_of=of,
-        baseline=other,
-        baseline_of=of_other,
+        candidate=counts[0],
+        candidate_of=counts[1],
+        baseline=counts[2],
+        baseline_of=counts[3],
         low=round(ends.low, 4),
         high=round(ends.high, 4),
-        p=round(shares_p(count, of, other, of_other), 6),
+        p=round(shares_p(*counts), 6),
+        candidate_folders=tuple(sorted(candidate.folders)),
+        baseline_folders=tuple(sorted(baseline.folders)),
     )
 
 
 def _corrected(durations: list[Durations], shares: list[Shares]) -> Comparisons:
     """With Holm's correction; what can't speak, whatever its figures, is not counted among the tests."""
     able = [one for one in durations if one.pairs >= pairs_needed()]
+    tests = len(able) + len(shares)
     corrected = holm([*(one.p for one in able), *(one.p for one in shares)])
     of_durations = dict(zip((one.name for one in able), corrected, strict=False))
     return Comparisons(
-        tuple(_judged(one, of_durations.get(one.name)) for one in durations),
-        tuple(_judged_share(one, p) for one, p in zip(shares, corrected[len(able) :], strict=True)),
+        tuple(_judged(one, of_durations.get(one.name), tests) for one in durations),
+        tuple(_judged_share(one, p, tests) for one, p in zip(shares, corrected[len(able) :], strict=True)),
     )
 
 
-def _judged(one: Durations, p: float | None) -> Durations:
+def _judged(one: Durations, p: float | None, tests: int) -> Durations:
     if p is None or one.low_ms is None or one.high_ms is None:
         return one
     found = finding_of(one.shift_ms, Interval(one.low_ms, one.high_ms), p, one.margin_ms)
-    return msgspec.structs.replace(one, p_corrected=round(p, 6), finding=found)
+    least = detectable_shift(_differences(one.figures), one.margin_ms, tests)
+    return msgspec.structs.replace(
+        one,
+        p_corrected=round(p, 6),
+        finding=_seen(found, least),
+        detectable_ms=None if least is None else round(least),
+    )
 
 
-def _judged_share(one: Shares, p: float) -> Shares:
+def _judged_share(one: Shares, p: float, tests: int) -> Shares:
     shares = [count / of if of else 0.0 for count, of in _counts(one)]
     found = finding_of(shares[0] - shares[1], Interval(one.low, one.high), p, MARGIN_SHARE)
-    return msgspec.structs.replace(one, p_corrected=round(p, 6), finding=found)
+    least = detectable_share(one.candidate_of, one.baseline, one.baseline_of, MARGIN_SHARE, tests)
+    return msgspec.structs.replace(
+        one,
+        p_corrected=round(p, 6),
+        finding=_seen(found, least),
+        detectable=None if least is None else round(least, 4),
+    )
+
+
+def _seen(found: Finding, least: float | None) -> Finding:
+    """That nothing was shown says something only if something could have been."""
+    return Finding.BLIND if found is Finding.NO_DIFFERENCE and least is None else found
 
 
 def _counts(one: Shares) -> tuple[tuple[int, int], tuple[int, int]]:

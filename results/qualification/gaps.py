@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from results.cleaning import clean
 from results.markdown import number
-from results.qualification.comparing import Comparisons
+from results.qualification.compared import Comparisons
 from results.qualification.inference import pairs_needed
 from results.qualification.model import Build, Cell, Qualification, Question, State
 from results.qualification.records import Role, Run, of_role, outcomes
@@ -98,6 +98,11 @@ def _not_compared(question: Question, comparisons: Comparisons) -> Iterator[str]
     if question.baseline is not None and few:
         named = ", ".join(few)
         yield f"fewer than {pairs_needed()} pairs of runs, so no difference could be shown: {named}"
+    if blind := comparisons.blind():
+        tests = number(comparisons.tests(), "test")
+        yield f"too few runs to show any difference after the correction for {tests}: {', '.join(blind)}"
+    if weak := comparisons.weak():
+        yield f"no difference was shown, and only a large one would have been: {', '.join(weak)}"
 
 
 def _otherwise(runs: Sequence[Run]) -> Iterator[str]:

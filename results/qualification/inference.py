@@ -16,8 +16,7 @@ from scipy import stats
 from results.wilson import LEVEL, Interval, wilson
 
 ALPHA = 0.05
-"""A test speaks below it; every interval is at `LEVEL`, its complement."""
-_HALF_ALPHA = ALPHA / 2
+"""A test speaks below it; every interval that is told is at `LEVEL`, its complement."""
 
 
 class Shift(NamedTuple):
@@ -60,17 +59,18 @@ def shares_p(count: int, of: int, other: int, of_other: int) -> float:
     return float(stats.fisher_exact(table).pvalue)
 
 
-def shift(differences: Sequence[float]) -> Shift:
+def shift(differences: Sequence[float], alpha: float = ALPHA) -> Shift:
     """What the differences of pairs tell.
 
     Args:
         differences: the first figure of each pair less the second; at least one.
+        alpha: how often the interval may miss the shift.
     """
     figures = np.asarray(differences, dtype=np.float64)
     count = len(figures)
     rows, columns = np.triu_indices(count)
     averages = np.sort((figures[rows] + figures[columns]) / 2)
-    left_out = _left_out(count)
+    left_out = _left_out(count, alpha)
     interval = None
     if left_out is not None:
         interval = Interval(float(averages[left_out]), float(averages[-1 - left_out]))
@@ -79,7 +79,7 @@ def shift(differences: Sequence[float]) -> Shift:
 
 def pairs_needed() -> int:
     """The fewest pairs that can ever speak: all of them must agree."""
-    return next(count for count in range(1, 100) if _left_out(count) is not None)
+    return next(count for count in range(1, 100) if _left_out(count, ALPHA) is not None)
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
@@ -119,7 +119,8 @@ def _rank_sums(
     return chances
 
 
-def _left_out(count: int) -> int | None:
+def _left_out(count: int, alpha: float) -> int | None:
     """How many averages lie outside the interval at each end; None where no interval is wide enough."""
     below = np.cumsum(_rank_sums(np.arange(1, count + 1)))
-    return int(np.searchsorted(below, _HALF_ALPHA, side="right")) - 1 if below[0] <= _HALF_ALPHA else None
+    half = alpha / 2
+    return int(np.searchsorted(below, half, side="right")) - 1 if below[0] <= half else None

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from results.qualification.comparing import Comparisons
+from results.qualification.compared import Comparisons
 from results.qualification.deciding import Decision, Reason
 from results.qualification.finding import Found, Permitted
 from results.qualification.records import Role, Run
@@ -71,7 +71,10 @@ class FaultKind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """One interesting state: in how many runs it was reached, of those that could tell."""
+    """One interesting state: in how many runs it was reached, of those that could tell.
+
+    The candidate's runs that reached it are `folders`.
+    """
 
     name: str
     label: str
@@ -80,6 +83,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
     candidate_of: int
     baseline: int
     baseline_of: int
+    folders: tuple[str, ...] = ()
 
 
 class Undecided(msgspec.Struct, frozen=True, kw_only=True):
@@ -99,6 +103,7 @@ class Qualification(msgspec.Struct, frozen=True, kw_only=True):
         preset: what was planned.
         decision: by `rule`.
         reasons: what speaks against QUALIFIED.
+        why: the decision's reason in a sentence.
         rule: in words.
         generated_at: when the last run ended, ISO 8601 in UTC; empty without runs.
         candidate: what was tried.
@@ -114,7 +119,7 @@ class Qualification(msgspec.Struct, frozen=True, kw_only=True):
         comparisons: candidate and baseline.
         fault_kinds: durations by kind of fault.
         states: coverage.
-        undecided: flake rates.
+        undecided: runs without a verdict.
         controls: positive controls.
         commits: of krucible.
         hosts: on what it ran.
@@ -125,6 +130,7 @@ class Qualification(msgspec.Struct, frozen=True, kw_only=True):
     preset: str
     decision: Decision
     reasons: tuple[Reason, ...]
+    why: str = ""
     rule: str
     generated_at: str
     candidate: Build

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -9,10 +10,13 @@ import jinja2
 from markupsafe import Markup
 
 from results.cleaning import clean
+from results.qualification.comparison_sections import CHARTS_UNDER, measure_id, pair_ids
 from results.qualification.deciding import Decision
+from results.qualification.dots import paired_dots
 from results.qualification.finding import Found, Standing
 from results.qualification.model import Qualification
-from results.qualification.sections import Section, facts_of, identity_of, sections_of
+from results.qualification.section import Section
+from results.qualification.sections import facts_of, identity_of, sections_of
 from results.qualification.texts import title_of
 from results.report import TEMPLATES as REPORT_TEMPLATES
 from results.report import glyphs
@@ -28,11 +32,18 @@ _COMMAND_MAX = 2_000
 _NAME_MAX = 60
 _PROOF_MAX = 24
 _FOUND_MAX = 60
+_KINDS = {">": "n", "`": "code", "/": "runs"}
 _RED = (Standing.UNEXPLAINED, Standing.DOUBTFUL)
 
 
-def render_page(said: Qualification) -> str:
-    """The page as text; whatever comes from runs is cleaned and escaped."""
+def render_page(said: Qualification, places: Mapping[str, str] | None = None) -> str:
+    """The page as text; whatever comes from runs is cleaned and escaped.
+
+    Args:
+        said: what it is about.
+        places: by name of a run's folder, the address of its report, relative to the page. Runs without one
+            are named and not linked.
+    """
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -40,7 +51,7 @@ def render_page(said: Qualification) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("qualification.html.j2").render(_context(said))
+    return environment.get_template("qualification.html.j2").render(_context(said, places or {}))
 
 
 def style_of() -> dict[str, Any]:
@@ -54,25 +65,42 @@ def style_of() -> dict[str, Any]:
     }
 
 
-def _context(said: Qualification) -> dict[str, Any]:
+def _context(said: Qualification, places: Mapping[str, str]) -> dict[str, Any]:
     return style_of() | {
         "title": title_of(said),
         "decision": said.decision.capitalize(),
         "look": _LOOKS[said.decision],
+        "why": clean(said.why, _TEXT_MAX),
         "reasons": [clean(reason.text, _TEXT_MAX) for reason in said.reasons],
         "gaps": [clean(gap, _TEXT_MAX) for gap in said.gaps],
         "claim": said.claim,
         "identity": cleaned(identity_of(said)),
-        "found": [_finding(one) for one in said.found[:_FOUND_MAX]],
+        "found": [_finding(one, places) for one in said.found[:_FOUND_MAX]],
         "found_left_out": max(len(said.found) - _FOUND_MAX, 0),
-        "sections": [cleaned(section) for section in sections_of(said)],
+        "sections": [cleaned(section, places) for section in sections_of(said)],
+        "charts": _charts(said),
+        "charts_under": CHARTS_UNDER,
         "rule": said.rule,
         "generated_at": clean(said.generated_at, _TEXT_MAX),
         "glyphs": glyphs,
     }
 
 
-def _finding(found: Found) -> dict[str, Any]:
+def _charts(said: Qualification) -> list[dict[str, Any]]:
+    """A chart of each duration that was compared, in the order of their table."""
+    targets = pair_ids(said.comparisons)
+    return [
+        {
+            "id": measure_id(said.comparisons, one.name),
+            "name": clean(one.name, _TEXT_MAX),
+            "says": one.finding,
+            "chart": paired_dots(one, targets),
+        }
+        for one in said.comparisons.durations
+    ]
+
+
+def _finding(found: Found, places: Mapping[str, str]) -> dict[str, Any]:
     where = f"{found.scenario} ({found.mode})" if found.mode else found.scenario
     return {
         "id": clean(found.id, _TEXT_MAX),
@@ -82,16 +110,27 @@ def _finding(found: Found) -> dict[str, Any]:
         "facts": [(label, clean(text, _TEXT_MAX)) for label, text in facts_of(found)],
         "proof": [clean(line, _TEXT_MAX) for line in found.example.explanation[:_PROOF_MAX]],
         "command": clean(found.command, _COMMAND_MAX),
+        "report": places.get(found.folder, ""),
     }
 
 
-def cleaned(section: Section) -> dict[str, Any]:
-    """A section for a template, with columns told apart: of numbers, of code, of text."""
-    kinds = [{">": "n", "`": "code"}.get(name[:1], "") for name in section.head]
-    names = [clean(name.removeprefix(">").removeprefix("`"), _NAME_MAX) for name in section.head]
+def cleaned(section: Section, places: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """A section for a template, with columns told apart: of numbers, of code, of runs, of text.
+
+    Args:
+        section: what is shown.
+        places: addresses of runs, as `render_page` takes them.
+    """
+    kinds = [_KINDS.get(name[:1], "") for name in section.head]
+    names = [clean(name[1:] if name[:1] in _KINDS else name, _NAME_MAX) for name in section.head]
+    none = ("",) * len(section.rows)
     rows = [
-        [(kind, clean(cell, _TEXT_MAX)) for kind, cell in zip(kinds, row, strict=True)]
-        for row in section.rows
+        {
+            "id": own,
+            "target": target,
+            "cells": [(kind, _cell(kind, cell, places or {})) for kind, cell in zip(kinds, row, strict=True)],
+        }
+        for row, own, target in zip(section.rows, section.ids or none, section.targets or none, strict=True)
     ]
     return {
         "title": section.title,
@@ -100,3 +139,10 @@ def cleaned(section: Section) -> dict[str, Any]:
         "rows": rows,
         "note": clean(section.note, _TEXT_MAX),
     }
+
+
+def _cell(kind: str, cell: str, places: Mapping[str, str]) -> Any:
+    """A text; of a cell of runs, each of its words with the address that it leads to."""
+    if kind != "runs":
+        return clean(cell, _TEXT_MAX)
+    return [(clean(word, _NAME_MAX), places.get(word, "")) for word in cell.split()]

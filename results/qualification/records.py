@@ -1,14 +1,14 @@
 """What a qualification is made from: runs that were planned, and what became of each."""
 
-import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
 
 import msgspec
 
-from checkers.history.identity import ImageIdentity, RunIdentity
+from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import Anomaly
+from results.flakes import content_of
 from results.store import RunUnreadableError, load_identity, load_verdict
 from results.summary import Outcome, RunOutcome, outcome_of
 
@@ -104,21 +104,6 @@ class OnRecord(msgspec.Struct, frozen=True):
     ticket: str
     scenario: str
     why: str
-
-
-def content_of(image: ImageIdentity | None, checksums: Mapping[str, str]) -> str:
-    """What tells the bytes of Kafka in an image from others; empty if nobody knows.
-
-    Not the engine's id, where its jars are known: every machine that builds an image has another id of it.
-
-    Args:
-        image: as a run recorded it.
-        checksums: what it was built from: the sum of its jars, or one of each.
-    """
-    if checksums:
-        listing = "\n".join(f"{name} {checksum}" for name, checksum in sorted(checksums.items()))
-        return checksums.get("jars") or hashlib.sha256(listing.encode()).hexdigest()
-    return (image.digest or image.reference) if image else ""
 
 
 def run_of(planned: Planned, folder: Path) -> Run:

@@ -1,52 +1,34 @@
 """A qualification as sections of plain text and tables, from which both pages are made."""
 
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Sequence
 
+from results.flakes import flakes_among, told_of
 from results.markdown import number
-from results.qualification.comparing import MARGIN_MS, MARGIN_OF_MEDIAN, MARGIN_SHARE, Durations, Shares
+from results.qualification.compared import under
+from results.qualification.comparison_sections import comparison_sections, measure_id, percent, spread_cells
 from results.qualification.finding import Found
-from results.qualification.model import Build, Cell, FaultKind, Qualification, State
+from results.qualification.listed import first_of_cell, runs_section
+from results.qualification.model import Build, Cell, Qualification, State
 from results.qualification.records import Role, Run
+from results.qualification.section import Section, named
 from results.qualification.spent import spent_text
-from results.summary import Outcome, Spread
-from results.text import seconds
+from results.summary import Outcome
 from results.track_record import SideRecord
-
-ROWS_MAX = 200
-"""Of any table; the JSON has all."""
-
-
-class Section(NamedTuple):
-    """A heading, a sentence or two, and a table.
-
-    Attributes:
-        title: the heading.
-        lead: what stands before the table; may be empty.
-        head: names of columns; one that begins with ``>`` is of numbers, with a backtick of code.
-        rows: plain texts, hostile ones as they are: whoever makes a page escapes them.
-        note: what stands behind the table; may be empty.
-    """
-
-    title: str
-    lead: str
-    head: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    note: str = ""
 
 
 def sections_of(said: Qualification) -> tuple[Section, ...]:
     """Everything behind decision, gaps and findings, in the order in which it is read."""
     made = (
         _permitted(said),
-        _matrix(said.cells),
-        *_comparisons(said),
-        _by_fault(said.fault_kinds),
+        _matrix(said),
+        *comparison_sections(said.comparisons),
+        _by_fault(said),
         _states(said.states),
         _controls(said.controls),
         _undecided(said),
         Section("Time", spent_text(said.spent)),
         _troubled(said.runs),
+        runs_section(said.runs),
     )
     return tuple(_bounded(section) for section in made if section.rows or section.lead)
 
@@ -71,7 +53,7 @@ def facts_of(found: Found) -> tuple[tuple[str, str], ...]:
     tried = ", ".join(found.tried)
     facts = (
         ("stands", f"{found.standing}: {found.because}"),
-        ("candidate", f"{share} (95 %: {_percent(found.low)} to {_percent(found.high)})"),
+        ("candidate", f"{share} (95 %: {percent(found.low)} to {percent(found.high)})"),
         ("baseline", others),
         ("first seen", f"{found.first_seen}, of {tried} in this store" if found.first_seen else ""),
         ("guarantee", found.example.guarantee),
@@ -82,11 +64,13 @@ def facts_of(found: Found) -> tuple[tuple[str, str], ...]:
 
 
 def _bounded(section: Section) -> Section:
-    if len(section.rows) <= ROWS_MAX:
+    most = section.rows_max
+    if len(section.rows) <= most:
         return section
-    left_out = f"{len(section.rows) - ROWS_MAX:,} more are in the JSON."
+    left_out = f"{len(section.rows) - most:,} more are in the JSON."
     note = f"{section.note} {left_out}".strip()
-    return section._replace(rows=section.rows[:ROWS_MAX], note=note)
+    kept = {name: getattr(section, name)[:most] for name in ("rows", "targets", "ids")}
+    return section._replace(note=note, **kept)
 
 
 def _images(build: Build) -> str:
@@ -100,7 +84,8 @@ def _permitted(said: Qualification) -> Section:
     return Section("Seen where they are permitted", lead if rows else "", head, rows)
 
 
-def _matrix(cells: Sequence[Cell]) -> Section:
+def _matrix(said: Qualification) -> Section:
+    cells = said.cells
     kinds = sorted({kind for cell in cells for kind in cell.faults})
     outcomes = [outcome.value for outcome in Outcome if any(cell.counts[outcome] for cell in cells)]
     head = ("`scenario", "mode", "side", ">runs", ">to verdict", *(f">{one}" for one in outcomes))
@@ -110,6 +95,7 @@ def _matrix(cells: Sequence[Cell]) -> Section:
         "Columns of kinds of faults: how many were proven, of how many were attempted.",
         head,
         tuple(_cell(cell, outcomes, kinds) for cell in cells),
+        targets=tuple(first_of_cell(said.runs, cell.role, cell.scenario, cell.mode) for cell in cells),
     )
 
 
@@ -130,68 +116,16 @@ def _cell(cell: Cell, outcomes: Sequence[str], kinds: Sequence[str]) -> tuple[st
     )
 
 
-def _comparisons(said: Qualification) -> Iterator[Section]:
-    durations, shares = said.comparisons.durations, said.comparisons.shares
-    if not (durations or shares):
-        return
-    tests = said.comparisons.tried()
-    yield Section(
-        "Durations against the baseline",
-        f"Paired by scenario, mode and seed. Of each run and kind of fault the longest time that any one "
-        f"partition acknowledged nothing counts once. Worse: p below 0.05 by Wilcoxon's signed ranks, after "
-        f"Holm's correction for {number(tests, 'test')}; a 95 % interval above 0; and a shift of more than "
-        f"{seconds(MARGIN_MS)} and of {_percent(MARGIN_OF_MEDIAN)} of the baseline's median.",
-        ("what", ">pairs", ">candidate p50 / max", ">baseline p50 / max", ">shift", ">95 %", ">p",
-         ">corrected", "says"),
-        tuple(map(_duration, durations)),
-    )  # fmt: skip
-    yield Section(
-        "Runs against the baseline",
-        f"Fisher's exact test, Newcombe's interval of the difference; worse by more than "
-        f"{_percent(MARGIN_SHARE)}, corrected together with the durations.",
-        ("what", ">candidate", ">baseline", ">difference, 95 %", ">p", ">corrected", "says"),
-        tuple(map(_share, shares)),
-    )
-
-
-def _duration(one: Durations) -> tuple[str, ...]:
-    known = one.low_ms is not None and one.high_ms is not None
-    interval = f"{one.low_ms:+,} to {one.high_ms:+,} ms" if known else "none"
-    corrected = "" if one.p_corrected is None else _p(one.p_corrected)
-    return (
-        one.name,
-        f"{one.pairs:,}",
-        " / ".join(_spread_cells(one.candidate)),
-        " / ".join(_spread_cells(one.baseline)),
-        f"{one.shift_ms:+,} ms",
-        interval,
-        _p(one.p),
-        corrected,
-        one.finding,
-    )
-
-
-def _share(one: Shares) -> tuple[str, ...]:
-    return (
-        one.name,
-        f"{one.candidate:,} of {one.candidate_of:,}",
-        f"{one.baseline:,} of {one.baseline_of:,}",
-        f"{100 * one.low:+.0f} to {100 * one.high:+.0f} %",
-        _p(one.p),
-        _p(one.p_corrected),
-        one.finding,
-    )
-
-
-def _by_fault(kinds: Sequence[FaultKind]) -> Section:
+def _by_fault(said: Qualification) -> Section:
+    kinds = said.fault_kinds
     rows = tuple(
         (
             one.total.kind,
             one.role,
             f"{one.total.count:,}",
             f"{one.total.proven:,}",
-            *_spread_cells(one.total.unavailable),
-            *_spread_cells(one.recovery),
+            *spread_cells(one.total.unavailable),
+            *spread_cells(one.recovery),
         )
         for one in kinds
     )
@@ -200,7 +134,8 @@ def _by_fault(kinds: Sequence[FaultKind]) -> Section:
         "Over single faults, which overlap and share gaps. Recovery is a run's, after all of its faults are "
         "healed, and stands with the kind that began last."
     )
-    return Section("By kind of fault", lead if rows else "", head, rows)
+    targets = tuple(measure_id(said.comparisons, under(one.total.kind)) for one in kinds)
+    return Section("By kind of fault", lead if rows else "", head, rows, targets=targets)
 
 
 def _states(states: Sequence[State]) -> Section:
@@ -210,10 +145,11 @@ def _states(states: Sequence[State]) -> Section:
             "yes" if state.required else "",
             f"{state.candidate:,} of {state.candidate_of:,}",
             f"{state.baseline:,} of {state.baseline_of:,}",
+            named(state.folders),
         )
         for state in states
     )
-    head = ("reached", "required", ">candidate, runs", ">baseline, runs")
+    head = ("reached", "required", ">candidate, runs", ">baseline, runs", "/the candidate's")
     lead = "A run that never came near a state says nothing of what happens there."
     return Section("Coverage", lead if rows else "", head, rows)
 
@@ -237,11 +173,21 @@ def _controls(sides: Sequence[SideRecord]) -> Section:
 
 def _undecided(said: Qualification) -> Section:
     rows = tuple(
-        (one.role, f"{one.count:,} of {one.of:,}", f"{_percent(one.low)} to {_percent(one.high)}")
+        (one.role, f"{one.count:,} of {one.of:,}", f"{percent(one.low)} to {percent(one.high)}")
         for one in said.undecided
     )
     lead = "Runs that were carried out and say nothing: the verdict is unknown, or the harness failed."
-    return Section("Flake rate", lead if rows else "", ("side", ">runs", ">95 %"), rows)
+    head = ("side", ">runs", ">95 %")
+    return Section("Runs without a verdict", lead if rows else "", head, rows, _flakes(said.runs))
+
+
+def _flakes(runs: Sequence[Run]) -> str:
+    decided = [run for run in runs if run.decided]
+    found = flakes_among(told_of(r.identity, r.outcome.outcome) for r in decided if r.identity and r.outcome)
+    if found is None:
+        return "No schedule ran twice on the same Kafka, so nothing is known of flakes."
+    share = f"{found.odd:,} of {number(found.runs, 'run')} ({percent(found.low)} to {percent(found.high)})"
+    return f"Flaky, where a schedule ran more than once on the same Kafka: {share}."
 
 
 def _troubled(runs: Sequence[Run]) -> Section:
@@ -259,18 +205,6 @@ def _troubled(runs: Sequence[Run]) -> Section:
     return Section(
         "Runs to look at",
         "" if rows else "Every run that was carried out is valid.",
-        ("side", "verdict", "why", "`folder", "`again"),
+        ("side", "verdict", "why", "/folder", "`again"),
         rows,
     )
-
-
-def _spread_cells(spread: Spread | None) -> tuple[str, str]:
-    return ("", "") if spread is None else (seconds(spread.median_ms), seconds(spread.max_ms))
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.0f} %"
-
-
-def _p(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else "< 0.001"  # noqa: PLR2004 - the last digit that is shown

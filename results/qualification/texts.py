@@ -5,17 +5,23 @@ from collections.abc import Iterator
 import msgspec
 
 from results.cleaning import clean
-from results.markdown import code, number, table, told
+from results.markdown import code, distinct, number, table, told
+from results.qualification.compared import Comparisons
+from results.qualification.comparison_sections import percent
 from results.qualification.deciding import Decision
 from results.qualification.finding import Found
 from results.qualification.model import Build, Qualification
-from results.qualification.sections import Section, facts_of, identity_of, sections_of
+from results.qualification.section import Section
+from results.qualification.sections import facts_of, identity_of, sections_of
+from results.text import seconds
 from results.track_record import Standing
 
 COLUMNS = 100
 """The widest line of a mail."""
 LINES = 6
 _NAME_MAX = 40
+_COMMIT = 9
+"""Characters of a commit that a mail has."""
 _PROOF_MAX = 12
 _MARKS = {Decision.QUALIFIED: "✅", Decision.NOT_QUALIFIED: "❌", Decision.INCONCLUSIVE: "❔"}
 
@@ -34,11 +40,11 @@ def encode_qualification(said: Qualification) -> bytes:
 def render_text(said: Qualification) -> str:
     """Six lines of at most `COLUMNS` characters, to paste into a mail; a newline at the end."""
     lines = (
-        f"{said.decision}: {title_of(said)}",
+        f"{said.decision}: {title_of(said)}{_day(said)}",
+        f"Why: {said.why}",
         f"Not said: {number(len(said.gaps), 'gap')}, first: {said.gaps[0]}" if said.gaps else "No gap.",
         said.claim,
         _against(said),
-        _controls_line(said),
         _source(said),
     )
     return "".join(f"{_cut(line)}\n" for line in lines)
@@ -54,6 +60,7 @@ def markdown_blocks(said: Qualification) -> list[str]:
     blocks = [
         f"# Qualification of {told(title_of(said))}",
         f"{_MARKS[said.decision]} **{said.decision}**",
+        f"Why: {told(said.why)}",
         *_reasons(said),
         "## What this can't say",
         "\n".join(f"- {told(gap)}" for gap in said.gaps) or "No gap is known.",
@@ -81,7 +88,7 @@ def section_blocks(section: Section) -> Iterator[str]:
     if section.lead:
         yield section.lead
     if section.rows:
-        ways = [code_cell if name.startswith("`") else told for name in section.head]
+        ways = [code_cell if name.startswith(("`", "/")) else told for name in section.head]
         rows = [tuple(way(cell) for way, cell in zip(ways, row, strict=True)) for row in section.rows]
         yield table([_head(name) for name in section.head], rows)
     if section.note:
@@ -90,7 +97,7 @@ def section_blocks(section: Section) -> Iterator[str]:
 
 def _head(name: str) -> str:
     """A column's name as `table` wants it; kinds of faults come from runs."""
-    return f">{told(name[1:])}" if name.startswith(">") else told(name.removeprefix("`"))
+    return f">{told(name[1:])}" if name.startswith(">") else told(name.removeprefix("`").removeprefix("/"))
 
 
 def code_cell(text: str) -> str:
@@ -108,32 +115,48 @@ def _found(found: Found) -> str:
 
 
 def _against(said: Qualification) -> str:
+    """The comparison, with no more good news than it had the power for."""
     if said.baseline is None:
         return "No baseline."
-    compared = said.comparisons
+    compared, against = said.comparisons, f"Against {_asked(said.baseline)}"
+    if not (compared.durations or compared.shares):
+        return f"{against}: nothing could be compared."
+    if worse := compared.worse():
+        tests = number(compared.tests(), "test")
+        return f"{against}: {number(len(worse), 'thing')} worse ({tests}): {'; '.join(worse)}"
+    silent = len(compared.too_few()) + len(compared.blind())
     if not compared.tried():
-        return f"Against {_asked(said.baseline)}: nothing could be compared."
-    worse = "; ".join(compared.worse())
-    found = f"{number(len(compared.worse()), 'thing')} worse" if worse else "nothing worse"
-    few = f"; {len(compared.too_few()):,} more had too few pairs" if compared.too_few() else ""
-    tests = f"{number(compared.tried(), 'test')}{few}"
-    return f"Against {_asked(said.baseline)}: {found} ({tests}){f': {worse}' if worse else '.'}"
+        return f"{against}: too few runs to show any difference ({number(silent, 'comparison')})."
+    could = f"could detect {_detectable(compared)}"
+    if compared.weak() or silent:
+        some = f"; in {silent:,} of {silent + compared.tried():,} nothing" if silent else ""
+        return f"{against}: saw no difference; {could}{some}."
+    return f"{against}: nothing worse ({number(compared.tried(), 'test')}; {could})."
 
 
-def _controls_line(said: Qualification) -> str:
-    good = sum(side.standing is Standing.AS_EXPECTED for side in said.controls)
-    flaky = sum(one.count for one in said.undecided)
-    runs = sum(one.of for one in said.undecided)
-    controls = f"{good} of {len(said.controls)} positive controls as expected"
-    return f"{controls}; no verdict in {flaky} of {number(runs, 'run')}."
+def _detectable(compared: Comparisons) -> str:
+    """From what size on differences would have been seen, best and worst of each kind."""
+    shifts = sorted(one.detectable_ms for one in compared.durations if one.detectable_ms is not None)
+    shares = sorted(one.detectable for one in compared.shares if one.detectable is not None)
+    told = [f"≥ {' to '.join(distinct(map(seconds, (shifts[0], shifts[-1]))))}"] if shifts else []
+    told += [f"shares ≥ {' to '.join(distinct(map(percent, (shares[0], shares[-1]))))}"] if shares else []
+    return ", ".join(told)
+
+
+def _day(said: Qualification) -> str:
+    return f", {said.generated_at[:10]}" if said.generated_at else ""
 
 
 def _source(said: Qualification) -> str:
-    commit = clean(", ".join(said.commits[:1]), _NAME_MAX) or "unknown"
+    """How the set-up is known to see anything, and by what it was made."""
+    good = sum(side.standing is Standing.AS_EXPECTED for side in said.controls)
+    silent, runs = sum(one.count for one in said.undecided), sum(one.of for one in said.undecided)
+    commit = clean(", ".join(said.commits[:1]), _NAME_MAX)[:_COMMIT] or "unknown"
     images = said.candidate.images
     digest = next((word for image in images for word in image.split(", ") if word.startswith("sha256:")), "")
-    image = f", image {clean(digest, 19).split('…')[0]}" if digest else ""
-    return f"krucible {commit}{image}, runs up to {said.generated_at or 'none'}"
+    image = f", {clean(digest, 19).split('…')[0]}" if digest else ""
+    controls = f"Controls {good} of {len(said.controls)} as expected"
+    return f"{controls}; no verdict in {silent:,} of {number(runs, 'run')}; krucible {commit}{image}"
 
 
 def _asked(build: Build) -> str:

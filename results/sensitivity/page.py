@@ -7,7 +7,7 @@ import jinja2
 
 from results.cleaning import clean
 from results.qualification.page import TEMPLATES, cleaned, style_of
-from results.qualification.sections import Section
+from results.qualification.section import Section
 from results.sensitivity.comparing import claims_of, comparison_of
 from results.sensitivity.model import Sensitivity
 from results.sensitivity.sections import sections_of

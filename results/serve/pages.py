@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from results.cleaning import clean
 from results.report import glyphs
+from results.serve.heat import heat_map
 from results.serve.listing import NAME_CHARACTERS_MAX, UNJUDGED, Entry, outcomes
 from results.serve.naming import short_names
 from results.serve.places import StoredFile, address
@@ -100,8 +101,10 @@ def runs_page(entries: Sequence[Entry], page: Page, query: Query, root: Path) ->
     )
 
 
-def trends_page(entries: Sequence[Entry], found: Sequence[Trend], query: Query) -> str:
-    """The table of trends, with a chart of each."""
+def trends_page(
+    entries: Sequence[Entry], chosen: Sequence[Entry], found: Sequence[Trend], query: Query
+) -> str:
+    """The heat map of the chosen runs, and the table of their trends, with a chart of each."""
     tallest = max((sum(day.counts.values()) for trend in found for day in trend.days), default=1)
     rows = [
         {
@@ -111,14 +114,33 @@ def trends_page(entries: Sequence[Entry], found: Sequence[Trend], query: Query) 
             "runs": f"{trend.runs:,}",
             "counts": [(_glyph(name, 14), f"{count:,}", name) for name, count in trend.counts.items()],
             "unexpected": trend.unexpected,
-            "flaky": trend.flakiness,
+            "flaky": trend.flakes,
             "chart": chart(trend, tallest),
             "since": trend.days[0].date if trend.days else "",
             "newest": row_of(trend.newest),
         }
         for trend in found
     ]
-    return _rendered("trends.html.j2", rows=rows, patterns=patterns(), **_asked(entries, query))
+    return _rendered(
+        "trends.html.j2", rows=rows, patterns=patterns(), heat=_heat(chosen), **_asked(entries, query)
+    )
+
+
+def _heat(chosen: Iterable[Entry]) -> dict[str, Any]:
+    """The heat map for its template: days in short, a glyph for each cell that has runs."""
+    found = heat_map(chosen)
+    rows = [
+        {
+            "scenario": clean(name, _NAME_MAX),
+            "href": "/" + query_string(Query(scenario=name)),
+            "cells": [
+                (cell.worst, _glyph(cell.worst, 12) if cell.runs else "", cell.runs, f"{day}: {cell.told}")
+                for day, cell in zip(found.days, cells, strict=True)
+            ],
+        }
+        for name, cells in found.rows
+    ]
+    return {"days": [(day, day[5:]) for day in found.days], "rows": rows}
 
 
 def run_page(entry: Entry, files: Sequence[StoredFile], root: Path, name: str = "") -> str:

@@ -97,7 +97,7 @@ class Site:
     def _trends(self, text: str) -> Response:
         entries, query = self._listing.entries(), parse_query(text)
         chosen = sorted(choose(entries, query).chosen, key=lambda entry: entry.name, reverse=True)
-        return _page(trends_page(entries, trends(chosen), query))
+        return _page(trends_page(entries, chosen, trends(chosen), query))
 
     def _api(self, text: str) -> Response:
         entries = self._listing.entries()

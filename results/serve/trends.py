@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from results.flakes import Flakes, Told, flakes_among
 from results.report import svg
-from results.serve.listing import UNJUDGED, Entry, outcomes
+from results.serve.listing import Entry, outcomes
 from results.serve.query import version_order
-from results.wilson import wilson
 
 DAYS_MAX = 60
 """Days of a chart; the newest that had runs."""
@@ -26,27 +26,13 @@ class Day(NamedTuple):
     counts: dict[str, int]
 
 
-class Flakiness(NamedTuple):
-    """How many of the judged runs have another verdict than most, with Wilson's interval at 95 %."""
-
-    odd: int
-    runs: int
-    low: float
-    high: float
-
-    @property
-    def rate(self) -> float:
-        """The share of runs that were odd."""
-        return self.odd / self.runs
-
-
 class Trend(NamedTuple):
     """One scenario on one version.
 
     Attributes:
         counts: runs by outcome, worst first; outcomes without a run are left out.
         unexpected: runs whose verdict is not the expected one.
-        flakiness: None where fewer than two runs were judged.
+        flakes: among its runs and their replays; None where no schedule was judged twice.
         days: those that had runs, oldest first.
         newest: its newest run.
     """
@@ -56,7 +42,7 @@ class Trend(NamedTuple):
     runs: int
     counts: dict[str, int]
     unexpected: int
-    flakiness: Flakiness | None
+    flakes: Flakes | None
     days: tuple[Day, ...]
     newest: Entry
 
@@ -65,42 +51,37 @@ def trends(entries: Iterable[Entry]) -> tuple[Trend, ...]:
     """One for every pair of scenario and version, by name and by version; of replays and seeded bugs, none.
 
     A replay carries out a schedule that another run drew and that somebody chose, most often because it was
-    red: how often such runs are red says nothing of how often the scenario is.
+    red: how often such runs are red says nothing of how often the scenario is. It does tell of flakes.
     A bug that was put into Kafka says nothing of Kafka.
 
     Args:
         entries: runs, newest first.
     """
     groups: dict[tuple[str, str], list[Entry]] = {}
+    replays: dict[tuple[str, str], list[Entry]] = {}
     for entry in entries:
-        if entry.summary.replay_of or entry.summary.seeded_bug:
-            continue
-        groups.setdefault((entry.summary.scenario, entry.summary.kafka_version), []).append(entry)
+        if not entry.summary.seeded_bug:
+            into = replays if entry.summary.replay_of else groups
+            into.setdefault((entry.summary.scenario, entry.summary.kafka_version), []).append(entry)
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], version_order(group[0][1])))
-    return tuple(_trend(*names, runs) for names, runs in ordered)
+    return tuple(_trend(*names, runs, replays.get(names, [])) for names, runs in ordered)
 
 
-def _trend(scenario: str, version: str, runs: list[Entry]) -> Trend:
+def _trend(scenario: str, version: str, runs: list[Entry], replays: list[Entry]) -> Trend:
     return Trend(
         scenario=scenario,
         version=version,
         runs=len(runs),
         counts=_counts(runs),
         unexpected=sum(run.summary.as_expected is False for run in runs),
-        flakiness=flakiness([run.outcome for run in runs]),
+        flakes=flakes_among(_told(*runs, *replays)),
         days=tuple(_days(runs)),
         newest=runs[0],
     )
 
 
-def flakiness(found: Iterable[str]) -> Flakiness | None:
-    """Of runs that should have gone alike, how many did not; None of fewer than two that were judged."""
-    judged = Counter(outcome for outcome in found if outcome != UNJUDGED)
-    runs = judged.total()
-    if runs < 2:  # noqa: PLR2004 - one run agrees with itself
-        return None
-    odd = runs - max(judged.values())
-    return Flakiness(odd, runs, *wilson(odd, runs))
+def _told(*runs: Entry) -> Iterator[Told]:
+    yield from (run.summary.told for run in runs if run.summary.told)
 
 
 def day_of(entry: Entry) -> str:

@@ -121,7 +121,7 @@ def test_a_qualification_from_end_to_end(
     out = tmp_path / "report"
     assert qualify("--out", str(out)) == 0
     captured = capsys.readouterr()
-    assert captured.out.startswith("QUALIFIED: Kafka 4.3.1 against 4.1.1, preset smoke\n")
+    assert captured.out.startswith("QUALIFIED: Kafka 4.3.1 against 4.1.1, preset smoke, 2026-11-22\n")
     assert captured.out.endswith(f"report  {out / 'qualification.html'}\n")
     assert "chatter" not in captured.out
     assert captured.err.count("chatter of a run") == RUNS
@@ -201,6 +201,18 @@ def test_an_interrupted_qualification_is_inconclusive_and_says_what_is_missing(
     assert len(fake.done) == RUNS + 1
 
 
+def test_another_night_runs_other_seeds_and_reports_over_them_alone(
+    fake: FakeRuns, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert qualify() == 0
+    capsys.readouterr()
+    assert qualify("--night", "2", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    seeds = {run["outcome"]["identity"]["seed"] for run in said["runs"]}
+    assert seeds == {201, 202, 203}
+    assert {seed for _scenario, _version, seed in fake.done} == {1, 2, 3, *seeds}
+
+
 def test_a_run_that_failed_is_told_and_tried_again(
     fake: FakeRuns, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -239,7 +251,7 @@ def test_shards_merged_from_elsewhere_are_the_whole(
 def strip_places(said: Any) -> Any:
     """Without folders' names, which hold the time at which a shard's run began."""
     if isinstance(said, dict):
-        return {name: strip_places(value) for name, value in said.items() if name != "folder"}
+        return {name: strip_places(value) for name, value in said.items() if "folder" not in name}
     return [strip_places(value) for value in said] if isinstance(said, list) else said
 
 

@@ -8,6 +8,7 @@ from harness.errors import UsageError
 from harness.plan.planning import plan_run
 from harness.plan.qualification import (
     PRESETS,
+    SEEDS_A_NIGHT,
     Build,
     Job,
     Role,
@@ -90,6 +91,17 @@ def test_both_modes_and_the_seeds_that_are_asked_for() -> None:
     ]
     controls = [job.options.seed for job in chosen if job.role is Role.CONTROL]
     assert controls == [1, 1]
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_nights_share_no_seed_but_those_of_the_controls(preset: str) -> None:
+    nights = [matrix(PRESETS[preset], NEW, OLD, night=night).jobs for night in (0, 1)]
+    first, second = ({job.options.seed for job in jobs if job.role is not Role.CONTROL} for jobs in nights)
+    assert min(first) == 1
+    assert max(first) <= SEEDS_A_NIGHT
+    assert second == {seed + SEEDS_A_NIGHT for seed in first}
+    controls = [[job for job in jobs if job.role is Role.CONTROL] for jobs in nights]
+    assert controls[0] == controls[1]
 
 
 def test_controls_are_red_and_green() -> None:

@@ -53,7 +53,7 @@ def test_ci_gets_one_junit_file_and_a_step_summary(tmp_path: Path) -> None:
     assert result.exit_code == 3
     suites = ET.parse(junit).getroot()  # noqa: S314 - our own
     assert [suite.attrib["errors"] for suite in suites] == ["1", "0"]
-    assert "**⚠️ 1 Flaky** (2 runs)" in page.read_text()
+    assert "**❌ 1 Failed** (2 runs)" in page.read_text()
 
 
 def test_a_place_that_can_not_be_written_is_told(tmp_path: Path) -> None:

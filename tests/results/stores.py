@@ -31,6 +31,7 @@ def put_run(
     operations: int = 1_000,
     replay_of: str = "",
     seeded_bug: str = "",
+    run: str = "",
 ) -> Path:
     """A run's folder with identity, verdict and measures; of a verdict None only the identity."""
     folder = root / scenario / name
@@ -41,6 +42,8 @@ def put_run(
         IDENTITY,
         scenario=scenario,
         kafka_version=version,
+        run=run or name,
+        reproduce=f"krucible run {scenario} --seed {name.rpartition('-')[2]}",
         seed=int(name.rpartition("-")[2]),
         began_at=began,
         replay_of=replay_of,

@@ -3,7 +3,8 @@
 import pytest
 
 from results.qualification import Role, Run
-from results.qualification.comparing import Comparisons, Finding, compare, finding_of
+from results.qualification.compared import Comparisons, Finding
+from results.qualification.comparing import compare, finding_of
 from results.summary import Outcome
 from results.wilson import Interval
 from tests.results.qualified import LOST, both, run

@@ -17,7 +17,8 @@ from results.qualification import (
     render_page,
     render_text,
 )
-from results.qualification.sections import ROWS_MAX
+from results.qualification.listed import RUNS_MAX
+from results.qualification.section import ROWS_MAX
 from results.summary import Outcome
 from tests.results.qualified import CONTROLS, LOST, QUESTION, both, run, said
 
@@ -57,11 +58,13 @@ class Structure(HTMLParser):
         super().__init__()
         self.tags: list[str] = []
         self.links: list[str] = []
+        self.ids: list[str] = []
         self.text = ""
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.append(tag)
         self.links += [value or "" for name, value in attrs if name in {"href", "src"}]
+        self.ids += [value or "" for name, value in attrs if name == "id"]
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -135,21 +138,42 @@ def test_an_anomaly_is_shown_with_its_proof_and_its_command() -> None:
 
 def test_the_text_of_a_good_candidate() -> None:
     assert render_text(good()) == (
-        "QUALIFIED: Kafka 4.3.1 against 4.1.1, preset smoke\n"
-        "Not said: 1 gap, first: never reached by the candidate: sets of voters\n"
+        "QUALIFIED: Kafka 4.3.1 against 4.1.1, preset smoke, 2026-11-22\n"
+        "Why: nothing found is unexplained, no comparison says worse (1 of 4 could), "
+        "2 controls as expected.\n"
+        "Not said: 3 gaps, first: never reached by the candidate: sets of voters\n"
         "No anomaly against what is promised was found in 7,000 operations under 14 faults.\n"
-        "Against 4.1.1: nothing worse (4 tests).\n"
-        "2 of 2 positive controls as expected; no verdict in 0 of 14 runs.\n"
-        "krucible 6129fa2, image sha256:aaaaaaaaaaaa, runs up to 2026-11-22T01:01:07Z\n"
+        "Against 4.1.1: saw no difference; could detect shares ≥ 88 %; in 3 of 4 nothing.\n"
+        "Controls 2 of 2 as expected; no verdict in 0 of 14 runs; krucible 6129fa2, sha256:aaaaaaaaaaaa\n"
     )
 
 
-def test_tests_that_could_not_speak_are_no_part_of_those_that_did() -> None:
-    seven = both(1, 2, 3, 4, 5, 6, 7)
-    assert "(4 tests; 1 more had too few pairs)." in render_text(
-        said((*seven, *both(8, gaps={"kill": 5_000, "stop": 3_000})))
+def line_of(report: Qualification) -> str:
+    """What the mail says of the baseline."""
+    return next(line for line in render_text(report).splitlines() if line.startswith("Against"))
+
+
+def test_nothing_worse_is_only_said_where_worse_would_have_been_seen() -> None:
+    assert line_of(said(both(*range(200)))) == (
+        "Against 4.1.1: nothing worse (4 tests; could detect ≥ 1.0 s to 1.2 s, shares ≥ 7 %)."
     )
-    assert "(1 test; 3 more had too few pairs)." in render_text(said(both(1, 2)))
+
+
+def test_where_only_a_large_difference_would_have_been_seen_the_mail_says_how_large() -> None:
+    eight = both(*range(8), gaps={"kill": 5_000, "stop": 3_000})
+    assert line_of(said((*eight, *both(9)))) == (
+        "Against 4.1.1: saw no difference; could detect ≥ 1.0 s to 1.2 s, shares ≥ 73 %; in 1 of 5 nothing."
+    )
+    weak = said(both(*range(30)))
+    assert "shares ≥" in line_of(weak)
+    assert "saw no difference" in line_of(weak)
+    told = "no difference was shown, and only a large one would have been: no recovery in time (≥ "
+    assert any(gap.startswith(told) for gap in weak.gaps)
+
+
+def test_tests_that_could_not_speak_say_so() -> None:
+    assert line_of(said(both(1, 2))).endswith("too few runs to show any difference (4 comparisons).")
+    assert any("for 4 tests: unavailability under kill, " in gap for gap in good().gaps)
 
 
 def test_the_time_that_was_spent_is_told_in_every_form() -> None:
@@ -184,7 +208,7 @@ def test_hostile_texts_stay_text() -> None:
     page = render_page(evil())
     parsed = structure(page)
     assert "script" not in parsed.tags
-    assert set(parsed.links) <= {"data:,"}
+    assert all(re.fullmatch(r"data:,|#[a-z]+-\d+", link) for link in parsed.links)
     assert "<script>alert(1)</script>" in parsed.text
     for text in (page, render_markdown(evil()), render_text(evil())):
         assert not re.search("[\x1b\u202e]", text)
@@ -241,3 +265,38 @@ def test_the_json_holds_every_run() -> None:
     assert data["candidate"]["images"] == [
         f"krucible/kafka:4.3.1, sha256:{'a' * 64}, from maven, jars {'4.3.1' * 8}"
     ]
+
+
+@EVERY
+def test_every_link_of_a_page_leads_somewhere_and_no_id_is_there_twice(made: object) -> None:
+    parsed = structure(render_page(made()))  # type: ignore[operator]
+    assert len(set(parsed.ids)) == len(parsed.ids)
+    assert {link[1:] for link in parsed.links if link.startswith("#")} <= set(parsed.ids)
+
+
+def test_figures_lead_to_their_runs() -> None:
+    places = {"20261122T010008Z-8": "../a%20b/report.html"}
+    parsed = structure(render_page(bad(), places))
+    # The runs, the pair, the runs to look at, the reached state, the anomaly, the share of runs with it.
+    assert parsed.links.count("../a%20b/report.html") >= 6
+    assert {"#measure-1", "#pair-1", "#run-1"} <= set(parsed.links)
+    for section in ("## Pairs of runs", "## Runs\n"):
+        assert "`20261122T010008Z-8`" in render_markdown(bad()).split(section)[1].split("\n## ")[0]
+
+
+def test_the_decision_has_a_reason_in_a_sentence() -> None:
+    told = (
+        "Why: lost-write in exploratory/chaos (combined), 1 of 3 runs: neither on the baseline nor on record."
+    )
+    assert told in render_text(bad()).replace("…", "") or render_text(bad()).splitlines()[1][:-1] in told
+    assert bad().why == told.removeprefix("Why: ")
+    for text in (render_markdown(bad()), structure(render_page(bad())).text):
+        assert told in text.replace("\\", "")
+    two = msgspec.structs.replace(QUESTION, required=("elections", "voter_sets"))
+    assert said(both(1), (), two).why == "no positive control was run (1 more reason)."
+
+
+def test_longer_lists_of_runs_end_and_say_so() -> None:
+    runs = [run(seed=n) for n in range(RUNS_MAX + 6)]
+    markdown = render_markdown(said(runs)).split("## Runs\n")[1]
+    assert "6 more are in the JSON." in markdown

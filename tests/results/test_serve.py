@@ -154,7 +154,7 @@ def test_a_replay_says_that_it_is_one(tmp_path: Path) -> None:
     told = json.loads(site.answer("/api/runs.json").body)["runs"]
     assert [run["replay_of"] for run in told] == ["aB3x", ""]
     trends = Outline(site.answer("/trends").body.decode()).text
-    assert "Replays are counted nowhere here" in trends
+    assert "Nothing else here counts replays" in trends
     assert "1 invalid" not in trends
 
 
@@ -189,7 +189,7 @@ def test_trends_are_drawn(browser: Browser) -> None:
     page = Outline(body.decode())
     assert answer.status == 200
     assert page.of_class("day") == page.of_class("cross") == 1
-    assert "too few runs" in page.text
+    assert "no schedule ran twice" in page.text
     assert "No run fits." in Outline(ask(browser, "/trends?scenario=none")[1].decode()).text
 
 

@@ -11,7 +11,7 @@ from results.serve import listing as listings
 from results.serve.listing import Listing
 from results.serve.naming import run_named, short_names
 from results.serve.query import PAGE_RUNS, Query, choose, parse_query, query_string, version_order
-from results.serve.trends import chart, day_of, flakiness, trends
+from results.serve.trends import chart, day_of, trends
 from results.store import VERDICT_FILE, RunNotFoundError, RunSummary, find_run, summarise_folder
 from tests.results.stores import VALID, broken, put_run
 
@@ -249,8 +249,7 @@ def test_trends_count_each_scenario_on_each_version(root: Path) -> None:
         ("2026-11-21", {"unjudged": 1}),
         ("2026-11-22", {"invalid": 1, "valid": 1}),
     ]
-    assert last.flakiness is not None
-    assert (last.flakiness.odd, last.flakiness.runs) == (1, 3)
+    assert last.flakes is None, "no schedule ran twice"
     drawn = chart(last, 2)
     assert drawn.count('class="day ') == 4
     assert "2026-11-22: 1 invalid, 1 valid" in drawn
@@ -262,8 +261,17 @@ def test_replays_are_listed_and_no_trend_counts_them(root: Path) -> None:
     for number in range(5, 9):
         put_run(root, f"20261122T100000Z-{number}", broken(), replay_of="aB3x")
     put_run(root, "20261122T110000Z-9", broken(), scenario="kips/shrink", replay_of="aB3x")
-    assert trends(Listing(root).entries()) == before
+    assert [trend._replace(flakes=None) for trend in trends(Listing(root).entries())] == list(before)
     assert seeds(root, "text=replay+aB3x") == [9, 8, 7, 6, 5]
+
+
+def test_a_trend_tells_flakes_of_schedules_that_ran_again(root: Path) -> None:
+    put_run(root, "20261122T100000Z-31", run="r31")
+    for number in (32, 33):
+        put_run(root, f"20261122T100000Z-{number}", broken(), replay_of="r31")
+    found = trends(Listing(root).entries())[-1].flakes
+    assert found is not None
+    assert (found.odd, found.runs) == (1, 3)
 
 
 def test_runs_with_a_seeded_bug_are_listed_and_no_trend_counts_them(root: Path) -> None:
@@ -271,15 +279,6 @@ def test_runs_with_a_seeded_bug_are_listed_and_no_trend_counts_them(root: Path) 
     put_run(root, "20261122T100000Z-5", broken(), seeded_bug="forgets")
     assert trends(Listing(root).entries()) == before
     assert Listing(root).entries()[0].summary.seeded_bug == "forgets"
-
-
-def test_a_flake_rate_needs_two_judged_runs() -> None:
-    assert flakiness(["valid", "unjudged"]) is None
-    assert flakiness([]) is None
-    steady = flakiness(["invalid"] * 5)
-    assert steady is not None
-    assert steady.rate == 0
-    assert (steady.low, steady.high) == (0.0, pytest.approx(0.4345, abs=5e-5))
 
 
 def test_a_day_is_told_by_the_folder_where_there_is_no_identity(root: Path) -> None:

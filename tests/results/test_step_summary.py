@@ -50,7 +50,9 @@ NOT_SHOWN = run(Validity.VALID, as_expected=False)
         ([FAILED], Word.FAILED),
         ([GREEN, RED], Word.FLAKY),
         ([DOUBT, GREEN], Word.FLAKY),
+        ([RED, RED, GREEN], Word.FLAKY),
         ([KNOWN, KNOWN], Word.QUARANTINED),
+        ([KNOWN, RED], Word.FAILED),
     ],
 )
 def test_words_are_kafkas(runs: list[RunOutcome], word: Word) -> None:

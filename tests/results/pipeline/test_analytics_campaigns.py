@@ -1,11 +1,13 @@
 """Over many runs: versions in their order, flakes with intervals, failures when they first appeared."""
 
 import datetime as dt
+import random
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from results.flakes import Told, flakes_among
 from results.pipeline.analytics.availability import AVAILABILITY_BY_FAULT
 from results.pipeline.analytics.flakes import FLAKES, flakes, wilson
 from results.pipeline.analytics.signatures import SIGNATURES, signatures
@@ -17,7 +19,9 @@ from tests.results.pipeline.small_tables import DAY, Row, assert_rows, rows_of, 
 NEXT_DAY = DAY + dt.timedelta(days=1)
 
 
-def run(run_id: str, validity: str, version: str = "4.3.1", date: dt.date = DAY, **others: object) -> Row:
+def run(
+    run_id: str, validity: str, version: str | None = "4.3.1", date: dt.date = DAY, **others: object
+) -> Row:
     began_at = dt.datetime.combine(date, dt.time(), dt.UTC)
     told = {"run_id": run_id, "validity": validity, "kafka_version": version, "date": date}
     return (
@@ -53,32 +57,64 @@ def test_the_interval_is_wilsons(spark: SparkSession) -> None:
     assert tuple(nothing) == (None, None)
 
 
-def test_a_scenario_whose_runs_end_differently_is_flaky_whatever_the_seeds(spark: SparkSession) -> None:
-    line = "krucible run smoke/kill --seed {} --mode isolated"
+def test_a_schedule_is_flaky_that_ends_differently_on_the_same_kafka(spark: SparkSession) -> None:
+    line = "krucible run smoke/kill --seed {} --kafka-version 4.3.1 --mode isolated"
+    again: Row = {"seed": 7, "options": line.format(7)}
     runs = table_of(
         spark,
         "runs",
-        *(run(f"r{seed}", "valid", seed=seed % 3, options=line.format(seed)) for seed in range(9)),
-        run("r9", "unknown", seed=7, options=line.format(7)),
-        run("r10", "invalid", seed=1, options="krucible run smoke/kill --seed=1"),
-        run("r11", "invalid", "4.1.1", seed=1, options="krucible run smoke/kill --seed 1"),
-        *(run(f"r{n}", "invalid", seed=7, options=line.format(7), replay_of="r9") for n in range(12, 15)),
-        run("r15", "invalid", seed=7, options="krucible replay r9", replay_of="r9"),
+        *(run(f"r{seed}", "valid", seed=seed, options=line.format(seed)) for seed in range(8)),
+        run("r8", "unknown", seed=8, options=line.format(8)),
+        run("r9", "unknown", **again),
+        run("r10", "valid", **again, image_digest="sha256:other"),
+        run("r11", "invalid", "4.1.1", seed=1, options="krucible run smoke/kill --seed=1"),
+        run("r12", "valid", options="krucible replay r7", replay_of="r7"),
+        run("r13", "valid", options="krucible replay gone", replay_of="gone"),
+        run("r14", "invalid", None, seed=1, options="krucible run smoke/kill --seed 1"),
     )
-    of_isolated = {"options": "krucible run smoke/kill --mode isolated", "runs": 10, "seeds": 4}
+    of_isolated = {"options": "krucible run smoke/kill --kafka-version 4.3.1 --mode isolated"}
     one = {"scenario": "smoke/kill", "options": "krucible run smoke/kill", "runs": 1, "seeds": 1} | {
+        "kafka_version": "4.1.1",
         "valid": 0,
         "invalid": 1,
         "unknown": 0,
         "unexpected": 1,
+        "repeated": 0,
         "flaky": False,
-        "flake_rate": 0.0,
-        "flake_rate_low": 0.0,
-        "flake_rate_high": 0.7934506856227626,
     }
-    ten = one | of_isolated | {"valid": 9, "invalid": 0, "unknown": 1, "flaky": True, "flake_rate": 0.1}
-    interval = {"flake_rate_low": 0.017876213095072896, "flake_rate_high": 0.4041500268359246}
-    assert_rows(runs.transform(flakes), FLAKES, ten | interval, one, one | {"kafka_version": "4.1.1"})
+    eleven: Row = {"kafka_version": "4.3.1", "runs": 11, "seeds": 9, "valid": 9, "invalid": 0, "unknown": 2}
+    ends = interval(1, 3)
+    odd: Row = {"unexpected": 2, "repeated": 3, "flaky": True, "flake_rate": 1 / 3}
+    rate: Row = {"flake_rate_low": ends.low, "flake_rate_high": ends.high}
+    rows = (
+        {**of_isolated, "scenario": "smoke/kill", **eleven, **odd, **rate},
+        one,
+        one | {"kafka_version": None},
+    )
+    assert_rows(runs.transform(flakes), FLAKES, *rows)
+
+
+def test_the_table_of_flakes_has_the_definition_that_everything_has(spark: SparkSession) -> None:
+    chance = random.Random(5)
+    rows = [
+        run(
+            f"r{number}",
+            chance.choice(("valid", "invalid", "unknown")),
+            seed=(seed := chance.randrange(6)),
+            options=f"krucible run smoke/kill --seed {seed}",
+            image_digest=f"sha256:{chance.randrange(2)}",
+            replay_of=f"r{chance.randrange(20)}" if number > 20 else None,
+        )
+        for number in range(60)
+    ]
+    (row,) = table_of(spark, "runs", *rows).transform(flakes).collect()
+    found = flakes_among(
+        Told(one["run_id"], one["image_digest"], one["options"], one["replay_of"] or "", one["validity"])
+        for one in rows
+    )
+    assert found is not None
+    assert (row.repeated, row.flaky, row.flake_rate) == (found.runs, True, pytest.approx(found.rate))
+    assert (row.flake_rate_low, row.flake_rate_high) == pytest.approx((found.low, found.high))
 
 
 LOST = {"checker": "log", "id": "lost-write", "illegal": True, "signature": "s1", "summary": "lost 3"}

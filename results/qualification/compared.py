@@ -1,0 +1,175 @@
+"""What comparisons say, as frozen values: figures of pairs, tests, and what could have been seen."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+import msgspec
+
+from results.summary import Spread
+from results.text import seconds
+
+MARGIN_MS = 1_000
+MARGIN_OF_MEDIAN = 0.25
+"""A shift is worth a word if it is more than both: a second, and a quarter of the baseline's median."""
+MARGIN_SHARE = 0.05
+SIGHT = 2
+"""A comparison can say "nothing worse" if it would have detected a difference of so many margins."""
+
+
+class Finding(StrEnum):
+    """What a comparison says."""
+
+    WORSE = "worse"
+    BETTER = "better"
+    NO_DIFFERENCE = "no difference shown"
+    BLIND = "too few runs for the correction"
+    """No difference, however large, could have passed the corrected test."""
+    TOO_FEW = "too few pairs to tell"
+
+
+class PairFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """What a comparison took from one pair of runs: both durations, ms, and the folders they are from."""
+
+    scenario: str
+    mode: str
+    seed: int | None
+    candidate_ms: int
+    baseline_ms: int
+    candidate_folder: str
+    baseline_folder: str
+
+
+class Durations(msgspec.Struct, frozen=True, kw_only=True):
+    """Durations of paired runs.
+
+    Attributes:
+        name: what was measured.
+        pairs: of runs that both have a figure.
+        candidate: middle and largest, over those pairs.
+        baseline: the same.
+        shift_ms: of the median, candidate less baseline; positive is longer.
+        low_ms: lower end of its interval; None where there are too few pairs.
+        high_ms: upper end.
+        margin_ms: what a shift has to exceed.
+        p: uncorrected.
+        p_corrected: by Holm, over all comparisons of the report; None where there are too few pairs.
+        finding: what it says.
+        detectable_ms: the smallest shift that it would have reported, by `power`; None where
+            it could have reported none.
+        figures: of every pair, by scenario, mode and seed.
+    """
+
+    name: str
+    pairs: int
+    candidate: Spread
+    baseline: Spread
+    shift_ms: int
+    low_ms: int | None
+    high_ms: int | None
+    margin_ms: int
+    p: float
+    p_corrected: float | None = None
+    finding: Finding = Finding.TOO_FEW
+    detectable_ms: int | None = None
+    figures: tuple[PairFigures, ...] = ()
+
+
+class Shares(msgspec.Struct, frozen=True, kw_only=True):
+    """In how many runs something happened.
+
+    Attributes:
+        name: what happened.
+        candidate: in how many of the candidate's runs.
+        candidate_of: of how many.
+        baseline: in how many of the baseline's.
+        baseline_of: of how many.
+        low: lower end of the interval of the difference of the shares, candidate less baseline.
+        high: upper end.
+        p: uncorrected.
+        p_corrected: by Holm, over all comparisons of the report.
+        finding: what it says.
+        detectable: the smallest difference that it would have reported, by `power`; None where
+            it could have reported none.
+        candidate_folders: of the candidate's runs in which it happened.
+        baseline_folders: of the baseline's.
+    """
+
+    name: str
+    candidate: int
+    candidate_of: int
+    baseline: int
+    baseline_of: int
+    low: float
+    high: float
+    p: float
+    p_corrected: float = 1.0
+    finding: Finding = Finding.NO_DIFFERENCE
+    detectable: float | None = None
+    candidate_folders: tuple[str, ...] = ()
+    baseline_folders: tuple[str, ...] = ()
+
+
+class Comparisons(msgspec.Struct, frozen=True):
+    """All comparisons of a report, corrected together."""
+
+    durations: tuple[Durations, ...] = ()
+    shares: tuple[Shares, ...] = ()
+
+    def worse(self) -> tuple[str, ...]:
+        """What is worse, with its figures."""
+        return tuple(told for told, finding in self._told() if finding is Finding.WORSE)
+
+    def better(self) -> tuple[str, ...]:
+        """What is better, with its figures."""
+        return tuple(told for told, finding in self._told() if finding is Finding.BETTER)
+
+    def too_few(self) -> tuple[str, ...]:
+        """What could not be compared."""
+        return tuple(f"{one.name} ({one.pairs})" for one in self.durations if one.finding is Finding.TOO_FEW)
+
+    def blind(self) -> tuple[str, ...]:
+        """What was tested with so few runs that nothing could have passed the corrected test."""
+        durations = (one.name for one in self.durations if one.finding is Finding.BLIND)
+        return (*durations, *(one.name for one in self.shares if one.finding is Finding.BLIND))
+
+    def weak(self) -> tuple[str, ...]:
+        """What only a large difference would have been seen in, each with how large."""
+        return (
+            *(f"{one.name} (≥ {seconds(one.detectable_ms)})" for one in self.durations if _weak_shift(one)),
+            *(f"{one.name} (≥ {points(one.detectable)})" for one in self.shares if _weak_share(one)),
+        )
+
+    def tests(self) -> int:
+        """How many comparisons were tested, and so corrected together."""
+        return len(self.durations) + len(self.shares) - len(self.too_few())
+
+    def tried(self) -> int:
+        """How many comparisons could speak."""
+        return self.tests() - len(self.blind())
+
+    def _told(self) -> Iterator[tuple[str, Finding]]:
+        for one in self.durations:
+            yield f"{one.name}: median shifted by {one.shift_ms:+,} ms", one.finding
+        for share in self.shares:
+            told = f"{share.candidate} of {share.candidate_of} runs, {share.baseline} of {share.baseline_of}"
+            yield f"{share.name}: {told} of the baseline's", share.finding
+
+
+def under(kind: str) -> str:
+    """What unavailability under a kind of fault is called."""
+    return f"unavailability under {kind}"
+
+
+def points(share: float | None) -> str:
+    """A difference of shares for reading."""
+    return "not known" if share is None else f"{100 * share:.0f} percentage points"
+
+
+def _weak_shift(one: Durations) -> bool:
+    least = one.detectable_ms
+    return one.finding is Finding.NO_DIFFERENCE and least is not None and least > SIGHT * one.margin_ms
+
+
+def _weak_share(one: Shares) -> bool:
+    least = one.detectable
+    return one.finding is Finding.NO_DIFFERENCE and least is not None and least > SIGHT * MARGIN_SHARE

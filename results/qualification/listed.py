@@ -1,0 +1,58 @@
+"""Every run of a qualification, in the order of the matrix, so that its figures lead to their runs."""
+
+from collections.abc import Sequence
+
+from results.qualification.records import Role, Run
+from results.qualification.section import Section
+from results.text import seconds
+
+RUNS_MAX = 2_000
+"""Rows of runs, or of pairs of them, that a page has."""
+
+
+def runs_section(runs: Sequence[Run]) -> Section:
+    """A row for each run that was carried out."""
+    listed = _listed(runs)
+    rows = tuple(_row(run) for run in listed)
+    head = ("`scenario", "mode", "side", ">seed", "verdict", ">operations", ">took", "/folder")
+    ids = tuple(f"run-{place}" for place in range(1, len(listed) + 1))
+    lead = "Scenarios of the matrix lead here." if rows else ""
+    return Section("Runs", lead, head, rows, ids=ids, rows_max=RUNS_MAX)
+
+
+def first_of_cell(runs: Sequence[Run], role: Role, scenario: str, mode: str) -> str:
+    """The id on the page of a cell's first run; empty where none was carried out."""
+    cells = [_cell(run) for run in _listed(runs)[:RUNS_MAX]]
+    mine = (scenario, mode, role)
+    return f"run-{cells.index(mine) + 1}" if mine in cells else ""
+
+
+def _listed(runs: Sequence[Run]) -> list[Run]:
+    return sorted((run for run in runs if run.outcome), key=_order)
+
+
+def _order(run: Run) -> tuple[str, str, bool, int, str]:
+    seed = run.identity.seed if run.identity else None
+    scenario, mode, role = _cell(run)
+    return scenario, mode, role is Role.BASELINE, seed or 0, run.outcome.folder if run.outcome else ""
+
+
+def _cell(run: Run) -> tuple[str, str, Role]:
+    return run.planned.scenario, run.planned.mode, run.planned.role
+
+
+def _row(run: Run) -> tuple[str, ...]:
+    outcome = run.outcome
+    if outcome is None:
+        return ()
+    measures = outcome.measures
+    return (
+        run.planned.scenario,
+        run.planned.mode or "not known",
+        run.planned.role,
+        str(outcome.identity.seed) if outcome.identity else "",
+        outcome.outcome,
+        f"{measures.operations:,}" if measures else "",
+        seconds(measures.duration_ms) if measures else "",
+        outcome.folder,
+    )

@@ -1,0 +1,64 @@
+"""A heat map of scenarios and days: where the red runs are, over all versions, at a glance."""
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from results.serve.listing import Entry, outcomes
+from results.serve.trends import day_of
+
+HEAT_DAYS_MAX = 31
+"""Days of a heat map; the newest that had runs."""
+
+
+class HeatCell(NamedTuple):
+    """Runs of one scenario on one day.
+
+    Attributes:
+        counts: by outcome, worst first; outcomes without a run are left out.
+    """
+
+    counts: dict[str, int]
+
+    @property
+    def worst(self) -> str:
+        """The gravest outcome of the day; empty where nothing was run."""
+        return next(iter(self.counts), "")
+
+    @property
+    def runs(self) -> int:
+        """How many there were."""
+        return sum(self.counts.values())
+
+    @property
+    def told(self) -> str:
+        """All counts in words."""
+        return ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
+
+
+class HeatMap(NamedTuple):
+    """Days, oldest first, and for each scenario by name a cell of every day."""
+
+    days: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[HeatCell, ...]], ...]
+
+
+def heat_map(entries: Iterable[Entry]) -> HeatMap:
+    """The heat map of runs; as in trends, replays and seeded bugs are left out.
+
+    Args:
+        entries: in any order.
+    """
+    counted: dict[tuple[str, str], Counter[str]] = {}
+    for entry in entries:
+        day = day_of(entry)
+        if day and not (entry.summary.replay_of or entry.summary.seeded_bug):
+            counted.setdefault((entry.summary.scenario, day), Counter())[entry.outcome] += 1
+    days = tuple(sorted({day for _scenario, day in counted})[-HEAT_DAYS_MAX:])
+    scenarios = sorted({scenario for scenario, day in counted if day in days})
+    rows = [(name, tuple(_cell(counted.get((name, day), Counter())) for day in days)) for name in scenarios]
+    return HeatMap(days, tuple(rows))
+
+
+def _cell(counts: Counter[str]) -> HeatCell:
+    return HeatCell({name: counts[name] for name in outcomes() if counts[name]})
