@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from checkers.evidence.coordinators import OFFSETS_TOPIC
+from checkers.history.observed import COMMITS
 from checkers.logs.partitions.kept_commits import COMMITS_LEFT
-from checkers.logs.partitions.offsets_log import COMMITS
 from harness.cluster.homes import disk_with
 from harness.evidence.leader_epochs import partitions_of_kafka
 from harness.evidence.replicas import Reading, read_disk
-from harness.kafka.segments.commits_log import CommitsLog, Placed, as_value
+from harness.kafka.segments.commits_log import CommitsLog, Placed, commits_seen
 from harness.kafka.segments.growing import SEGMENT
 from harness.kafka.segments.log_folder import LogRead
 from harness.record.journal import Recorder
@@ -58,7 +58,7 @@ def _gather(recorder: Recorder, disks: Mapping[str, Sequence[Path]], partition: 
     farthest = max(told, default=None)
     placed = [] if farthest is None else last_whole(CommitsLog(farthest[1]).read())
     if placed:
-        recorder.observe("observe", COMMITS, {"began_ns": began_ns, **as_value([(partition, placed)])})
+        recorder.observe("observe", COMMITS, commits_seen(began_ns, [(partition, placed)]))
 
 
 def _settled(partition: int, folder: Path, recorder: Recorder) -> dict[str, Any]:

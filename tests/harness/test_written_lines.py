@@ -1,18 +1,35 @@
 """Structs that recorders take are written as the dictionaries were that they stand for."""
 
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from checkers.history.observed import (
+    COMMITS,
+    ENDS,
+    LEADING,
+    OFFSETS,
+    PARTITIONS,
+    REASSIGNMENTS,
+    STARTS,
+    CommitsSeen,
     CoordinatorsSeen,
+    EndsSeen,
     LeaderEpochsSeen,
     LeadingSeen,
     NodeSeen,
+    OffsetsSeen,
+    PartitionsSeen,
+    ReassignmentsSeen,
     StartsSeen,
     TopicConfigsSeen,
 )
+from checkers.history.operations import Operation
+from checkers.history.quorum import QUORUM, QUORUM_STATE, QuorumStateSeen, quorum_seen
 from checkers.history.replicas import FoldersSeen
 from checkers.history.shapes import (
     Committing,
@@ -102,3 +119,30 @@ def polled(**more: Any) -> Polled:
 def test_a_value_is_written_as_before(value: msgspec.Struct, before: dict[str, Any]) -> None:
     assert msgspec.json.encode(value) == msgspec.json.encode(before)
     assert msgspec.json.decode(msgspec.json.encode(before), type=type(value)) == value
+
+
+SEEN: dict[str, Callable[[Any], msgspec.Struct]] = {
+    QUORUM: quorum_seen,
+    QUORUM_STATE: partial(msgspec.convert, type=QuorumStateSeen),
+    PARTITIONS: partial(msgspec.convert, type=PartitionsSeen),
+    REASSIGNMENTS: partial(msgspec.convert, type=ReassignmentsSeen),
+    OFFSETS: partial(msgspec.convert, type=OffsetsSeen),
+    LEADING: partial(msgspec.convert, type=LeadingSeen),
+    STARTS: partial(msgspec.convert, type=StartsSeen),
+    ENDS: partial(msgspec.convert, type=EndsSeen),
+    COMMITS: partial(msgspec.convert, type=CommitsSeen),
+}
+"""How readers get a struct of what runs wrote while they used dictionaries."""
+LINES = (Path(__file__).parent / "golden" / "observations.jsonl").read_bytes().splitlines()
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_what_a_run_observed_is_written_again_as_it_was(line: bytes) -> None:
+    operation = msgspec.json.decode(line, type=Operation)
+    seen = SEEN[operation.key](operation.value)
+    assert isinstance(seen, msgspec.Struct)
+    assert msgspec.json.encode(msgspec.structs.replace(operation, value=seen)) == line
+
+
+def test_each_kind_of_observation_has_a_line_of_a_run() -> None:
+    assert {msgspec.json.decode(line)["key"] for line in LINES} == SEEN.keys()
