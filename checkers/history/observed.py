@@ -159,15 +159,31 @@ class CommitsSeen(Observation, frozen=True):
     transactional: list[Transacted] | None = None
 
 
+class CommitsUnread(Observation, frozen=True):
+    """What is written of a replica of the offsets topic that could not be read.
+
+    Attributes:
+        partition: its number.
+        end: the offset behind the last whole batch.
+        epoch: leader epoch of that batch; -1 where there is none.
+        error: why nothing is told.
+    """
+
+    partition: Partition
+    end: Literal[0] = 0
+    epoch: Literal[-1] = -1
+    error: str | None = None
+
+
 class CommitsLeft(Observation, frozen=True):
     """Which records one replica of the offsets topic had at the end, as it lay on one node's disk.
 
     Attributes:
         began_ns: when reading began.
         partition: its number.
-        log_start: first offset that the node would still serve.
         end: the offset behind the last whole batch.
         epoch: leader epoch of that batch; -1 where there is none.
+        log_start: first offset that the node would still serve.
         active: base offset of the last segment.
         left: stretches of offsets at each of which a record stands, from one to before another.
         error: why that is not told.
@@ -175,9 +191,9 @@ class CommitsLeft(Observation, frozen=True):
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
     partition: Partition
-    log_start: Offset = 0
     end: Offset = 0
     epoch: LeaderEpoch = -1
+    log_start: Offset = 0
     active: Offset = 0
     left: list[tuple[Offset, Offset]] = []
     error: str | None = None

@@ -16,7 +16,9 @@ from checkers.history.observed import (
     PARTITIONS,
     REASSIGNMENTS,
     STARTS,
+    CommitsLeft,
     CommitsSeen,
+    CommitsUnread,
     CoordinatorsSeen,
     EndsSeen,
     LeaderEpochsSeen,
@@ -30,7 +32,15 @@ from checkers.history.observed import (
 )
 from checkers.history.operations import Operation
 from checkers.history.quorum import QUORUM, QUORUM_STATE, QuorumStateSeen, quorum_seen
-from checkers.history.replicas import FoldersSeen
+from checkers.history.replicas import (
+    REPLICA,
+    FoldersSeen,
+    MetadataLogSeen,
+    MetadataLogUncopied,
+    MetadataLogUnread,
+    ReplicaSeen,
+    ReplicaUnread,
+)
 from checkers.history.shapes import (
     Committing,
     DeathSeen,
@@ -47,12 +57,15 @@ from checkers.history.shapes import (
     Polled,
     StartSeen,
 )
+from checkers.logs.partitions.kept_commits import COMMITS_LEFT
 
 KIND, ISOLATION = "kafka-python", Isolation.READ_COMMITTED
 WHO: dict[str, Any] = {"client": "kafka-python", "isolation": "read_committed"}
 GROUP: dict[str, Any] = WHO | {"group": "g"}
 RECORDS: list[tuple[int, list[int], list[Any]]] = [(2, [7, 8], [3, "x"])]
 READ: dict[str, Any] = {"partition": 2, "start": 0, "end": 9, "position": 9, "records": RECORDS}
+LOG: dict[str, Any] = {"began_ns": 5, "topic": "__cluster_metadata", "partition": 0}
+UNREAD: dict[str, Any] = {"count": 0, "batches": {}, "error": "gone"}
 COMMIT: dict[str, Any] = {"client": KIND, "topic": "t", "offsets": [(0, 4)]}
 
 
@@ -114,6 +127,35 @@ def polled(**more: Any) -> Polled:
             {"began_ns": 5, "node": "n1", "topic": "t", "partition": 0, "directory_id": None}
             | {"entries": [[0, 1]]},
         ),
+        (
+            CommitsUnread(5, 0, error="gone"),
+            {"began_ns": 5, "partition": 0, "end": 0, "epoch": -1, "error": "gone"},
+        ),
+        (
+            ReplicaUnread(began_ns=5, topic="t", partition=0, error="gone"),
+            {"began_ns": 5, "topic": "t", "partition": 0} | UNREAD,
+        ),
+        (
+            MetadataLogUnread(began_ns=5, topic="m", partition=0, error="gone", decoder_error="gone"),
+            {"began_ns": 5, "topic": "m", "partition": 0}
+            | UNREAD
+            | {"records": [], "checkpoint": None, "decoder_error": "gone"},
+        ),
+        (
+            MetadataLogUncopied(began_ns=5, error="gone", decoder_error="gone"),
+            {"topic": "__cluster_metadata", "partition": 0, "count": 0, "batches": {}}
+            | {"began_ns": 5, "error": "gone", "decoder_error": "gone"},
+        ),
+        (
+            MetadataLogSeen(
+                **LOG, count=0, batches={}, records=[(3, 1, "A_RECORD", {"a": 1})], checkpoint=("c", [])
+            ),
+            LOG
+            | {"topic_id": None, "log_start": None, "end": None, "segments": 0, "active": None}
+            | {"left": None, "bytes": 0, "count": 0, "tail": None, "corrupt": [], "error": None}
+            | {"batches": {}, "records": [[3, 1, "A_RECORD", {"a": 1}]]}
+            | {"checkpoint": ["c", []], "decoder_error": None},
+        ),
     ],
 )
 def test_a_value_is_written_as_before(value: msgspec.Struct, before: dict[str, Any]) -> None:
@@ -131,9 +173,12 @@ SEEN: dict[str, Callable[[Any], msgspec.Struct]] = {
     STARTS: partial(msgspec.convert, type=StartsSeen),
     ENDS: partial(msgspec.convert, type=EndsSeen),
     COMMITS: partial(msgspec.convert, type=CommitsSeen),
+    COMMITS_LEFT: partial(msgspec.convert, type=CommitsLeft),
+    REPLICA: partial(msgspec.convert, type=ReplicaSeen),
 }
 """How readers get a struct of what runs wrote while they used dictionaries."""
-LINES = (Path(__file__).parent / "golden" / "observations.jsonl").read_bytes().splitlines()
+GOLDEN = Path(__file__).parent / "golden"
+LINES = (GOLDEN / "observations.jsonl").read_bytes().splitlines()
 
 
 @pytest.mark.parametrize("line", LINES)
