@@ -30,7 +30,7 @@ from checkers.history.observed import (
     StartsSeen,
     TopicConfigsSeen,
 )
-from checkers.history.operations import Operation
+from checkers.history.operations import Operation, OperationType
 from checkers.history.quorum import QUORUM, QUORUM_STATE, QuorumStateSeen, quorum_seen
 from checkers.history.replicas import (
     REPLICA,
@@ -44,6 +44,9 @@ from checkers.history.replicas import (
 from checkers.history.shapes import (
     Committing,
     DeathSeen,
+    FaultInjected,
+    FaultProbed,
+    FaultRefused,
     FinalRead,
     FinalReadAsked,
     FinalReadPart,
@@ -53,6 +56,7 @@ from checkers.history.shapes import (
     Isolation,
     JournalEnded,
     JournalOpened,
+    PlannedFault,
     PollAsked,
     Polled,
     StartSeen,
@@ -191,3 +195,20 @@ def test_what_a_run_observed_is_written_again_as_it_was(line: bytes) -> None:
 
 def test_each_kind_of_observation_has_a_line_of_a_run() -> None:
     assert {msgspec.json.decode(line)["key"] for line in LINES} == SEEN.keys()
+
+
+FAULTS = {
+    ("inject", OperationType.INVOKE): PlannedFault,
+    ("inject", OperationType.OK): FaultInjected,
+    ("inject", OperationType.FAIL): FaultRefused,
+    ("heal", OperationType.INVOKE): PlannedFault,
+    ("heal", OperationType.OK): FaultProbed,
+}
+"""Which struct the nemesis writes."""
+
+
+@pytest.mark.parametrize("line", (GOLDEN / "faults.jsonl").read_bytes().splitlines())
+def test_what_a_nemesis_told_is_written_again_as_it_was(line: bytes) -> None:
+    operation = msgspec.json.decode(line, type=Operation)
+    fault = msgspec.convert(operation.value, FAULTS[operation.f, operation.type])
+    assert msgspec.json.encode(msgspec.structs.replace(operation, value=fault)) == line
