@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 from kafka.record.default_records import DefaultRecordBatchBuilder
 from kafka.record.util import calc_crc32c
@@ -20,7 +21,7 @@ from checkers.history.operations import History, Operation, OperationType
 from checkers.history.replicas import REPLICA
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Validity
-from harness.evidence.replicas import Reading, as_value
+from harness.evidence.replicas import Reading, seen_of
 from harness.kafka.segments.log_folder import read_log
 
 NODES = ("n1", "n2", "n3")
@@ -70,8 +71,9 @@ def measure(batches: int) -> Measured:
     log.columns["base_sequence"][:] = np.arange(batches)
     log.columns["crc"][:] = np.random.default_rng(7).integers(0, 2**32, batches)
     packing = time.process_time()
-    value = as_value("log-0", 0, Reading(0, log))
+    seen = seen_of("log-0", 0, Reading(0, log))
     packed = time.process_time()
+    value: dict[str, Any] = msgspec.to_builtins(seen)
     history = _history(value, batches)
     judging = time.process_time()
     result = check_replicas(history)

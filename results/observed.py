@@ -12,7 +12,9 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.operations import History, Operation, OperationType
+from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from checkers.history.shapes import OBSERVATIONS, OPENED, START
 from results.gambits_seen import GambitSeen, GambitsSeen
 from results.loads import LOADS, answer, asked
@@ -224,8 +226,8 @@ class _Collector:
             "observe": self._observe,
         }
         self._observers: dict[str, Callable[[str, dict[str, Any], int], None]] = {
-            "quorum": self._quorum,
-            "partitions": self._partition_views,
+            QUORUM: self._quorum,
+            PARTITIONS: self._partition_views,
             "node": self._node,
             "node-log": self._node_log,
         }
@@ -345,13 +347,15 @@ class _Collector:
             observer(operation.node or "?", operation.value, time_ns)
 
     def _quorum(self, node: str, value: dict[str, Any], time_ns: int) -> None:
-        epoch = int(value["leader_epoch"]) if value["answer"] == "leader" else None
+        seen = quorum_seen(value)
+        epoch = seen.leader_epoch if isinstance(seen, LeaderSeen) else None
         self._claims.setdefault(node, []).append(Claim(time_ns, epoch))
 
     def _partition_views(self, node: str, value: dict[str, Any], time_ns: int) -> None:
-        for topic, partitions in value["topics"].items():
-            for number, leader, epoch, _, isr, *_ in partitions:
-                view = PartitionView(time_ns, node, (str(topic), number), int(leader), int(epoch), len(isr))
+        for topic, states in msgspec.convert(value, PartitionsSeen).topics.items():
+            for state in states:
+                of = (topic, state.partition)
+                view = PartitionView(time_ns, node, of, state.leader, state.leader_epoch, len(state.isr))
                 self._views.append(view)
 
     def _node(self, node: str, value: dict[str, Any], time_ns: int) -> None:

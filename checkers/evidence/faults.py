@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType, once
+from checkers.history.shapes import FaultAimed, PlannedFault
 
 FOREVER_NS = 2**63 - 1
 """End of a window that was never seen to close; later than any run."""
@@ -93,7 +94,7 @@ def fault_windows(history: History) -> tuple[FaultWindow, ...]:
     was killed meanwhile) or with ``info`` has a window that is not proven.
 
     Raises:
-        KeyError, msgspec.ValidationError: a value is not as docs/histories.md says.
+        msgspec.ValidationError: a value is not as docs/histories.md says.
     """
     by_fault: dict[Any, list[Operation]] = {}
     for operation in history.operations:
@@ -107,32 +108,28 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
     begun = _first(operations, "inject", INVOKE)
     if begun is None or _first(operations, "inject", FAIL) is not None:
         return None
-    resolved: dict[str, Any] = next((o.value for o in operations if "targets" in (o.value or {})), {})
+    told = msgspec.convert(begun.value, PlannedFault)
+    resolved = next((o.value for o in operations if "targets" in (o.value or {})), begun.value)
+    aimed = msgspec.convert(resolved, FaultAimed)
     return FaultWindow(
         id=fault,
-        kind=begun.value["kind"],
-        targets=msgspec.convert(resolved.get("targets", ()), tuple[str, ...]),
-        cut=msgspec.convert(resolved.get("cut", ()), tuple[tuple[str, str], ...]),
+        kind=told.kind,
+        targets=aimed.targets,
+        cut=aimed.cut,
         invoked_ns=begun.time_ns,
         effective_ns=_time(_first(operations, "inject", OK)),
         heal_invoked_ns=_time(_first(operations, "heal", INVOKE)),
         healed_ns=_time(_first(operations, "heal", OK)),
         operations=tuple(operation.index for operation in operations),
-        gambit=begun.value.get("gambit"),
-        blink=begun.value.get("blink") is True,
-        ends_processes=_told(begun, "ends_processes", _ENDING),
-        silences=_told(begun, "silences", _SILENT),
+        gambit=told.gambit,
+        blink=told.blink,
+        ends_processes=told.kind in _ENDING if told.ends_processes is None else told.ends_processes,
+        silences=told.kind in _SILENT if told.silences is None else told.silences,
     )
 
 
 def _first(operations: list[Operation], f: str, kind: OperationType) -> Operation | None:
     return next((o for o in operations if o.f == f and o.type is kind), None)
-
-
-def _told(begun: Operation, what: str, before: frozenset[str]) -> bool:
-    """What an injection tells of its fault; if it was recorded before any told that, what its kind says."""
-    told = msgspec.convert(begun.value.get(what), bool | None)
-    return begun.value["kind"] in before if told is None else told
 
 
 def _time(operation: Operation | None) -> int | None:

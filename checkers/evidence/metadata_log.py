@@ -11,13 +11,14 @@ has.
 
 from bisect import bisect_right
 from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from checkers.columns.tables import NEVER, NONE
 from checkers.evidence.metadata_whole import thinned_logs
 from checkers.history.operations import History, Operation, once
+from checkers.history.quorum import leaders_seen
 from checkers.history.replicas import METADATA_LOG, MetadataLogSeen, unpack
 
 
@@ -90,17 +91,6 @@ def _end(seen: MetadataLogSeen, epoch: int) -> int:
 _TELLING = ("base_offset", "last_offset", "control", "leader_epoch")
 
 
-class _Told(msgspec.Struct, frozen=True):
-    """What a node answered of the quorum."""
-
-    began_ns: int
-    answer: str
-    leader_id: int = -1
-    leader_epoch: int = -1
-    high_watermark: int = -1
-    voters: tuple[tuple[Any, ...], ...] = ()
-
-
 class AppendTimes:
     """Bounds of the times at which records of the metadata log were appended.
 
@@ -115,11 +105,8 @@ class AppendTimes:
         ends: dict[int, list[tuple[int, int]]] = {}
         committed: list[tuple[int, int]] = []
         self._told: set[tuple[int, int]] = set()
-        for operation in history.observed("quorum"):
-            told = msgspec.convert(operation.value, _Told)
-            if told.answer != "leader":
-                continue
-            end = max((voter[2] for voter in told.voters if voter[0] == told.leader_id), default=NONE)
+        for operation, told in leaders_seen(history):
+            end = max((v.log_end_offset for v in told.voters if v.id == told.leader_id), default=NONE)
             if end != NONE:
                 ends.setdefault(told.leader_epoch, []).append((end, told.began_ns))
             if NONE < end < told.high_watermark:

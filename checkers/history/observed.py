@@ -3,44 +3,123 @@
 The fields are those of docs/histories.md, as in `checkers.history.shapes`.
 """
 
-from typing import Annotated, Literal
+from enum import StrEnum
+from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
 from checkers.history.shapes import LARGEST, Offset, Partition
 
-PartitionState = tuple[Partition, int, int, list[int], list[int], list[int] | None]
+PARTITIONS, OFFSETS, LEADING, STARTS = "partitions", "offsets", "leading", "starts"
+ENDS, COMMITS, REASSIGNMENTS = "ends", "commits", "reassignments"
+"""Keys of the observations that observers make again and again, beside those of the quorum."""
 
 
-class PartitionsSeen(msgspec.Struct, frozen=True):
+class Observation(msgspec.Struct, frozen=True):
+    """What was seen, and when looking for it began, nanoseconds of the history's clock."""
+
+    began_ns: int
+
+
+class PartitionAnswer(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """One partition as a broker sees it.
+
+    Attributes:
+        partition: its number.
+        leader: id of the leader; -1 where none.
+        leader_epoch: number of the leadership.
+        replicas: ids of the replicas, the preferred leader first.
+        isr: ids of those in sync.
+        elr: ids of those eligible (KIP-966); None where the broker does not tell.
+    """
+
+    partition: Partition
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...] | None
+
+
+class PartitionsSeen(Observation, frozen=True):
     """Leaders and in-sync replicas as one broker told them."""
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
-    topics: dict[str, list[PartitionState]]
+    topics: dict[str, tuple[PartitionAnswer, ...]]
 
 
-OffsetsAsked = Literal["latest", "stable", "earliest", "newest", "since"]
-Listed = tuple[Partition, int, Annotated[int, msgspec.Meta(ge=-1, le=LARGEST)], int]
+OngoingListed = tuple[str, int, tuple[int, ...], tuple[int, ...], tuple[int, ...]]
+"""Topic and partition, ids of all its replicas, and of those that are added and removed."""
 
 
-class OffsetsSeen(msgspec.Struct, frozen=True):
-    """Where a broker told that its partitions begin or end: rows of partition, epoch, offset, timestamp."""
+class ReassignmentsSeen(Observation, frozen=True, kw_only=True):
+    """The reassignments that go on, as a broker told, which asks the controller.
+
+    Attributes:
+        node: name of the broker.
+        ongoing: all of them.
+    """
+
+    node: str = ""
+    ongoing: list[OngoingListed]
+
+
+class OffsetsAsked(StrEnum):
+    """What ListOffsets is asked for."""
+
+    LATEST = "latest"
+    """The end of what readers of uncommitted records are given: the high watermark."""
+    STABLE = "stable"
+    """The end of what readers of committed records are given: the last stable offset."""
+    EARLIEST = "earliest"
+    """Where the log begins."""
+    NEWEST = "newest"
+    """The record with the largest timestamp (KIP-734)."""
+    SINCE = "since"
+    """The first record with a timestamp no less than one."""
+
+
+class Listed(NamedTuple):
+    """What a leader told of one partition.
+
+    Attributes:
+        partition: its number.
+        leader_epoch: that in which the broker leads it.
+        offset: what was asked for; -1: there is none.
+        timestamp_ms: of the record at the offset; -1 where the answer is about no record.
+    """
+
+    partition: Partition
+    leader_epoch: int
+    offset: Annotated[int, msgspec.Meta(ge=-1, le=LARGEST)]
+    timestamp_ms: int
+
+
+class OffsetsSeen(Observation, frozen=True):
+    """What a broker answered to one ListOffsets about partitions that it leads.
+
+    Attributes:
+        what: what it was asked for.
+        since_ms: the timestamp that was asked for, if one was.
+        wall_ms: the host's wall clock at `began_ns`, milliseconds.
+        topics: by topic what it told; the partitions that it refused are left out.
+    """
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
-    wall_ms: Annotated[int, msgspec.Meta(ge=0, le=2**42)]
     what: OffsetsAsked
     since_ms: int | None
+    wall_ms: Annotated[int, msgspec.Meta(ge=0, le=2**42)]
     topics: dict[str, list[Listed]]
 
 
-class StartsSeen(msgspec.Struct, frozen=True):
+class StartsSeen(Observation, frozen=True):
     """Where a broker's own logs began: rows of partition, Kafka's error code, offset."""
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
     topics: dict[str, list[tuple[Partition, int, Annotated[int, msgspec.Meta(ge=-1, le=LARGEST)]]]]
 
 
-class LeadingSeen(msgspec.Struct, frozen=True):
+class LeadingSeen(Observation, frozen=True):
     """What a broker answered as a leader: rows of partition, leader and its epoch by its metadata, error."""
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
@@ -48,7 +127,7 @@ class LeadingSeen(msgspec.Struct, frozen=True):
     topics: dict[str, list[tuple[Partition, int, int, int]]]
 
 
-class EndsSeen(msgspec.Struct, frozen=True):
+class EndsSeen(Observation, frozen=True):
     """Where replicas' logs ended on the brokers' disks: by node and topic rows of partition and end."""
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
@@ -68,7 +147,7 @@ Transacted = tuple[
 """Partition of the offsets topic, leader epoch, first offset, producer id, what it is, records."""
 
 
-class CommitsSeen(msgspec.Struct, frozen=True):
+class CommitsSeen(Observation, frozen=True):
     """What groups committed, by the brokers' logs: stretches that were read for the first time.
 
     Older runs did not tell of what was deleted, nor of transactions.
@@ -80,15 +159,31 @@ class CommitsSeen(msgspec.Struct, frozen=True):
     transactional: list[Transacted] | None = None
 
 
-class CommitsLeft(msgspec.Struct, frozen=True):
+class CommitsUnread(Observation, frozen=True):
+    """What is written of a replica of the offsets topic that could not be read.
+
+    Attributes:
+        partition: its number.
+        end: the offset behind the last whole batch.
+        epoch: leader epoch of that batch; -1 where there is none.
+        error: why nothing is told.
+    """
+
+    partition: Partition
+    end: Literal[0] = 0
+    epoch: Literal[-1] = -1
+    error: str | None = None
+
+
+class CommitsLeft(Observation, frozen=True):
     """Which records one replica of the offsets topic had at the end, as it lay on one node's disk.
 
     Attributes:
         began_ns: when reading began.
         partition: its number.
-        log_start: first offset that the node would still serve.
         end: the offset behind the last whole batch.
         epoch: leader epoch of that batch; -1 where there is none.
+        log_start: first offset that the node would still serve.
         active: base offset of the last segment.
         left: stretches of offsets at each of which a record stands, from one to before another.
         error: why that is not told.
@@ -96,9 +191,9 @@ class CommitsLeft(msgspec.Struct, frozen=True):
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
     partition: Partition
-    log_start: Offset = 0
     end: Offset = 0
     epoch: LeaderEpoch = -1
+    log_start: Offset = 0
     active: Offset = 0
     left: list[tuple[Offset, Offset]] = []
     error: str | None = None

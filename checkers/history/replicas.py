@@ -51,15 +51,33 @@ Corrupt = tuple[str, Natural, int | None, str]
 MetadataRecord = tuple[Natural, int, str, Any]
 
 
-class ReplicaSeen(msgspec.Struct, frozen=True):
-    """One replica's log, as it lay on one node's disk.
+class ReplicaUnread(msgspec.Struct, frozen=True, kw_only=True):
+    """What is written of a log that could not be read: a `ReplicaSeen` without batches, and why.
 
     Attributes:
         began_ns: when reading began, nanoseconds of the history's clock.
         topic: its topic.
         partition: its partition.
         count: number of batches.
-        batches: packed columns by name; none where the log could not be read.
+        batches: of which there are no columns.
+        error: why the log could not be read.
+    """
+
+    began_ns: Natural
+    topic: str
+    partition: int
+    count: Literal[0] = 0
+    batches: dict[str, str] = {}
+    error: str | None
+
+
+class ReplicaSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """One replica's log, as it lay on one node's disk.
+
+    Attributes:
+        began_ns: when reading began, nanoseconds of the history's clock.
+        topic: its topic.
+        partition: its partition.
         topic_id: id of the topic that the folder belongs to, where the node knew.
         log_start: first offset that the node would still serve.
         end: offset after the last whole batch.
@@ -67,16 +85,16 @@ class ReplicaSeen(msgspec.Struct, frozen=True):
         active: base offset of the last segment.
         left: packed offsets of all records of data batches that have fewer records than offsets.
         bytes: size of these files.
+        count: number of batches.
         tail: file, position, size and kind of what stands after the last whole batch.
         corrupt: file, position, offset and reason of each damaged batch.
         error: why the log could not be read.
+        batches: packed columns by name; none where the log could not be read.
     """
 
     began_ns: Natural
     topic: str
     partition: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
-    count: Natural
-    batches: dict[str, str]
     topic_id: str | None = None
     log_start: Natural | None = None
     end: Natural | None = None
@@ -84,12 +102,40 @@ class ReplicaSeen(msgspec.Struct, frozen=True):
     active: Natural | None = None
     left: str | None = None
     bytes: Natural = 0
+    count: Natural
     tail: Tail | None = None
     corrupt: list[Corrupt] = []
     error: str | None = None
+    batches: dict[str, str]
 
 
-class MetadataLogSeen(ReplicaSeen, frozen=True):
+class MetadataLogUnread(ReplicaUnread, frozen=True, kw_only=True):
+    """What is written of a metadata log of which copies could not be read.
+
+    Attributes:
+        records: those that were decoded; none.
+        checkpoint: the newest snapshot; none.
+        decoder_error: why there are no decoded records.
+    """
+
+    records: list[MetadataRecord] = []
+    checkpoint: tuple[str, list[MetadataRecord]] | None = None
+    decoder_error: str | None = None
+
+
+class MetadataLogUncopied(msgspec.Struct, frozen=True, kw_only=True):
+    """What is written of a metadata log that could not be copied; fields as in `MetadataLogUnread`."""
+
+    topic: str = METADATA_TOPIC
+    partition: Literal[0] = 0
+    count: Literal[0] = 0
+    batches: dict[str, str] = {}
+    began_ns: Natural
+    error: str
+    decoder_error: str
+
+
+class MetadataLogSeen(ReplicaSeen, frozen=True, kw_only=True):
     """One node's metadata log, with its records decoded.
 
     Attributes:

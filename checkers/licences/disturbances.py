@@ -7,7 +7,7 @@ import msgspec
 
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.faults import FOREVER_NS
-from checkers.history.observed import PartitionsSeen
+from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.units import NS_PER_S
 from checkers.licences.facts import Facts
 from checkers.licences.permits import Event
@@ -48,7 +48,7 @@ def moves(facts: Facts) -> Iterator[Move]:
     Brokers may tell an old epoch, so a move lies between the first sightings of the old and the new one.
     """
     seen: dict[PartitionName, tuple[int, int]] = {}
-    for operation in facts.history.observed("partitions"):
+    for operation in facts.history.observed(PARTITIONS):
         for partition, epoch in _epochs(msgspec.convert(operation.value, PartitionsSeen)):
             known, since_ns = seen.get(partition, (epoch, operation.time_ns))
             if epoch > known:
@@ -68,7 +68,7 @@ def faults(facts: Facts) -> Iterator[Event]:
 def _epochs(seen: PartitionsSeen) -> Iterator[tuple[PartitionName, int]]:
     for topic, partitions in seen.topics.items():
         for state in partitions:
-            yield PartitionName(topic, state[0]), state[2]
+            yield PartitionName(topic, state.partition), state.leader_epoch
 
 
 def span_text(from_ns: int, to_ns: int) -> str:

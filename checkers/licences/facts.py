@@ -14,7 +14,7 @@ from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.leader_epochs import LeaderEpochs, leader_epochs
 from checkers.evidence.partition_changes import PartitionChanges, partition_changes
 from checkers.evidence.topic_partitions import possible_partitions
-from checkers.history.observed import PartitionsSeen
+from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.operations import History
 from checkers.history.setup import Setup, told_setup
 
@@ -92,11 +92,11 @@ class Facts:
     def views(self) -> dict[PartitionName, list[View]]:
         """What brokers told of each partition, in the order of their answers."""
         found: dict[PartitionName, list[View]] = defaultdict(list)
-        for operation in self.history.observed("partitions"):
+        for operation in self.history.observed(PARTITIONS):
             told = msgspec.convert(operation.value, PartitionsSeen)
             times, node = (told.began_ns, operation.time_ns), operation.node or ""
             for topic, states in told.topics.items():
-                for number, _, epoch, replicas, isr, _ in states:
-                    view = View(*times, node, epoch, tuple(replicas), tuple(isr))
-                    found[PartitionName(topic, number)].append(view)
+                for state in states:
+                    view = View(*times, node, state.leader_epoch, state.replicas, state.isr)
+                    found[PartitionName(topic, state.partition)].append(view)
         return dict(found)

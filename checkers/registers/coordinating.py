@@ -21,13 +21,12 @@ from itertools import pairwise
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-import msgspec
-
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.coordinators import offsets_partition
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.partition_changes import PartitionState
 from checkers.history.operations import History
+from checkers.history.quorum import leaders_seen
 from checkers.licences.facts import Facts
 from checkers.registers.catching_up import (
     AS_OF_HIGH_WATERMARK,
@@ -65,14 +64,6 @@ class Coordination(NamedTuple):
     faults: tuple[Span, ...]
     known: bool
     catching: tuple[Catching, ...] = ()
-
-
-class _Leading(msgspec.Struct, frozen=True):
-    """What a node answered of the quorum."""
-
-    answer: str
-    leader_id: int = -1
-    leader_epoch: int = -1
 
 
 def coordinations_of(history: History, registers: Registers) -> dict[str, Coordination]:
@@ -170,8 +161,7 @@ def _catching(
 
 def _quorum_leaders(history: History) -> set[tuple[int, int]]:
     """Epochs of the quorum and their leaders, as far as any was seen to lead."""
-    told = (msgspec.convert(each.value, _Leading) for each in history.observed("quorum"))
-    return {(each.leader_epoch, each.leader_id) for each in told if each.answer == "leader"}
+    return {(seen.leader_epoch, seen.leader_id) for _, seen in leaders_seen(history)}
 
 
 def _keeps(window: FaultWindow, old: str, controllers: set[str]) -> bool:

@@ -8,12 +8,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+import msgspec
+
 from checkers.evidence.faults import FaultWindow
 from checkers.evidence.leader_epochs import LEADER_EPOCHS
 from checkers.evidence.metadata_whole import begun_later, opaque_records, thinned_logs
 from checkers.evidence.processes import gone, not_running
 from checkers.evidence.topic_partitions import partitions_of
+from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.operations import OK, History
+from checkers.history.quorum import leaders_seen
 from checkers.history.replicas import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA
 from checkers.history.setup import Setup, told_setup
 from checkers.history.units import NS_PER_MS
@@ -142,9 +146,9 @@ def _missed(before: int, after: int, away: Sequence[tuple[int, int]]) -> int:
 def _views_of_all(history: History) -> Assumption:
     """Each partition of the run's topics was told by a broker."""
     told: dict[str, set[int]] = {}
-    for operation in history.observed("partitions"):
-        for topic, states in operation.value["topics"].items():
-            told.setdefault(topic, set()).update(state[0] for state in states)
+    for operation in history.observed(PARTITIONS):
+        for topic, states in msgspec.convert(operation.value, PartitionsSeen).topics.items():
+            told.setdefault(topic, set()).update(state.partition for state in states)
     names = [each.name for each in partitions_of(history)]
     unseen = [str(name) for name in names if name.partition not in told.get(name.topic, ())]
     return _all_seen("views-covered", "a view of every partition by a broker", unseen)
@@ -154,7 +158,7 @@ def _logs_whole(history: History) -> Assumption:
     """The metadata logs hold what their batches and the quorum's leaders tell of them."""
     problems = [*thinned_logs(history).values(), *begun_later(history), *opaque_records(history)]
     ends = [o.value.get("end") or 0 for o in history.observed(METADATA_LOG) if isinstance(o.value, dict)]
-    marks = [o.value.get("high_watermark", -1) for o in history.observed("quorum")]
+    marks = [seen.high_watermark for _, seen in leaders_seen(history)]
     if ends and max(marks, default=-1) > max(ends):
         problems.append(f"they end at offset {max(ends)}, but {max(marks)} was reported as committed")
     return Assumption(

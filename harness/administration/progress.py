@@ -4,8 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
+from checkers.history.observed import PartitionAnswer
 from harness.administration.requests import Asked, PartitionStatus, Received, Request, Requests, State, holder
-from harness.kafka.answers import Ongoing, PartitionAnswer, Place
+from harness.kafka.answers import Ongoing, Place
 
 
 class ReassignmentView(msgspec.Struct, frozen=True):

@@ -14,8 +14,9 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataRequest
 
+from checkers.history.quorum import ReplicaState
 from harness.administration.voters import VoterEndpoint
-from harness.kafka.answers import Replica, replica_of
+from harness.kafka.answers import replica_of
 from harness.kafka.wire import METADATA_TOPIC, Connection, WireError
 
 NOT_LEADER_OR_FOLLOWER = 6
@@ -48,8 +49,8 @@ class Told(msgspec.Struct, frozen=True):
     leader_id: int = -1
     leader_epoch: int = -1
     high_watermark: int = -1
-    voters: tuple[Replica, ...] = ()
-    observers: tuple[Replica, ...] = ()
+    voters: tuple[ReplicaState, ...] = ()
+    observers: tuple[ReplicaState, ...] = ()
     endpoints: dict[int, tuple[VoterEndpoint, ...]] = {}
     cluster_id: str | None = None
     controllers: dict[int, Address] | None = None

@@ -5,9 +5,9 @@ from enum import StrEnum
 
 import msgspec
 
+from checkers.history.quorum import ReplicaState
 from harness.administration.quorum_leader import Address, Told
 from harness.administration.voters import VoterEndpoint
-from harness.kafka.answers import Replica
 
 CAUGHT_UP_WITHIN_MS = 3_600_000
 """The leader takes a new voter that has fetched within this time (LeaderState.isReplicaCaughtUp)."""
@@ -104,7 +104,7 @@ def view_of(told: Told, controllers: Mapping[int, Address], now_ms: int) -> Quor
         now_ms = leader.last_caught_up_ms
     listener = next((each[0][0] for each in told.endpoints.values() if each), "CONTROLLER")
 
-    def one(replica: Replica, status: Status) -> QuorumReplica:
+    def one(replica: ReplicaState, status: Status) -> QuorumReplica:
         place = (listener, *known[replica.id]) if replica.id in known else None
         is_leader = status is Status.LEADER
         could_vote, because = (None, "")
@@ -138,7 +138,7 @@ def view_of(told: Told, controllers: Mapping[int, Address], now_ms: int) -> Quor
 
 
 def _could_vote(
-    replica: Replica, told: Told, controllers: Container[int], now_ms: int
+    replica: ReplicaState, told: Told, controllers: Container[int], now_ms: int
 ) -> tuple[bool | None, str]:
     """Whether AddRaftVoter can succeed for an observer, by the leader's own conditions, and why."""
     is_controller = replica.id in controllers

@@ -9,20 +9,22 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self, TextIO
 
+import msgspec
 from rich.console import Console
 from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
+from checkers.history.observed import PARTITIONS, PartitionAnswer, PartitionsSeen
 from checkers.history.operations import Operation, OperationType
+from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from harness.campaigns.admin_news import admin_news
-from harness.kafka.answers import PartitionAnswer
 from harness.record.events import Acknowledged, Event, PhaseBegan, Recorded, RunBegan, RunEnded
 
 REFRESH_PER_SECOND = 4
 _COUNTED = ("send", "txn", "write", "read", "poll", "final-read")
 """Functions of which only the number of completions is shown."""
-_OBSERVED = frozenset({"quorum", "partitions", "node"})
+_OBSERVED = frozenset({QUORUM, PARTITIONS, "node"})
 """Keys of the observations that are shown."""
 _WORDS = {"inject": "inject", "heal": "heal", "recover": "recover"}
 
@@ -182,11 +184,14 @@ class Board:
             self._faults[operation.key] = _fault_text(operation)
         if operation.f == "heal":
             self._faults.pop(operation.key, None)
-        if operation.f == "observe" and operation.key == "quorum" and operation.value["answer"] == "leader":
-            seen = (operation.value["leader_epoch"], operation.value["leader_id"])
-            self._controller = max(self._controller or seen, seen)
-        if operation.f == "observe" and operation.key == "partitions":
-            self._leaders = {t: _leader_text(t, rows) for t, rows in operation.value["topics"].items()}
+        if operation.f == "observe" and operation.key == QUORUM:
+            answer = quorum_seen(operation.value)
+            if isinstance(answer, LeaderSeen):
+                seen = (answer.leader_epoch, answer.leader_id)
+                self._controller = max(self._controller or seen, seen)
+        if operation.f == "observe" and operation.key == PARTITIONS:
+            topics = msgspec.convert(operation.value, PartitionsSeen).topics
+            self._leaders = {name: _leader_text(name, states) for name, states in topics.items()}
 
     def _operation_news(self, operation: Operation) -> str | None:
         if operation.f in _WORDS and operation.type is not OperationType.INVOKE:
@@ -194,7 +199,7 @@ class Board:
             return f"{_WORDS[operation.f]} {said}: {_outcome_text(operation)}"
         if operation.f != "observe":
             return admin_news(operation)
-        if operation.key == "quorum" and self._controller is not None:
+        if operation.key == QUORUM and self._controller is not None:
             return self._once("controller", "controller is node {1} in epoch {0}".format(*self._controller))
         if operation.key == "node":
             value = operation.value

@@ -6,11 +6,11 @@ are to show whether a broker takes itself for the leader, and where the log of a
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 
+from checkers.history.observed import Listed, OffsetsAsked
 from harness.kafka.wire import Connection
 
 _AT_MOST = 8
@@ -22,42 +22,16 @@ _DEBUGGING = -2
 _ANY_EPOCH = -1
 
 
-class What(StrEnum):
-    """What is asked for, in the words of histories."""
-
-    LATEST = "latest"
-    """The end of what readers of uncommitted records are given: the high watermark."""
-    STABLE = "stable"
-    """The end of what readers of committed records are given: the last stable offset."""
-    EARLIEST = "earliest"
-    """Where the log begins."""
-    NEWEST = "newest"
-    """The record with the largest timestamp (KIP-734)."""
-    SINCE = "since"
-    """The first record with a timestamp no less than one."""
-
-
-_TIMESTAMPS = {What.LATEST: -1, What.STABLE: -1, What.EARLIEST: -2, What.NEWEST: -3}
-
-
-class Listed(NamedTuple):
-    """What a leader told of one partition.
-
-    Attributes:
-        partition: its number.
-        leader_epoch: that in which the broker leads it.
-        offset: what was asked for; -1: there is none.
-        timestamp_ms: of the record at the offset; -1 where the answer is about no record.
-    """
-
-    partition: int
-    leader_epoch: int
-    offset: int
-    timestamp_ms: int
+_TIMESTAMPS = {
+    OffsetsAsked.LATEST: -1,
+    OffsetsAsked.STABLE: -1,
+    OffsetsAsked.EARLIEST: -2,
+    OffsetsAsked.NEWEST: -3,
+}
 
 
 class Answered(NamedTuple):
-    """What a broker answered of one partition.
+    """OffsetsAsked a broker answered of one partition.
 
     Attributes:
         partition: its number.
@@ -77,7 +51,7 @@ Places = Mapping[str, Collection[int]]
 
 
 def list_offsets(
-    connection: Connection, what: What, epochs: Epochs, since_ms: int | None = None
+    connection: Connection, what: OffsetsAsked, epochs: Epochs, since_ms: int | None = None
 ) -> dict[str, list[Listed]]:
     """Ask a broker for one thing, of some partitions; those that it refused to tell are left out.
 
@@ -85,13 +59,13 @@ def list_offsets(
         connection: to the broker.
         what: what is asked for.
         epochs: the partitions, with the leader epoch that the broker knows of each.
-        since_ms: the timestamp of `What.SINCE`.
+        since_ms: the timestamp of `OffsetsAsked.SINCE`.
 
     Raises:
         WireError: no answer.
     """
     timestamp = _TIMESTAMPS.get(what, since_ms)
-    request = _request(epochs, timestamp, isolation_level=int(what is What.STABLE))
+    request = _request(epochs, timestamp, isolation_level=int(what is OffsetsAsked.STABLE))
     answer = connection.ask(request, ListOffsetsResponse, at_most=_AT_MOST)
     return {told.name: _listed(told.partitions, epochs[told.name]) for told in answer.topics}
 
@@ -102,7 +76,7 @@ def ask_as_consumer(connection: Connection, places: Places) -> dict[str, list[An
     Raises:
         WireError: no answer.
     """
-    return _answered(connection, _request(_in_any_epoch(places), _TIMESTAMPS[What.LATEST]))
+    return _answered(connection, _request(_in_any_epoch(places), _TIMESTAMPS[OffsetsAsked.LATEST]))
 
 
 def ask_for_starts(connection: Connection, places: Places) -> dict[str, list[Answered]]:
@@ -111,7 +85,7 @@ def ask_for_starts(connection: Connection, places: Places) -> dict[str, list[Ans
     Raises:
         WireError: no answer.
     """
-    request = _request(_in_any_epoch(places), _TIMESTAMPS[What.EARLIEST], replica_id=_DEBUGGING)
+    request = _request(_in_any_epoch(places), _TIMESTAMPS[OffsetsAsked.EARLIEST], replica_id=_DEBUGGING)
     return _answered(connection, request)
 
 

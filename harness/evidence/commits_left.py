@@ -7,17 +7,16 @@ last batch on that compaction has touched.
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from checkers.evidence.coordinators import OFFSETS_TOPIC
+from checkers.history.observed import COMMITS, CommitsLeft, CommitsUnread
 from checkers.logs.partitions.kept_commits import COMMITS_LEFT
-from checkers.logs.partitions.offsets_log import COMMITS
 from harness.cluster.homes import disk_with
 from harness.evidence.leader_epochs import partitions_of_kafka
 from harness.evidence.replicas import Reading, read_disk
-from harness.kafka.segments.commits_log import CommitsLog, Placed, as_value
+from harness.kafka.segments.commits_log import CommitsLog, Placed, commits_seen
 from harness.kafka.segments.growing import SEGMENT
 from harness.kafka.segments.log_folder import LogRead
 from harness.record.journal import Recorder
@@ -49,44 +48,44 @@ def _gather(recorder: Recorder, disks: Mapping[str, Sequence[Path]], partition: 
     for node, directories in disks.items():
         folder = disk_with(directories, name) / name
         if folder.is_dir():
-            value = _settled(partition, folder, recorder)
-            if value["end"] or value["error"] is not None:
-                recorder.observe("observe", COMMITS_LEFT, value, node=node)
-            if value["end"] and value["error"] is None:
-                told.append(((value["epoch"], value["end"]), folder))
+            seen = _settled(partition, folder, recorder)
+            if seen.end or seen.error is not None:
+                recorder.observe("observe", COMMITS_LEFT, seen, node=node)
+            if seen.end and seen.error is None:
+                told.append(((seen.epoch, seen.end), folder))
     began_ns = recorder.journal.clock.now_ns()
     farthest = max(told, default=None)
     placed = [] if farthest is None else last_whole(CommitsLog(farthest[1]).read())
     if placed:
-        recorder.observe("observe", COMMITS, {"began_ns": began_ns, **as_value([(partition, placed)])})
+        recorder.observe("observe", COMMITS, commits_seen(began_ns, [(partition, placed)]))
 
 
-def _settled(partition: int, folder: Path, recorder: Recorder) -> dict[str, Any]:
+def _settled(partition: int, folder: Path, recorder: Recorder) -> CommitsLeft | CommitsUnread:
     """What a replica has left, read again where its segments were being replaced meanwhile."""
-    value: dict[str, Any] = {}
     for _ in range(READINGS_MAX):
-        value = left_of(partition, folder, read_disk(folder, recorder.journal.clock.now_ns))
-        if value["error"] != _REPLACED:
+        seen = left_of(partition, folder, read_disk(folder, recorder.journal.clock.now_ns))
+        if seen.error != _REPLACED:
             break
-    return value
+    return seen
 
 
-def left_of(partition: int, folder: Path, reading: Reading) -> dict[str, Any]:
+def left_of(partition: int, folder: Path, reading: Reading) -> CommitsLeft | CommitsUnread:
     """The value of an observation, as docs/histories.md gives it."""
     log = reading.log
-    value: dict[str, Any] = {"began_ns": reading.began_ns, "partition": partition, "end": 0, "epoch": -1}
     if log is None:
-        return value | {"error": reading.error}
+        return CommitsUnread(reading.began_ns, partition, error=reading.error)
     epochs, left = log.columns["leader_epoch"], stretches_left(log)
     error = _doubt(folder, log, left)
-    return value | {
-        "log_start": log.start,
-        "end": log.end,
-        "epoch": int(epochs[-1]) if len(epochs) else -1,
-        "active": log.active,
-        "left": left if error is None else [],
-        "error": error,
-    }
+    return CommitsLeft(
+        reading.began_ns,
+        partition,
+        end=log.end,
+        epoch=int(epochs[-1]) if len(epochs) else -1,
+        log_start=log.start,
+        active=log.active,
+        left=left if error is None else [],
+        error=error,
+    )
 
 
 def _doubt(folder: Path, log: LogRead, stretches: Sequence[object]) -> str | None:
@@ -107,7 +106,7 @@ def _doubt(folder: Path, log: LogRead, stretches: Sequence[object]) -> str | Non
     return None
 
 
-def stretches_left(log: LogRead) -> list[list[int]]:
+def stretches_left(log: LogRead) -> list[tuple[int, int]]:
     """Offsets at which records stand, but markers of transactions: stretches from one to before another."""
     base, last = log.columns["base_offset"], log.columns["last_offset"]
     whole = log.columns["count"] == last - base + 1
@@ -119,7 +118,7 @@ def stretches_left(log: LogRead) -> list[list[int]]:
     first, end = first[order], end[order]
     begins = np.flatnonzero(np.r_[True, first[1:] > end[:-1]]) if len(first) else np.empty(0, np.int64)
     ends = np.r_[begins[1:] - 1, len(first) - 1] if len(first) else begins
-    return [[int(one), int(other)] for one, other in zip(first[begins], end[ends], strict=True)]
+    return [(int(one), int(other)) for one, other in zip(first[begins], end[ends], strict=True)]
 
 
 def last_whole(placed: Sequence[Placed]) -> Sequence[Placed]:

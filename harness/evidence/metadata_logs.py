@@ -2,10 +2,19 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from checkers.history.replicas import METADATA_LOG, METADATA_TOPIC
-from harness.evidence.replicas import as_value, read_disk
+import msgspec
+
+from checkers.history.replicas import (
+    METADATA_LOG,
+    METADATA_TOPIC,
+    MetadataLogSeen,
+    MetadataLogUncopied,
+    MetadataLogUnread,
+    ReplicaSeen,
+)
+from harness.evidence.replicas import read_disk, seen_of
 from harness.kafka.metadata.printing import printed
 from harness.kafka.metadata.reading import File, FileReader
 from harness.record.journal import Recorder
@@ -47,7 +56,7 @@ def gather_metadata_logs(recorder: Recorder, disks: Mapping[str, Path], nodes: P
     reader = FileReader()
     for node, copy in copies.items():
         files = {name: reader.read(content) for name, content in copy.contents.items()}
-        recorder.observe("observe", METADATA_LOG, _value(copy, files), node=node)
+        recorder.observe("observe", METADATA_LOG, _seen(copy, files), node=node)
         with (nodes / node / DUMP_FILE).open("w") as text:
             for name, file in files.items():
                 text.writelines(f"{line}\n" for line in printed(f"{FOLDER}/{name}", file))
@@ -84,21 +93,20 @@ def _contents(folder: Path) -> dict[str, bytes]:
     raise last
 
 
-def _value(copy: _Copy, files: Mapping[str, File]) -> dict[str, Any]:
+def _seen(
+    copy: _Copy, files: Mapping[str, File]
+) -> MetadataLogSeen | MetadataLogUnread | MetadataLogUncopied:
     """The value of an observation, as docs/histories.md gives it."""
     if copy.error is not None:
-        told = {"topic": METADATA_TOPIC, "partition": 0, "count": 0, "batches": {}}
-        return told | {"began_ns": copy.began_ns, "error": copy.error, "decoder_error": copy.error}
-    reading = read_disk(copy.folder, lambda: copy.began_ns)
-    return as_value(METADATA_TOPIC, 0, reading) | _decoded(files)
-
-
-def _decoded(files: Mapping[str, File]) -> dict[str, Any]:
-    """Records as a history tells them; none where one of them could not be read."""
+        return MetadataLogUncopied(began_ns=copy.began_ns, error=copy.error, decoder_error=copy.error)
+    log = seen_of(METADATA_TOPIC, 0, read_disk(copy.folder, lambda: copy.began_ns))
+    kind = MetadataLogSeen if isinstance(log, ReplicaSeen) else MetadataLogUnread
     problems = [f"{name}: {file.problem}" for name, file in files.items() if file.problem is not None]
     if problems or not files:
         error = problems[0] if problems else "the node has no metadata log"
-        return {"records": [], "checkpoint": None, "decoder_error": error}
+        return kind(**msgspec.structs.asdict(log), decoder_error=error)
     records = [record for name, file in files.items() if name.endswith(".log") for record in file.told()]
     snapshots = [(name, file.told()) for name, file in files.items() if name.endswith(".checkpoint")]
-    return {"records": records, "checkpoint": snapshots[0] if snapshots else None, "decoder_error": None}
+    return kind(
+        **msgspec.structs.asdict(log), records=records, checkpoint=snapshots[0] if snapshots else None
+    )

@@ -7,9 +7,9 @@ import shutil
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from checkers.history.replicas import COLUMN_TYPES, REPLICA, pack
+from checkers.history.replicas import COLUMN_TYPES, REPLICA, ReplicaSeen, ReplicaUnread, pack
 from harness.cluster.homes import disk_with
 from harness.kafka.segments.log_folder import LogRead, read_log
 from harness.record.journal import Recorder
@@ -61,10 +61,10 @@ class ReplicaReader:
         for topic, partition in partitions:
             folder = f"{topic}-{partition}"
             readings = self._settled(folder)
-            values = {node: as_value(topic, partition, reading) for node, reading in readings.items()}
-            for node, value in values.items():
-                self._recorder.observe("observe", REPLICA, value, node=node)
-            if _stands_out(values.values()):
+            told = {node: seen_of(topic, partition, reading) for node, reading in readings.items()}
+            for node, seen in told.items():
+                self._recorder.observe("observe", REPLICA, seen, node=node)
+            if _stands_out(told.values()):
                 self._keep(folder, readings)
 
     def _settled(self, folder: str) -> dict[str, Reading]:
@@ -97,33 +97,34 @@ def read_disk(folder: Path, now_ns: Callable[[], int]) -> Reading:
         return Reading(began_ns, None, f"{type(error).__name__}: {error.strerror or error}")
 
 
-def as_value(topic: str, partition: int, reading: Reading) -> dict[str, Any]:
+def seen_of(topic: str, partition: int, reading: Reading) -> ReplicaSeen | ReplicaUnread:
     """The value of an observation, as docs/histories.md gives it."""
     log = reading.log
-    value: dict[str, Any] = {"began_ns": reading.began_ns, "topic": topic, "partition": partition}
     if log is None:
-        return value | {"count": 0, "batches": {}, "error": reading.error}
-    return value | {
-        "topic_id": log.topic_id,
-        "log_start": log.start,
-        "end": log.end,
-        "segments": len(log.files),
-        "active": log.active,
-        "left": None if log.left is None else pack(log.left, "base_offset"),
-        "bytes": log.size,
-        "count": len(log.columns["base_offset"]),
-        "tail": None if log.tail is None else (log.tail[0], *log.tail[1]),
-        "corrupt": [(file, *damage) for file, damage in log.damage],
-        "error": None,
-        "batches": {name: pack(log.columns[name], name) for name in COLUMN_TYPES},
-    }
+        return ReplicaUnread(began_ns=reading.began_ns, topic=topic, partition=partition, error=reading.error)
+    return ReplicaSeen(
+        began_ns=reading.began_ns,
+        topic=topic,
+        partition=partition,
+        topic_id=log.topic_id,
+        log_start=log.start,
+        end=log.end,
+        segments=len(log.files),
+        active=log.active,
+        left=None if log.left is None else pack(log.left, "base_offset"),
+        bytes=log.size,
+        count=len(log.columns["base_offset"]),
+        tail=None if log.tail is None else (log.tail[0], *log.tail[1]),
+        corrupt=[(file, *damage) for file, damage in log.damage],
+        batches={name: pack(log.columns[name], name) for name in COLUMN_TYPES},
+    )
 
 
-def _stands_out(values: Iterable[Mapping[str, Any]]) -> bool:
+def _stands_out(told: Iterable[ReplicaSeen | ReplicaUnread]) -> bool:
     """Whether replicas of one partition differ, or one is damaged."""
-    read = [value for value in values if value["error"] is None]
-    damaged = any(value["corrupt"] or value["tail"] for value in read)
-    return damaged or any(value["batches"] != read[0]["batches"] for value in read)
+    read = [seen for seen in told if isinstance(seen, ReplicaSeen)]
+    damaged = any(seen.corrupt or seen.tail for seen in read)
+    return damaged or any(seen.batches != read[0].batches for seen in read)
 
 
 def _copy_files(source: Path, target: Path, names: Iterable[str]) -> None:

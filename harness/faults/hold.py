@@ -8,9 +8,9 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from checkers.history.operations import OperationType
+from checkers.history.shapes import FaultProbed, PlannedFault
 from harness.faults.chained import CHAIN, remove_chain
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.record.journal import Recorder
@@ -53,15 +53,15 @@ class ConnectionHolds:
         """
         node = next(node.name for node in self._bench.nodes if node.id == broker)
         chain = f"{CHAIN}-{fault}"
-        plan: dict[str, Any] = {"kind": "hold", "spec": {"kind": "hold", "source_port": source_port}}
-        known = plan | {"targets": [node], "cut": []}
+        plan = PlannedFault("hold", {"kind": "hold", "source_port": source_port})
         try:
             with self._recorder.operation("inject", fault, plan) as outcome:
                 undo = (Undo(action="remove-chain", node=node, chain=chain),)
                 self._ledger.write(FaultPlanned(fault=fault, undo=undo))
                 self._add(node, chain, source_port)
                 send()
-                outcome.ok(known | {"probe": {"dropped": self._await_drop(node, chain)}})
+                probe = {"dropped": self._await_drop(node, chain)}
+                outcome.ok(FaultProbed(plan.kind, plan.spec, targets=(node,), probe=probe))
             yield
         finally:
             with self._recorder.operation("heal", fault, plan) as outcome:
@@ -70,9 +70,8 @@ class ConnectionHolds:
                 self._ledger.write(FaultUndone(fault=fault))
                 left = self._dropped(node, chain)
                 kind = OperationType.OK if left is None else OperationType.INFO
-                outcome.end(
-                    kind, known | {"probe": {"dropped": dropped or 0, "rules_left": int(left is not None)}}
-                )
+                probe = {"dropped": dropped or 0, "rules_left": int(left is not None)}
+                outcome.end(kind, FaultProbed(plan.kind, plan.spec, targets=(node,), probe=probe))
 
     def _add(self, node: str, chain: str, source_port: int) -> None:
         rules = (

@@ -4,8 +4,10 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import msgspec
+from msgspec.structs import asdict
 
 from checkers.history.operations import OperationType
+from checkers.history.shapes import FaultInjected, FaultProbed, FaultRefused, PlannedFault
 from harness.cluster.containers import NotRunningError
 from harness.faults.activate import as_value
 from harness.faults.contract import ActiveFault, NotConfirmedError
@@ -18,8 +20,6 @@ from harness.vocabulary.faults import Fault, PacketLoss, Partition
 
 OVER = "the schedule is over"
 """Why a blink hits nobody that had no turn."""
-Plan = dict[str, Any]
-"""The value of an injection's invocation, see docs/histories.md."""
 
 
 class Held(msgspec.Struct):
@@ -39,12 +39,18 @@ class Aimed(NamedTuple):
     snapshot: ClusterSnapshot
 
 
-def plan_of(spec: Fault, **more: object) -> Plan:
+def plan_of(spec: Fault, *, gambit: str | None = None, blink: bool = False) -> PlannedFault:
     """What is known of a fault before it has a target."""
     value = as_value(spec)
-    told = {"ends_processes": spec.ends_processes, "silences": spec.silences}
-    shape = {} if spec.glyph is None else {"glyph": spec.glyph}
-    return {"kind": value["kind"], "spec": value, **told, **shape, **more}
+    return PlannedFault(
+        str(value["kind"]),
+        value,
+        ends_processes=spec.ends_processes,
+        silences=spec.silences,
+        glyph=spec.glyph,
+        gambit=gambit,
+        blink=blink,
+    )
 
 
 def among(spec: Fault, snapshot: ClusterSnapshot) -> ClusterSnapshot:
@@ -59,13 +65,13 @@ def among(spec: Fault, snapshot: ClusterSnapshot) -> ClusterSnapshot:
     return msgspec.structs.replace(snapshot, nodes=nodes)
 
 
-def refuse(outcome: Outcome, plan: Plan, why: str) -> None:
+def refuse(outcome: Outcome, plan: PlannedFault, why: str) -> None:
     """Record that a fault hits nobody."""
     refused = {HELD: "held", DEAD: "dead", OVER: "over"}.get(why, "withheld")
-    outcome.end(OperationType.FAIL, plan | {"refused": refused}, why)
+    outcome.end(OperationType.FAIL, FaultRefused(**asdict(plan), refused=refused), why)
 
 
-def inject(aimed: Aimed, plan: Plan, outcome: Outcome, over: Callable[[], None]) -> OperationType:
+def inject(aimed: Aimed, plan: PlannedFault, outcome: Outcome, over: Callable[[], None]) -> OperationType:
     """Inject, and record what came of it; a fault whose target has just died is as none.
 
     Args:
@@ -82,17 +88,21 @@ def inject(aimed: Aimed, plan: Plan, outcome: Outcome, over: Callable[[], None])
         refuse(outcome, plan, DEAD)
         return OperationType.FAIL
     kind, probe, error = _probed(held.active.took_effect)
-    known = {
-        "targets": held.active.targets,
-        "cut": held.active.cut,
-        "resolved_by": resolved.by,
-        "roles": roles_of(resolved.node, held.spec.draw, snapshot),
-    }
-    outcome.end(kind, plan | known | {"probe": probe}, error)
+    seen = FaultInjected(
+        **asdict(plan),
+        targets=held.active.targets,
+        cut=held.active.cut,
+        resolved_by=resolved.by,
+        roles=roles_of(resolved.node, held.spec.draw, snapshot),
+        probe=probe,
+    )
+    outcome.end(kind, seen, error)
     return kind
 
 
-def heal(active: ActiveFault, plan: Plan, outcome: Outcome, over: Callable[[], None]) -> OperationType:
+def heal(
+    active: ActiveFault, plan: PlannedFault, outcome: Outcome, over: Callable[[], None]
+) -> OperationType:
     """Heal, and record what was seen of it.
 
     Args:
@@ -104,7 +114,7 @@ def heal(active: ActiveFault, plan: Plan, outcome: Outcome, over: Callable[[], N
     active.heal()
     over()
     kind, probe, error = _probed(active.healed)
-    outcome.end(kind, plan | {"targets": active.targets, "cut": active.cut, "probe": probe}, error)
+    outcome.end(kind, FaultProbed(**asdict(plan), targets=active.targets, cut=active.cut, probe=probe), error)
     return kind
 
 

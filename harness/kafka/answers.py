@@ -6,18 +6,11 @@ from uuid import UUID
 
 import msgspec
 
+from checkers.history.observed import PartitionAnswer
+from checkers.history.quorum import ReplicaState
+
 Place = tuple[str, int]
 """A partition: its topic and number."""
-
-
-class Replica(msgspec.Struct, frozen=True, array_like=True):
-    """What the quorum's leader knows of a replica; -1 where it knows nothing, times in wall-clock ms."""
-
-    id: int
-    directory_id: str | None
-    log_end_offset: int
-    last_fetch_ms: int
-    last_caught_up_ms: int
 
 
 class QuorumAnswer(msgspec.Struct, frozen=True):
@@ -36,19 +29,8 @@ class QuorumAnswer(msgspec.Struct, frozen=True):
     leader_id: int
     leader_epoch: int
     high_watermark: int
-    voters: tuple[Replica, ...]
-    observers: tuple[Replica, ...]
-
-
-class PartitionAnswer(msgspec.Struct, frozen=True, array_like=True):
-    """One partition as a broker sees it; leader -1 where none, elr None where the broker does not tell."""
-
-    partition: int
-    leader: int
-    leader_epoch: int
-    replicas: tuple[int, ...]
-    isr: tuple[int, ...]
-    elr: tuple[int, ...] | None
+    voters: tuple[ReplicaState, ...]
+    observers: tuple[ReplicaState, ...]
 
 
 class TopicAnswer(msgspec.Struct, frozen=True):
@@ -109,9 +91,9 @@ def kafka_uuid(value: UUID | None) -> str | None:
     return base64.urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
 
 
-def replica_of(state: Any) -> Replica:
+def replica_of(state: Any) -> ReplicaState:
     """A replica in an answer to DescribeQuorum."""
-    return Replica(
+    return ReplicaState(
         state.replica_id,
         kafka_uuid(state.replica_directory_id),
         state.log_end_offset,

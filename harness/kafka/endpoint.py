@@ -11,14 +11,8 @@ from kafka.protocol.metadata import (
     MetadataResponse,
 )
 
-from harness.kafka.answers import (
-    ClusterAnswer,
-    PartitionAnswer,
-    QuorumAnswer,
-    TopicAnswer,
-    kafka_uuid,
-    replica_of,
-)
+from checkers.history.observed import PartitionAnswer
+from harness.kafka.answers import ClusterAnswer, QuorumAnswer, TopicAnswer, kafka_uuid, replica_of
 from harness.kafka.wire import METADATA_TOPIC, Connection, WireError
 
 T = TypeVar("T")

@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from harness.kafka.answers import Ongoing, PartitionAnswer, Place, QuorumAnswer
+from checkers.history.observed import PartitionAnswer
+from harness.kafka.answers import Ongoing, Place, QuorumAnswer
 from harness.kafka.sizes import TopicSize
 from harness.vocabulary.administration import Member
 from harness.vocabulary.topology import Node

@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from harness.kafka.answers import PartitionAnswer, Place
+from checkers.history.observed import PartitionAnswer
+from harness.kafka.answers import Place
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis.conditions import Seen, judged
 from harness.vocabulary.administration import (

@@ -5,12 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from checkers.history.operations import OperationType
+from checkers.history.shapes import PlannedFault
 from checkers.history.units import NS_PER_MS
 from harness.cluster.containers import in_parallel
 from harness.errors import KrucibleError
 from harness.faults.activate import activate
 from harness.faults.contract import Bench
-from harness.faults.injecting import Aimed, Held, Plan, among, heal, inject, plan_of, refuse
+from harness.faults.injecting import Aimed, Held, among, heal, inject, plan_of, refuse
 from harness.faults.sparing import HELD, Strike, chosen, strike_of
 from harness.faults.taking import Taking
 from harness.faults.targets import Resolved
@@ -68,7 +69,7 @@ class Nemesis:
         self._cancelled = cancelled
         self._taking = taking or Taking()
         self._held: list[Held] = []
-        self._plans: dict[str, Plan] = {}
+        self._plans: dict[str, PlannedFault] = {}
         self._strikes: list[Strike] = []
 
     def carry_out(self, schedule: FixedSchedule, play: Play = _nobody_plays) -> None:

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from checkers.evidence.coordinators import OFFSETS_TOPIC
-from harness.kafka.segments.commits_log import CommitsLog, Placed, as_value
+from checkers.history.observed import COMMITS
+from harness.kafka.segments.commits_log import CommitsLog, Placed, commits_seen
 from harness.kafka.segments.growing import names_in
 from harness.observers.observer import Observer
 from harness.record.journal import Journals
@@ -48,7 +49,7 @@ class CommitsObserver(Observer):
                     log = self._logs.setdefault(disk / name, CommitsLog(disk / name))
                     new.append((int(told[1]), list(self._new(int(told[1]), log.read()))))
         if any(placed for _, placed in new):
-            self.tell("commits", None, began_ns, as_value(new))
+            self.tell(COMMITS, None, commits_seen(began_ns, new))
 
     def _new(self, partition: int, placed: Sequence[Placed]) -> Iterator[Placed]:
         """What no replica told yet; batches that compaction has thinned tell nothing."""

@@ -8,6 +8,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from checkers.history.observed import ENDS, EndsSeen
 from harness.kafka.segments.growing import LogEnd, names_in
 from harness.observers.observer import Observer
 from harness.record.journal import Journals
@@ -43,15 +44,15 @@ class LogEndsObserver(Observer):
         began_ns = self.clock.now_ns()
         nodes = {node: self._ends(disks) for node, disks in self._disks.items()}
         readable = {node: ends for node, ends in nodes.items() if ends}
-        self.tell_news("ends", None, began_ns, {"nodes": readable})
+        self.tell_news(ENDS, None, EndsSeen(began_ns, readable))
 
-    def _ends(self, disks: Sequence[Path]) -> dict[str, list[list[int]]]:
-        found: dict[str, list[list[int]]] = {}
+    def _ends(self, disks: Sequence[Path]) -> dict[str, list[tuple[int, int]]]:
+        found: dict[str, list[tuple[int, int]]] = {}
         for disk in disks:
             for topic, partition, folder in self._replicas(disk):
                 end = self._logs.setdefault(folder, LogEnd(folder)).read()
                 if end is not None:
-                    found.setdefault(topic, []).append([partition, end])
+                    found.setdefault(topic, []).append((partition, end))
         return found
 
     def _replicas(self, disk: Path) -> Iterator[tuple[str, int, Path]]:

@@ -1,10 +1,10 @@
 """An observer: a thread that looks at one thing again and again and records what it sees."""
 
 import time
-from typing import Any
 
 import msgspec
 
+from checkers.history.observed import Observation
 from harness.record.journal import Journals, Recorder
 from harness.workloads.worker import Worker
 
@@ -26,7 +26,7 @@ class Observer(Worker):
         self.clock = journals.clock
         self._interval_s = interval_s
         self._recorder = Recorder(journals.open(name, "observer"), name)
-        self._told: dict[tuple[str, str | None], tuple[Any, float]] = {}
+        self._told: dict[tuple[str, str | None], tuple[Observation, float]] = {}
 
     def work(self) -> None:
         """Look, wait, look."""
@@ -45,31 +45,27 @@ class Observer(Worker):
     def end(self) -> None:
         """Let go of what the observer holds."""
 
-    def record(self, key: str, node: str | None, value: msgspec.Struct) -> None:
+    def tell(self, key: str, node: str | None, seen: Observation) -> None:
         """Record what was seen, whether or not it has changed.
 
         Args:
             key: of the observation.
             node: which node told it; None where several did.
-            value: as readers of the history know it.
+            seen: as readers of the history know it.
         """
-        self._recorder.observe("observe", key, value, node)
-
-    def tell(self, key: str, node: str | None, began_ns: int, seen: dict[str, Any]) -> None:
-        """Record what was seen."""
-        self._told[key, node] = (seen, time.monotonic())
-        self._recorder.observe("observe", key, {"began_ns": began_ns, **seen}, node)
+        self._told[key, node] = (_at_any_time(seen), time.monotonic())
+        self._recorder.observe("observe", key, seen, node)
 
     def tell_news(
-        self,
-        key: str,
-        node: str | None,
-        began_ns: int,
-        seen: dict[str, Any],
-        repeat_s: float | None = REPEAT_S,
+        self, key: str, node: str | None, seen: Observation, repeat_s: float | None = REPEAT_S
     ) -> None:
         """Record what was seen if it has changed, or was last told `repeat_s` ago."""
         last, at_s = self._told.get((key, node), (None, 0.0))
         due = repeat_s is not None and time.monotonic() - at_s >= repeat_s
-        if seen != last or due:
-            self.tell(key, node, began_ns, seen)
+        if due or _at_any_time(seen) != last:
+            self.tell(key, node, seen)
+
+
+def _at_any_time(seen: Observation) -> Observation:
+    """What was seen, whenever that was."""
+    return msgspec.structs.replace(seen, began_ns=0)

@@ -4,14 +4,21 @@ import random
 import time
 from collections.abc import Mapping
 
-from harness.clients.listing import Epochs, What, list_offsets
+from checkers.history.observed import OFFSETS, OffsetsAsked, OffsetsSeen
+from harness.clients.listing import Epochs, list_offsets
 from harness.kafka.wire import Connection, WireError
 from harness.observers.observer import Observer
 from harness.observers.view import ClusterView
 from harness.record.journal import Journals
 
 NAME = "observer-offsets"
-_WEIGHTS = {What.LATEST: 3, What.STABLE: 3, What.EARLIEST: 2, What.NEWEST: 1, What.SINCE: 2}
+_WEIGHTS = {
+    OffsetsAsked.LATEST: 3,
+    OffsetsAsked.STABLE: 3,
+    OffsetsAsked.EARLIEST: 2,
+    OffsetsAsked.NEWEST: 1,
+    OffsetsAsked.SINCE: 2,
+}
 _AGO_MS = 15_000
 """How far a timestamp that is asked for lies in the past at most."""
 
@@ -50,14 +57,13 @@ class OffsetsObserver(Observer):
         if not epochs:
             return
         began_ns, wall_ms = self.clock.now_ns(), time.time_ns() // 1_000_000
-        since_ms = wall_ms - self._random.randrange(_AGO_MS) if what is What.SINCE else None
+        since_ms = wall_ms - self._random.randrange(_AGO_MS) if what is OffsetsAsked.SINCE else None
         try:
             told = list_offsets(self._connected(node), what, epochs, since_ms)
         except WireError:
             self._close(node)
             return
-        seen = {"what": what, "since_ms": since_ms, "wall_ms": wall_ms, "topics": told}
-        self.tell("offsets", node, began_ns, seen)
+        self.tell(OFFSETS, node, OffsetsSeen(began_ns, what, since_ms, wall_ms, told))
 
     def end(self) -> None:
         """Close the connections."""

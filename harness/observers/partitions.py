@@ -7,7 +7,7 @@ of: its metadata and its replicas are two things, and only the second ones serve
 import time
 from collections.abc import Mapping
 
-from checkers.history.observed import LeadingSeen
+from checkers.history.observed import LEADING, PARTITIONS, LeadingSeen, PartitionsSeen
 from harness.clients.listing import ask_as_consumer
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.endpoint import Endpoint
@@ -52,7 +52,7 @@ class PartitionObserver(Observer):
         known = {name: topic for name, topic in answer.topics.items() if not topic.error}
         self._view.saw_topics(self._node, known)
         topics = {name: topic.partitions for name, topic in known.items()}
-        self.tell_news("partitions", self._node, began_ns, {"topics": topics})
+        self.tell_news(PARTITIONS, self._node, PartitionsSeen(began_ns, topics))
         if time.monotonic() >= self._next_s:
             self._next_s = time.monotonic() + LEADING_INTERVAL_S
             self._ask_as_consumer(began_ns, known)
@@ -83,7 +83,7 @@ class PartitionObserver(Observer):
             ]
             for name, answers in told.items()
         }
-        self.record("leading", self._node, LeadingSeen(began_ns, asked_ns, topics))
+        self.tell(LEADING, self._node, LeadingSeen(began_ns, asked_ns, topics))
 
     def end(self) -> None:
         """Close the connection."""

@@ -2,6 +2,7 @@
 
 import time
 
+from checkers.history.quorum import QUORUM, LeaderSeen, QuorumSeen
 from harness.kafka.answers import QuorumAnswer
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import WireError
@@ -28,27 +29,28 @@ class QuorumObserver(Observer):
             answer = self._endpoint.quorum()
         except WireError:
             self._view.saw_controller(self._node, None)
-            self.tell_news("quorum", self._node, began_ns, {"answer": "error"}, repeat_s=None)
+            self.tell_news(QUORUM, self._node, QuorumSeen(began_ns, "error"), repeat_s=None)
             return
         if answer.error:
             self._view.saw_controller(self._node, None)
-            self.tell_news("quorum", self._node, began_ns, {"answer": "not-leader"})
+            self.tell_news(QUORUM, self._node, QuorumSeen(began_ns, "not-leader"))
         else:
             self._view.saw_controller(self._node, answer)
-            self.tell("quorum", self._node, began_ns, _as_leader(answer))
+            self.tell(QUORUM, self._node, _as_leader(began_ns, answer))
 
     def end(self) -> None:
         """Close the connection."""
         self._endpoint.close()
 
 
-def _as_leader(answer: QuorumAnswer) -> dict[str, object]:
-    return {
-        "answer": "leader",
-        "leader_id": answer.leader_id,
-        "leader_epoch": answer.leader_epoch,
-        "high_watermark": answer.high_watermark,
-        "wall_ms": time.time_ns() // 1_000_000,
-        "voters": answer.voters,
-        "observers": answer.observers,
-    }
+def _as_leader(began_ns: int, answer: QuorumAnswer) -> LeaderSeen:
+    return LeaderSeen(
+        began_ns,
+        "leader",
+        leader_id=answer.leader_id,
+        leader_epoch=answer.leader_epoch,
+        high_watermark=answer.high_watermark,
+        wall_ms=time.time_ns() // 1_000_000,
+        voters=answer.voters,
+        observers=answer.observers,
+    )

@@ -3,10 +3,11 @@
 import errno
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
+from checkers.history.quorum import QUORUM_STATE as KEY
+from checkers.history.quorum import QuorumStateSeen
 from harness.observers.observer import Observer
 from harness.record.journal import Journals
 
@@ -40,14 +41,17 @@ class QuorumStateObserver(Observer):
     def look(self) -> None:
         """Read every node's files; what is absent, half written or without power is read next time."""
         for node, folder in self._folders.items():
-            began_ns = self.clock.now_ns()
-            seen = read_quorum_state(folder)
+            seen = read_quorum_state(folder, self.clock.now_ns())
             if seen is not None:
-                self.tell_news("quorum-state", node, began_ns, seen)
+                self.tell_news(KEY, node, seen)
 
 
-def read_quorum_state(folder: Path) -> dict[str, Any] | None:
+def read_quorum_state(folder: Path, began_ns: int) -> QuorumStateSeen | None:
     """The disk's ids, and the node's quorum-state in the history's words; None if it has none to read now.
+
+    Args:
+        folder: the node's log directory.
+        began_ns: the time by the history's clock.
 
     Raises:
         OSError: the files are there but may not be read.
@@ -61,14 +65,15 @@ def read_quorum_state(folder: Path) -> dict[str, Any] | None:
         if error.errno == errno.EIO:  # a disk that lost power, or is dead, and is not mounted again
             return None
         raise
-    return {
-        "directory_id": _property(meta, "directory.id"),
-        "cluster_id": _property(meta, "cluster.id"),
-        "leader_id": state.leader_id,
-        "leader_epoch": state.leader_epoch,
-        "voted_id": state.voted_id,
-        "voted_directory_id": None if state.voted_directory_id == _ZERO_UUID else state.voted_directory_id,
-    }
+    return QuorumStateSeen(
+        began_ns,
+        directory_id=_property(meta, "directory.id"),
+        cluster_id=_property(meta, "cluster.id"),
+        leader_id=state.leader_id,
+        leader_epoch=state.leader_epoch,
+        voted_id=state.voted_id,
+        voted_directory_id=None if state.voted_directory_id == _ZERO_UUID else state.voted_directory_id,
+    )
 
 
 def _property(text: str, name: str) -> str | None:

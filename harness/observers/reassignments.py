@@ -3,6 +3,7 @@
 import time
 from collections.abc import Mapping
 
+from checkers.history.observed import REASSIGNMENTS, ReassignmentsSeen
 from harness.administration.reassignments import listed
 from harness.kafka.answers import Ongoing
 from harness.kafka.wire import Connection, WireError
@@ -58,7 +59,7 @@ class ReassignmentObserver(Observer):
         if ongoing != self._last or due:
             self._last, self._last_at_s = ongoing, time.monotonic()
             rows = [(one.topic, one.partition, one.replicas, one.adding, one.removing) for one in ongoing]
-            self.tell("reassignments", node, began_ns, {"node": node, "ongoing": rows})
+            self.tell(REASSIGNMENTS, node, ReassignmentsSeen(began_ns, node=node, ongoing=rows))
 
     def end(self) -> None:
         """Close the connection."""

@@ -2,7 +2,7 @@
 
 from queue import Empty, SimpleQueue
 
-from checkers.history.observed import StartsSeen
+from checkers.history.observed import STARTS, StartsSeen
 from harness.clients.listing import ask_for_starts
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import WireError
@@ -52,11 +52,8 @@ class StartsObserver(Observer):
         except WireError:
             return
         if told:
-            self.record(
-                "starts",
-                self._node,
-                StartsSeen(began_ns, {topic: list(rows) for topic, rows in told.items()}),
-            )
+            seen = StartsSeen(began_ns, {topic: list(rows) for topic, rows in told.items()})
+            self.tell(STARTS, self._node, seen)
 
     def end(self) -> None:
         """Close the connection."""

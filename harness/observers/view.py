@@ -4,7 +4,8 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 
-from harness.kafka.answers import Ongoing, PartitionAnswer, Place, QuorumAnswer, TopicAnswer
+from checkers.history.observed import PartitionAnswer
+from harness.kafka.answers import Ongoing, Place, QuorumAnswer, TopicAnswer
 from harness.kafka.sizes import TopicSizes
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.vocabulary.topology import Node

@@ -188,9 +188,12 @@ def _line_at(text: str, place: int) -> str:
 def _quorum_state(cluster: Cluster, name: str) -> dict[str, Any] | None:
     (node,) = (one for one in cluster.nodes if one.name == name)
     try:
-        return read_quorum_state(cluster.disk(node))
+        seen = read_quorum_state(cluster.disk(node), began_ns=0)
     except OSError:
         return None
+    if seen is None:
+        return None
+    return {name: told for name, told in msgspec.structs.asdict(seen).items() if name != "began_ns"}
 
 
 def _quorum(address: tuple[str, int]) -> dict[str, Any] | str:

@@ -6,8 +6,9 @@ from contextlib import closing, suppress
 
 import msgspec
 
+from checkers.history.observed import PartitionAnswer
 from harness.faults.taking import Taking
-from harness.kafka.answers import PartitionAnswer, Place
+from harness.kafka.answers import Place
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.wire import WireError

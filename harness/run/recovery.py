@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from checkers.history.observed import PartitionAnswer
 from checkers.history.operations import OperationType
-from harness.kafka.answers import PartitionAnswer
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.topics import Address
 from harness.kafka.wire import WireError

@@ -49,7 +49,7 @@ from harness.run.standby import Standby
 from harness.run.starting import ClusterNotReadyError
 from harness.run.watchdog import watched
 from harness.vocabulary import LogWorkload, RandomSchedule
-from harness.workloads.context import Context, clients_for
+from harness.workloads.context import WorkloadContext, clients_for
 from harness.workloads.deleting import Deletions
 from harness.workloads.final_read import end_by, final_readers
 from harness.workloads.load import Load
@@ -219,7 +219,7 @@ def _play(stage: Stage, mishaps: Mishaps, cancelled: threading.Event) -> None:
         _gather_evidence(stage, cancelled)
 
 
-def _context(stage: Stage) -> Context[Any]:
+def _context(stage: Stage) -> WorkloadContext[Any]:
     workload = stage.plan.scenario.workload
     bootstrap = tuple(stage.cluster.bootstrap)
     brokers = tuple(stage.cluster.observe_listeners.values())
@@ -227,11 +227,13 @@ def _context(stage: Stage) -> Context[Any]:
     holds = ConnectionHolds(bench_of(stage.cluster), stage.ledger, recorder)
     clients = clients_for(workload, bootstrap)
     controllers = tuple(stage.cluster.controller_listeners.values())
-    return Context(workload, stage.journals, clients, bootstrap, brokers, holds, controllers, stage.sizes)
+    return WorkloadContext(
+        workload, stage.journals, clients, bootstrap, brokers, holds, controllers, stage.sizes
+    )
 
 
 @contextmanager
-def _observed(stage: Stage, context: Context[Any]) -> Iterator[Observers]:
+def _observed(stage: Stage, context: WorkloadContext[Any]) -> Iterator[Observers]:
     """Observers that look on from here to the end of the block."""
     moving = moves_replicas(stage.plan.schedule)
     workload = stage.plan.scenario.workload
@@ -258,7 +260,7 @@ def _observed(stage: Stage, context: Context[Any]) -> Iterator[Observers]:
 
 
 @contextmanager
-def _loaded(stage: Stage, context: Context[Any]) -> Iterator[Load]:
+def _loaded(stage: Stage, context: WorkloadContext[Any]) -> Iterator[Load]:
     """Load from here to the end of the block; begun once every broker tells of all topics."""
     brokers = list(stage.cluster.observe_listeners.values())
     if not await_settled(brokers, context.topics, SETTLED_BOUND_S):
@@ -294,7 +296,7 @@ def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: 
     mishaps.healed = True
 
 
-def _recover(stage: Stage, context: Context[Any], cancelled: threading.Event) -> bool:
+def _recover(stage: Stage, context: WorkloadContext[Any], cancelled: threading.Event) -> bool:
     """Recovery, while the load goes on, and some traffic after it; whether it waited to its bound in vain.
 
     Where a broker is dead not all recover, but it ends early, once what the others can still do is done.
@@ -351,7 +353,7 @@ def _settle(stage: Stage, execution: Execution) -> None:
         stage.tell("recover", complaint)
 
 
-def _read_everything(stage: Stage, context: Context[Any], *, in_vain: bool) -> None:
+def _read_everything(stage: Stage, context: WorkloadContext[Any], *, in_vain: bool) -> None:
     """All records by both clients at both isolation levels, and what else the workload wants to know."""
     bound_s = 0.0 if _nobody_left(stage) else FINAL_READ_BOUND_S
     stage.phase("final-read", limit_s=bound_s)

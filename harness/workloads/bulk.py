@@ -15,7 +15,7 @@ from harness.record.events import Acknowledged
 from harness.record.journal import JournalError
 from harness.vocabulary import BulkWorkload
 from harness.workloads.bulk_writer import EXIT_JOURNAL, WriterPlan
-from harness.workloads.context import DELIVERY_MS, REQUEST_MS, Context
+from harness.workloads.context import DELIVERY_MS, REQUEST_MS, WorkloadContext
 from harness.workloads.worker import Worker
 
 _LOOK_S = 0.1
@@ -23,7 +23,7 @@ _SAID_MAX = 500
 _DEATHS_MAX = 20
 """More are no accident: something ends every process that is started."""
 
-BulkContext = Context[BulkWorkload]
+BulkContext = WorkloadContext[BulkWorkload]
 
 
 def bulk_workers(context: BulkContext) -> list[Worker]:

@@ -118,7 +118,7 @@ def clients_for(workload: Workload, bootstrap: tuple[str, ...]) -> KafkaClients:
     return KafkaClients(bootstrap)
 
 
-class Context(msgspec.Struct, Generic[W_co], frozen=True):
+class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
     """One run of a workload.
 
     Attributes:
@@ -197,13 +197,13 @@ class Context(msgspec.Struct, Generic[W_co], frozen=True):
 
 
 def workers_of(workload: Workload) -> int:
-    """Number of all workers of a workload; see `Context.workers`."""
+    """Number of all workers of a workload; see `WorkloadContext.workers`."""
     return workload.processes + 1 + len(final_readers_of(workload)) + FINAL_WORKERS
 
 
 def final_readers_of(workload: Workload) -> tuple[tuple[ClientKind, Isolation], ...]:
-    """Client and isolation level of each final reader; see `Context.final_readers`."""
+    """Client and isolation level of each final reader; see `WorkloadContext.final_readers`."""
     return tuple((ClientKind(name), isolation) for name in workload.final_clients for isolation in Isolation)
 
 
-LogContext = Context[LogWorkload]
+LogContext = WorkloadContext[LogWorkload]

@@ -20,7 +20,7 @@ from harness.clients.transactional import GroupConsumer, GroupOffsets, GroupOpti
 from harness.clients.transactional_confluent import committed_offsets
 from harness.vocabulary import CopyWorkload
 from harness.workloads.consuming import ConsumerWorker, grouped
-from harness.workloads.context import REQUEST_MS, Context
+from harness.workloads.context import REQUEST_MS, WorkloadContext
 from harness.workloads.producing import ProducerWorker
 from harness.workloads.txn_transactor import Intent, Make, Send, Staff, Transactor
 from harness.workloads.values import Values
@@ -33,7 +33,7 @@ _OFFSETS_S = 5.0
 _LATE_S = (0.0, 3.0)
 """Long enough for coordinators that look for timeouts once a second; a group waits longer for its members."""
 
-CopyContext = Context[CopyWorkload]
+CopyContext = WorkloadContext[CopyWorkload]
 Join = Callable[[ClientKind, GroupOptions], GroupConsumer]
 """Makes members of a group, as `harness.clients.opening.open_member` does."""
 Ask = Callable[[GroupOptions, Iterable[int], float], dict[int, int | None]]

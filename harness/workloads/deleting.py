@@ -13,7 +13,7 @@ from harness.clients.bounded import within
 from harness.clients.confluent import client_config
 from harness.clients.interface import ClientFailedError, ClientKind, LogConsumer, ReadError
 from harness.record.journal import Recorder, describe
-from harness.workloads.context import REQUEST_MS, Context, LogContext
+from harness.workloads.context import REQUEST_MS, LogContext, WorkloadContext
 from harness.workloads.worker import CLOSE_BOUND_S, Worker
 
 _SHARE = (0.1, 0.4)
@@ -24,7 +24,7 @@ _ROLE = "deleter"
 _ALONE = "deleter-alone"
 """Who deletes at a script's word, beside the workload's own."""
 
-AnyContext = Context[Any]
+AnyContext = WorkloadContext[Any]
 Where = tuple[str, int]
 """A partition: its topic and number."""
 

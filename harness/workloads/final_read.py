@@ -25,7 +25,7 @@ from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import WireError
 from harness.record.journal import describe
 from harness.workloads.consuming import grouped
-from harness.workloads.context import Address, Context
+from harness.workloads.context import Address, WorkloadContext
 from harness.workloads.txn_ending import Place, await_ended
 from harness.workloads.worker import Worker, join_all
 
@@ -42,7 +42,7 @@ _OFFSETS_TIMEOUT_S = 5.0
 _ASK_TIMEOUT_S = 1.5
 _END_GRACE_S = 15.0
 
-AnyContext = Context[Any]
+AnyContext = WorkloadContext[Any]
 
 
 def final_readers(

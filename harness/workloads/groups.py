@@ -14,7 +14,7 @@ from harness.clients.group_outdated import commit_as, reset_offsets
 from harness.clients.interface import ClientKind
 from harness.vocabulary import GroupsWorkload
 from harness.workloads.consuming import POLL_PAUSE_S
-from harness.workloads.context import REQUEST_MS, Context
+from harness.workloads.context import REQUEST_MS, WorkloadContext
 from harness.workloads.groups_member import Former, Membered
 
 GHOST_SHARE = 0.5
@@ -30,7 +30,7 @@ _TO_COME = (1_000, 10_000)
 _STALL_S = (0.5, 4.0)
 """By how much longer than its group waits a member stalls."""
 
-GroupsContext = Context[GroupsWorkload]
+GroupsContext = WorkloadContext[GroupsWorkload]
 Reset = Callable[[MemberOptions, Mapping[int, int]], Answer]
 """Sets a group's offsets, as `harness.clients.group_outdated.reset_offsets` does."""
 CommitAs = Callable[[MemberOptions, Membership, Mapping[int, int]], Answer]

@@ -13,7 +13,7 @@ from harness.clients.group_opening import Join
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError
 from harness.record.journal import Recorder
 from harness.workloads.consuming import POLL_WAIT_S, grouped
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 from harness.workloads.worker import Worker
 
 _REMAKE_PAUSE_S = 0.25
@@ -40,7 +40,7 @@ class Membered(Worker):
     """
 
     def __init__(
-        self, context: Context[Any], number: int, kind: ClientKind, options: MemberOptions, join: Join
+        self, context: WorkloadContext[Any], number: int, kind: ClientKind, options: MemberOptions, join: Join
     ) -> None:
         super().__init__(f"member-{number}")
         self._context = context

@@ -14,13 +14,13 @@ from harness.clients.metadata_views import described_config, grown, listed_topic
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder, describe
 from harness.vocabulary import MetadataWorkload
-from harness.workloads.context import Address, Context
+from harness.workloads.context import Address, WorkloadContext
 from harness.workloads.metadata_records import RecordsOfTopics
 from harness.workloads.producing import Pace
 from harness.workloads.registers import FinalRegisterReader, Keeper, Register, RegisterWorker
 from harness.workloads.worker import Worker
 
-MetadataContext = Context[MetadataWorkload]
+MetadataContext = WorkloadContext[MetadataWorkload]
 T = TypeVar("T")
 
 CONFIG_KEYS = ("max.compaction.lag.ms", "delete.retention.ms", "flush.ms")

@@ -3,12 +3,12 @@
 from harness.clients.administrator_opening import Make, open_administrator
 from harness.clients.interface import ClientKind
 from harness.vocabulary import OffsetsWorkload
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 from harness.workloads.offsets_erasing import ErasingWorker, FinalErasureReader
 from harness.workloads.registers import FinalRegisterReader, Register, RegisterWorker
 from harness.workloads.worker import Worker
 
-OffsetsContext = Context[OffsetsWorkload]
+OffsetsContext = WorkloadContext[OffsetsWorkload]
 
 
 def offsets_workers(context: OffsetsContext, make: Make = open_administrator) -> list[Worker]:

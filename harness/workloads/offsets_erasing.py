@@ -18,12 +18,12 @@ from harness.clients.raw_offsets import commit_offset, delete_group, delete_offs
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder
 from harness.vocabulary import OffsetsWorkload
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 from harness.workloads.values import Values
 from harness.workloads.worker import Worker
 
 T = TypeVar("T")
-OffsetsContext = Context[OffsetsWorkload]
+OffsetsContext = WorkloadContext[OffsetsWorkload]
 
 GROUPS = tuple(f"gone-{number}" for number in range(8))
 STILL = tuple(f"still-{number}" for number in range(240))

@@ -16,7 +16,7 @@ from harness.vocabulary import (
     Workload,
 )
 from harness.workloads.bulk import bulk_workers
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 from harness.workloads.copy import copy_final_workers, copy_workers
 from harness.workloads.groups_opening import groups_final_workers, groups_workers
 from harness.workloads.log import log_workers
@@ -36,8 +36,8 @@ class Implementation(NamedTuple):
             the monotonic clock by which they have to end on their own; at most `FINAL_WORKERS`.
     """
 
-    workers: Callable[[Context[Any]], list[Worker]]
-    final_workers: Callable[[Context[Any], float], list[Worker]] = lambda _context, _deadline: []
+    workers: Callable[[WorkloadContext[Any]], list[Worker]]
+    final_workers: Callable[[WorkloadContext[Any], float], list[Worker]] = lambda _context, _deadline: []
 
 
 IMPLEMENTATIONS: Mapping[type[Workload], Implementation] = {

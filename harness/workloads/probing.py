@@ -7,7 +7,7 @@ from typing import Any
 
 from checkers.history.operations import OperationType
 from harness.clients.interface import ClientFailedError, ClientKind, Sent
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 from harness.workloads.producing import complete_send
 from harness.workloads.values import Values
 from harness.workloads.worker import CLOSE_BOUND_S
@@ -22,7 +22,7 @@ class WriteProbe:
     workload has; clients alternate, so that a fault of one library is not taken for the cluster's.
     """
 
-    def __init__(self, context: Context[Any]) -> None:
+    def __init__(self, context: WorkloadContext[Any]) -> None:
         self._context = context
         self._values = Values(context.probe)
         self._recorder = context.recorder(context.probe, "probe")

@@ -9,7 +9,7 @@ from checkers.history.operations import OperationType
 from harness.clients.administrator import Administrator, AdministratorOptions, Answer
 from harness.clients.administrator_opening import Make
 from harness.clients.interface import ClientFailedError, ClientKind
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 from harness.workloads.producing import Pace
 from harness.workloads.values import Values
 from harness.workloads.worker import Worker
@@ -20,7 +20,7 @@ HOME_SHARE = 0.7
 _REMAKE_PAUSE_S = 0.25
 _AGAIN_PAUSE_S = 0.2
 
-AnyContext = Context[Any]
+AnyContext = WorkloadContext[Any]
 
 
 class Register(NamedTuple):

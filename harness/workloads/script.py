@@ -23,7 +23,7 @@ from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import describe
 from harness.vocabulary import ScriptedTransactions
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 from harness.workloads.values import Values
 
 T = TypeVar("T")
@@ -40,7 +40,7 @@ _CLIENT_CLOSE_S = 5.0
 _NOT_YET = frozenset({14, 15, 16, 51})
 """Coordinator loading, not available, elsewhere; concurrent transactions: ask again."""
 
-ScriptContext = Context[ScriptedTransactions]
+ScriptContext = WorkloadContext[ScriptedTransactions]
 
 
 class ScriptError(Exception):

@@ -11,7 +11,7 @@ import random
 from harness.clients.interface import ClientKind
 from harness.clients.opening import open_transactional
 from harness.vocabulary import TxnWorkload
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 from harness.workloads.log import log_workers
 from harness.workloads.producing import Pace
 from harness.workloads.txn_lapsing import LapsingWorker
@@ -27,7 +27,7 @@ _OPEN_S = (0.1, 0.8)
 _REUSE_SHARE = 0.5
 _REMAKE_PAUSE_S = 0.25
 
-TxnContext = Context[TxnWorkload]
+TxnContext = WorkloadContext[TxnWorkload]
 
 
 def txn_workers(context: TxnContext, make: Make = open_transactional) -> list[Worker]:

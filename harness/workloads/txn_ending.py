@@ -8,7 +8,7 @@ from typing import Any
 
 from checkers.history.shapes import Isolation
 from harness.clients.interface import ClientFailedError, ClientKind, LogConsumer, ReadError
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 
 Place = tuple[str, int]
 """A topic and the number of one of its partitions."""
@@ -17,7 +17,9 @@ _OFFSETS_TIMEOUT_S = 4.0
 _CLOSE_S = 2.0
 
 
-def await_ended(context: Context[Any], deadline: float, missing: frozenset[Place]) -> frozenset[Place]:
+def await_ended(
+    context: WorkloadContext[Any], deadline: float, missing: frozenset[Place]
+) -> frozenset[Place]:
     """Wait until no transaction is open in any partition; those partitions where one still may be.
 
     A transaction is open where the last stable offset, the end that read_committed sees, is below the end of
@@ -45,7 +47,7 @@ def await_ended(context: Context[Any], deadline: float, missing: frozenset[Place
     return unstable
 
 
-def _stable(context: Context[Any], topic: str, partitions: Sequence[int]) -> list[int]:
+def _stable(context: WorkloadContext[Any], topic: str, partitions: Sequence[int]) -> list[int]:
     """Those of the partitions in which no transaction is open."""
     if not partitions:
         return []
@@ -61,7 +63,11 @@ def _stable(context: Context[Any], topic: str, partitions: Sequence[int]) -> lis
 
 
 def _ends(
-    context: Context[Any], topic: str, isolation: Isolation, partitions: Sequence[int], closing: ExitStack
+    context: WorkloadContext[Any],
+    topic: str,
+    isolation: Isolation,
+    partitions: Sequence[int],
+    closing: ExitStack,
 ) -> dict[int, int]:
     client: LogConsumer = context.clients.consumer(ClientKind.KAFKA_PYTHON, topic, isolation)
     closing.callback(client.close, _CLOSE_S)

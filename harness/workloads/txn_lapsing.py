@@ -29,12 +29,12 @@ from harness.kafka.answers import TopicAnswer
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import Connection, WireError
 from harness.vocabulary import TxnWorkload
-from harness.workloads.context import Address, Context
+from harness.workloads.context import Address, WorkloadContext
 from harness.workloads.values import Values
 from harness.workloads.worker import Worker
 
 T = TypeVar("T")
-TxnContext = Context[TxnWorkload]
+TxnContext = WorkloadContext[TxnWorkload]
 
 CLIENT = "raw"
 _NAMES = 8

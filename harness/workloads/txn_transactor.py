@@ -15,7 +15,7 @@ from harness.clients.transactional import (
 )
 from harness.record.journal import Recorder
 from harness.vocabulary import TransactionalWorkload
-from harness.workloads.context import DELIVERY_MS, REQUEST_MS, Context
+from harness.workloads.context import DELIVERY_MS, REQUEST_MS, WorkloadContext
 from harness.workloads.worker import Closable
 
 STEP_S = 2.5
@@ -24,7 +24,7 @@ _ABORT_S = 1.5
 _ERRORS_TOLD_MAX = 3
 _NOT_SENT = Sent(OperationType.FAIL, error="not sent: others before it were not acknowledged")
 
-TransactionalContext = Context[TransactionalWorkload]
+TransactionalContext = WorkloadContext[TransactionalWorkload]
 Make = Callable[[ClientKind, TransactionalOptions], TransactionalProducer]
 """Makes producers, as `harness.clients.opening.open_transactional` does."""
 

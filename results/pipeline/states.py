@@ -1,15 +1,16 @@
 """The rows of the tables `cluster_state` and `faults`: who led and was in sync, and what was done to whom."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 import pyarrow as pa
 
 from checkers.evidence.faults import fault_windows
+from checkers.history.observed import PARTITIONS, PartitionAnswer, PartitionsSeen
 from checkers.history.operations import History, Operation
-from checkers.kraft.quorum.views import NONE, Voter
+from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from results.pipeline.columnar import Array, assembled, integers, lists, rows, texts
 from results.pipeline.schemas import SILENCE_NS
 
@@ -24,19 +25,6 @@ _State: TypeAlias = tuple[Any, ...]
 """What an answer tells of one topic and partition, which come first: all columns after `subject`."""
 _Row: TypeAlias = list[Any]
 _Answer = TypeVar("_Answer")
-
-
-class _Leading(msgspec.Struct, frozen=True):
-    """What a controller's answer as leader tells of the quorum."""
-
-    leader_id: int
-    leader_epoch: int
-    high_watermark: int
-    voters: tuple[Voter, ...]
-
-    @property
-    def end_offset(self) -> int:
-        return next((v.log_end_offset for v in self.voters if v.id == self.leader_id), NONE)
 
 
 class _Stretch(NamedTuple):
@@ -138,9 +126,10 @@ def cluster_state_of(history: History) -> pa.Table:
     for operation in history.operations:
         if operation.f != "observe":
             continue
-        if operation.key == "partitions":
-            partitions.tell(operation, operation.value["topics"], _states)
-        elif operation.key == "quorum":
+        if operation.key == PARTITIONS:
+            topics = msgspec.convert(operation.value, PartitionsSeen).topics
+            partitions.tell(operation, topics, _states)
+        elif operation.key == QUORUM:
             quorum.tell(operation, _leading(operation), _state)
     told = [*partitions.ended(), *quorum.ended()]
     columns = zip(*told, strict=True) if told else ((),) * len(_COLUMNS)
@@ -183,13 +172,14 @@ def _array(name: str, values: list[Any]) -> Array:
     return lists(values) if name in _LISTS else integers(values)
 
 
-def _states(topics: dict[str, Any]) -> Iterator[_State]:
+def _states(topics: Mapping[str, Sequence[PartitionAnswer]]) -> Iterator[_State]:
     for topic, partitions in topics.items():
-        for partition, leader, epoch, replicas, isr, elr in partitions:
-            yield topic, partition, _known(leader), epoch, isr, elr, replicas, None, None, None
+        for one in partitions:
+            known = (one.leader_epoch, one.isr, one.elr, one.replicas)
+            yield topic, one.partition, _known(one.leader), *known, None, None, None
 
 
-def _state(answer: _Leading | None) -> Iterator[_State]:
+def _state(answer: LeaderSeen | None) -> Iterator[_State]:
     """Of an answer as leader; one that has not its shape has no row: the checker that reads it says so."""
     if answer is None:
         return
@@ -198,11 +188,12 @@ def _state(answer: _Leading | None) -> Iterator[_State]:
     yield None, None, *state, _known(answer.high_watermark), _known(answer.end_offset)
 
 
-def _leading(operation: Operation) -> _Leading | None:
+def _leading(operation: Operation) -> LeaderSeen | None:
     try:
-        return msgspec.convert(operation.value, _Leading)
+        seen = quorum_seen(operation.value)
     except msgspec.ValidationError:
         return None
+    return seen if isinstance(seen, LeaderSeen) else None
 
 
 def _known(number: int) -> int | None:

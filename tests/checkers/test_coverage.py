@@ -28,7 +28,7 @@ def watched(*more: str, without: tuple[tuple[str, str], float, float] | None = N
     lines = (f"{_BEGIN} phase load", "30 phase heal", f"{_END} phase evidence", "42 phase done", *more)
     story = tell("\n".join(lines), setup={"scenario": "smoke", "nodes": _NODES, "topics": _TOPICS})
     views = [
-        seen(key, node, second, _VIEW if key == "partitions" else {"answer": "error"})
+        seen(key, node, second, _VIEW if key == "partitions" else {"began_ns": 0, "answer": "error"})
         for key, node in _KEYS
         for second in range(_BEGIN, _END + 1)
         if without is None or (key, node) != without[0] or not without[1] <= second <= without[2]
@@ -200,7 +200,8 @@ def test_metadata_logs_reach_from_the_beginning_to_what_was_committed(
         "records": [],
         **log,
     }
-    mark = seen("quorum", "c2", 20.5, {"answer": "leader", "high_watermark": 10})
+    leads = {"answer": "leader", "leader_id": 1, "leader_epoch": 1, "high_watermark": 10, "wall_ms": 0}
+    mark = seen("quorum", "c2", 20.5, leads | {"began_ns": 0, "voters": []})
     told = unmet(with_more(watched(), seen("metadata-log", "b1", 41.5, value), mark))
     assert told == ({"metadata-log-covered": f"missing: {missing}"} if missing else {})
 

@@ -21,9 +21,10 @@ def read(story: AdminStory, node: str, epochs: list[int], end: int | None = None
 
 def leads(story: AdminStory, at_ms: float, epoch: int, mark: int, end: int | None = None) -> None:
     """A leader tells its high watermark, and where its log ends."""
-    told = {"answer": "leader", "leader_id": 1, "leader_epoch": epoch, "high_watermark": mark}
+    told = {"began_ns": round((at_ms - 0.1) * MS), "leader_epoch": epoch, "high_watermark": mark}
     voters = [[1, None, mark if end is None else end, -1, -1]]
-    story.observe(at_ms, "quorum", told | {"began_ns": round((at_ms - 0.1) * MS), "voters": voters})
+    told |= {"leader_id": 1, "wall_ms": 0}
+    story.observe(at_ms, "quorum", told | {"answer": "leader", "voters": voters})
 
 
 def history(story: AdminStory) -> History:

@@ -100,7 +100,8 @@ class TestSpans:
             {"answer": "not-leader"},
             {"answer": "error"},
             {"answer": "not-leader", "leader_id": 1, "voters": [[1, None, 5, -1, -1]]},
-            {"answer": "leader", "leader_id": 1, "leader_epoch": 1, "high_watermark": -1, "voters": []},
+            {"answer": "leader", "leader_id": 1, "leader_epoch": 1, "high_watermark": -1}
+            | {"voters": [], "wall_ms": 0},
         ],
     )
     def test_who_does_not_lead_or_tells_nothing_bounds_nothing(self, answer: dict[str, object]) -> None:

@@ -18,6 +18,7 @@ import pytest
 
 from checkers.administration.elections import check_elections
 from checkers.administration.reassignments import check_reassignments
+from checkers.history.observed import PartitionAnswer
 from checkers.history.operations import OperationType
 from checkers.history.reading import read_history
 from checkers.kraft.quorum import check_quorum
@@ -28,7 +29,6 @@ from harness.cluster.cluster import Cluster
 from harness.evidence.metadata_logs import gather_metadata_logs
 from harness.faults.activate import activate
 from harness.faults.targets import Resolved
-from harness.kafka.answers import PartitionAnswer
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.topics import NewTopic, create_topic, delete_topic

@@ -7,11 +7,11 @@ import pytest
 from kafka.protocol.admin import CreateAclsRequest, CreateAclsResponse
 from kafka.protocol.admin.topics import ElectLeadersRequest, ElectLeadersResponse
 
+from checkers.history.observed import PartitionAnswer
 from harness.administration import elections
 from harness.administration.elections import elect_leaders
 from harness.cli import invoke
 from harness.cluster.cluster import Cluster
-from harness.kafka.answers import PartitionAnswer
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.topics import NewTopic, create_topic, delete_topic
 from harness.kafka.wire import Connection, WireError, answers

@@ -9,6 +9,7 @@ from kafka.protocol.admin import (
     DescribeQuorumResponse,
 )
 
+from checkers.history.quorum import ReplicaState
 from harness.administration.schemas import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,
@@ -16,7 +17,6 @@ from harness.administration.schemas import (
     RemoveRaftVoterResponse,
 )
 from harness.administration.voters import directory_uuid
-from harness.kafka.answers import Replica
 from tests.harness.fake_node import METADATA, QUORUM, FakeNode, metadata_answer
 
 CLUSTER, ADD, REMOVE = 60, 80, 81
@@ -44,10 +44,10 @@ class FakeQuorumNode(FakeNode):
         self.error: int | None = 0
         self.cluster_error = 0
         self.voters = [
-            Replica(101, FIRST, 40, -1, NOW_MS),
-            Replica(102, SECOND, 38, NOW_MS - 20, NOW_MS - 30),
+            ReplicaState(101, FIRST, 40, -1, NOW_MS),
+            ReplicaState(102, SECOND, 38, NOW_MS - 20, NOW_MS - 30),
         ]
-        self.observers = [Replica(103, THIRD, 40, NOW_MS - 5, NOW_MS - 6)]
+        self.observers = [ReplicaState(103, THIRD, 40, NOW_MS - 5, NOW_MS - 6)]
         self.controllers = {101: self.address, 103: ("10.0.0.3", 9093)}
         self.endpoints = {101: ("CONTROLLER", "10.0.0.1", 9093), 102: ("CONTROLLER", "10.0.0.2", 9093)}
         self.high_watermark = 38
@@ -126,7 +126,7 @@ class FakeQuorumNode(FakeNode):
         return response(throttle_time_ms=0, error_code=code, error_message=message)
 
 
-def _state(replica: Replica) -> Any:
+def _state(replica: ReplicaState) -> Any:
     return DescribeQuorumResponse.TopicData.PartitionData.ReplicaState(
         replica_id=replica.id,
         replica_directory_id=directory_uuid(replica.directory_id) if replica.directory_id else None,

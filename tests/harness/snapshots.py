@@ -5,7 +5,8 @@ from typing import Any
 
 import msgspec
 
-from harness.kafka.answers import PartitionAnswer, Place, QuorumAnswer, TopicAnswer
+from checkers.history.observed import PartitionAnswer
+from harness.kafka.answers import Place, QuorumAnswer, TopicAnswer
 from harness.kafka.sizes import TopicSize, TopicSizes
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.observers.view import ClusterView

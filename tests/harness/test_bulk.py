@@ -20,7 +20,7 @@ from harness.vocabulary import BulkWorkload
 from harness.workloads import bulk, bulk_lanes
 from harness.workloads.bulk import BulkWriter, bulk_workers
 from harness.workloads.bulk_lanes import Lane
-from harness.workloads.context import Context, clients_for
+from harness.workloads.context import WorkloadContext, clients_for
 from tests.harness.recorded import recorded
 from tests.harness.waiting import BOUND_S, wait_until
 
@@ -200,11 +200,11 @@ def test_a_batch_that_can_not_be_queued_is_completed(
     bench.journals.close()
 
 
-def made_context(folder: Path, heard: list[Event]) -> Context[BulkWorkload]:
+def made_context(folder: Path, heard: list[Event]) -> WorkloadContext[BulkWorkload]:
     workload = BulkWorkload(partitions=3, writers=2, batch=10, rate=1000)
     journals = Journals(folder, "run", Clock(), heard.append)
     bootstrap = ("127.0.0.1:1",)
-    return Context(workload, journals, clients_for(workload, bootstrap), bootstrap)
+    return WorkloadContext(workload, journals, clients_for(workload, bootstrap), bootstrap)
 
 
 def test_processes_keep_their_books_without_a_broker_and_end_when_told(

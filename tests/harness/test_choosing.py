@@ -3,7 +3,9 @@
 import pytest
 from msgspec import structs
 
-from harness.kafka.answers import PartitionAnswer, QuorumAnswer, Replica
+from checkers.history.observed import PartitionAnswer
+from checkers.history.quorum import ReplicaState
+from harness.kafka.answers import QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis.choosing import Chosen, asked_there, chosen_now, come_about, has_part, member_of
 from harness.vocabulary import (
@@ -47,7 +49,7 @@ BY_NAME = {node.name: node for node in NODES}
 
 
 def quorum(leader: int = 102, hw: int = 7) -> QuorumAnswer:
-    voters = tuple(Replica(one, f"dir-{one}", 8, 0, 0) for one in (101, 102, 103))
+    voters = tuple(ReplicaState(one, f"dir-{one}", 8, 0, 0) for one in (101, 102, 103))
     return QuorumAnswer(0, leader, 3, hw, voters, ())
 
 
@@ -264,7 +266,9 @@ def test_voters_that_join_or_leave_have_a_part_and_no_partition() -> None:
 
 def test_who_observes_is_told_by_the_quorums_leader() -> None:
     chosen = Chosen({"voter-1": BY_NAME["c3"]})
-    told = structs.replace(quorum(), observers=(Replica(1, "dir-1", 8, 0, 0), Replica(103, "new", 8, 0, 0)))
+    told = structs.replace(
+        quorum(), observers=(ReplicaState(1, "dir-1", 8, 0, 0), ReplicaState(103, "new", 8, 0, 0))
+    )
     for led, holds in ((quorum(), False), (told, True), (None, False)):
         assert come_about(Observing("voter-1"), chosen, snapshot(led=led)).holds is holds
     assert come_about(Observing("voter-1"), chosen, snapshot(led=told)).saw == [1, 103]

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from checkers.history.quorum import ReplicaState
 from harness import cli
 from harness.administration import addressing, quorum_leader
 from harness.administration.addressing import Reach
 from harness.cli import quorum_asking
-from harness.kafka.answers import Replica, kafka_uuid
+from harness.kafka.answers import kafka_uuid
 from tests.harness.fake_control_records import ONE, TWO, change, kraft_version, voters
 from tests.harness.fake_quorum_node import FIRST, NOW_MS, SECOND, THIRD, FakeQuorumNode
 from tests.harness.fake_segments import batch, control_batch, write_log
@@ -56,7 +57,7 @@ def test_status_and_replication_are_all_that_a_change_needs(
 
 
 def test_one_part_alone(node: FakeQuorumNode, capsys: pytest.CaptureFixture[str]) -> None:
-    node.high_watermark, node.observers, node.voters = -1, [], [Replica(101, None, -1, -1, -1)]
+    node.high_watermark, node.observers, node.voters = -1, [], [ReplicaState(101, None, -1, -1, -1)]
 
     assert quorum(node, "describe", "--status") == 0
     out = capsys.readouterr().out
@@ -71,7 +72,7 @@ def test_one_part_alone(node: FakeQuorumNode, capsys: pytest.CaptureFixture[str]
 
 
 def test_lags_that_nobody_knows(node: FakeQuorumNode, capsys: pytest.CaptureFixture[str]) -> None:
-    node.voters = [Replica(101, FIRST, 40, -1, NOW_MS), Replica(102, SECOND, -1, -1, -1)]
+    node.voters = [ReplicaState(101, FIRST, 40, -1, NOW_MS), ReplicaState(102, SECOND, -1, -1, -1)]
     node.features = {}
 
     assert quorum(node, "describe", "--status") == 0
@@ -184,7 +185,7 @@ def test_a_voter_is_removed_by_the_directory_that_the_leader_has(
 def test_a_voter_of_a_static_quorum_has_no_directory(
     node: FakeQuorumNode, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    node.voters, node.features = [Replica(101, None, 40, -1, NOW_MS)], {}
+    node.voters, node.features = [ReplicaState(101, None, 40, -1, NOW_MS)], {}
 
     assert quorum(node, "remove-voter", "--id", "101") == 64
     assert "now it is 0, voters are configured" in capsys.readouterr().err

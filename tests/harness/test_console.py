@@ -5,17 +5,17 @@ import io
 import pytest
 from rich.console import Console
 
-from checkers.history.observed import NodeSeen
+from checkers.history.observed import NodeSeen, PartitionAnswer, PartitionsSeen
 from checkers.history.operations import Operation, OperationType
+from checkers.history.quorum import LeaderSeen, QuorumSeen
 from checkers.history.shapes import GambitEnded, Isolation, Polled
 from checkers.verdict.verdict import Validity, Verdict
 from harness.campaigns.console import Board, LineConsole, LiveConsole, console_for
-from harness.kafka.answers import PartitionAnswer
 from harness.record.events import Event, PhaseBegan, Recorded, RunBegan, RunEnded
 
 OK, INFO = OperationType.OK, OperationType.INFO
 CUT = {"kind": "partition", "spec": {"pattern": "halves"}, "targets": ("n1",)}
-LED = {"answer": "leader", "leader_id": 2, "leader_epoch": 5}
+LED = LeaderSeen(0, "leader", 2, 5, 9, 0, ())
 STATES = (PartitionAnswer(0, 2, 5, (1, 2, 3), (1, 2), None),)
 
 
@@ -29,8 +29,8 @@ STORY: tuple[Event, ...] = (
     told(OK, "observe", "node", {"status": "running", "exit_code": 0}, node="n1"),
     told(OK, "observe", "quorum", LED, node="n2"),
     told(OK, "observe", "quorum", LED, node="n2"),
-    told(OK, "observe", "quorum", {"answer": "error"}, node="n1"),
-    told(OK, "observe", "partitions", {"topics": {"log-0": STATES}}, node="n2"),
+    told(OK, "observe", "quorum", QuorumSeen(0, "error"), node="n1"),
+    told(OK, "observe", "partitions", PartitionsSeen(0, {"log-0": STATES}), node="n2"),
     told(OperationType.INVOKE, "send"),
     told(OK, "send"),
     told(INFO, "send"),

@@ -7,10 +7,11 @@ from typing import Any, cast
 
 import pytest
 
+from checkers.history.observed import PartitionAnswer
 from checkers.history.operations import OperationType
 from harness.errors import EngineError
 from harness.faults.contract import Bench
-from harness.kafka.answers import PartitionAnswer, QuorumAnswer, TopicAnswer
+from harness.kafka.answers import QuorumAnswer, TopicAnswer
 from harness.kafka.sizes import TopicSize, TopicSizes
 from harness.observers.view import FRESH_S, ClusterView
 from harness.record.journal import Clock, Journals

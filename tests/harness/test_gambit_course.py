@@ -7,8 +7,8 @@ from typing import Any, cast
 
 import pytest
 
+from checkers.history.observed import PartitionAnswer
 from checkers.history.operations import Operation, OperationType
-from harness.kafka.answers import PartitionAnswer
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis.course import CourseContext
 from harness.nemesis.gambits import GambitCourse

@@ -7,9 +7,9 @@ from typing import Any, cast
 import msgspec
 import pytest
 
+from checkers.history.observed import PartitionAnswer
 from checkers.history.operations import Operation, OperationType
 from harness.faults.contract import Bench
-from harness.kafka.answers import PartitionAnswer
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis import nemesis as module
 from harness.nemesis.nemesis import Nemesis

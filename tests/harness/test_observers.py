@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from harness.kafka.answers import PartitionAnswer, QuorumAnswer, TopicAnswer
+from checkers.history.observed import PartitionAnswer
+from harness.kafka.answers import QuorumAnswer, TopicAnswer
 from harness.observers import ClusterView, Observers
 from harness.observers import observers as module
 from harness.observers.observer import Observer
@@ -182,11 +183,11 @@ def test_promises_on_disk_are_recorded_as_they_change(bench: Bench) -> None:
 @pytest.mark.parametrize("half", ["", '{"leaderId":2,', "[]"])
 def test_half_a_file_is_read_again_later(tmp_path: Path, half: str) -> None:
     write_files(tmp_path, half)
-    assert read_quorum_state(tmp_path) is None
+    assert read_quorum_state(tmp_path, 0) is None
 
 
 def test_a_node_without_files_has_promised_nothing(tmp_path: Path) -> None:
-    assert read_quorum_state(tmp_path / "never") is None
+    assert read_quorum_state(tmp_path / "never", 0) is None
 
 
 def test_a_disk_without_power_is_read_again_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,14 +197,14 @@ def test_a_disk_without_power_is_read_again_later(tmp_path: Path, monkeypatch: p
     write_files(tmp_path, V1 % DIRECTORY)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "read_bytes", dead)
-        assert read_quorum_state(tmp_path) is None
-    assert read_quorum_state(tmp_path) is not None
+        assert read_quorum_state(tmp_path, 0) is None
+    assert read_quorum_state(tmp_path, 0) is not None
 
 
 def test_a_file_that_may_not_be_read_is_not_passed_over(tmp_path: Path) -> None:
     (tmp_path / QUORUM_STATE).mkdir(parents=True)
     with pytest.raises(IsADirectoryError):
-        read_quorum_state(tmp_path)
+        read_quorum_state(tmp_path, 0)
 
 
 def test_an_observer_that_dies_is_not_hidden(tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.kafka.answers import Ongoing, PartitionAnswer, QuorumAnswer, Replica
+from checkers.history.observed import PartitionAnswer
+from checkers.history.quorum import ReplicaState
+from harness.kafka.answers import Ongoing, QuorumAnswer
 from harness.kafka.sizes import TopicSize
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis.conditions import judged
@@ -50,8 +52,8 @@ NODES = Topology(mode=Mode.ISOLATED, controllers=5, brokers=3).nodes()
 
 
 def quorum(voters: list[int], observers: list[int] | None = None, hw: int = 7) -> QuorumAnswer:
-    def told(ids: list[int]) -> tuple[Replica, ...]:
-        return tuple(Replica(one, f"dir-{one}", 8, 0, 0) for one in ids)
+    def told(ids: list[int]) -> tuple[ReplicaState, ...]:
+        return tuple(ReplicaState(one, f"dir-{one}", 8, 0, 0) for one in ids)
 
     return QuorumAnswer(0, voters[0], 3, hw, told(voters), told(observers or []))
 
@@ -299,7 +301,11 @@ def test_voters_change_only_where_a_majority_of_the_rest_is_up(
 @given(st.integers(0, 1 << 16), st.sets(st.sampled_from(["c1", "c2", "c3", "c4"])))
 def test_a_voter_whose_disk_was_replaced_goes_before_others_do(draw: int, down: set[str]) -> None:
     voters = quorum([101, 102, 103])
-    back = (Replica(103, "another", 8, 0, 0), Replica(104, "dir-104", 8, 0, 0), Replica(1, "dir-1", 8, 0, 0))
+    back = (
+        ReplicaState(103, "another", 8, 0, 0),
+        ReplicaState(104, "dir-104", 8, 0, 0),
+        ReplicaState(1, "dir-1", 8, 0, 0),
+    )
     replaced = msgspec.structs.replace(voters, observers=back)
     asked = drawn(
         ChangeVoters(draw), msgspec.structs.replace(SNAPSHOT, quorum=replaced, down=frozenset(down))

@@ -7,14 +7,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from checkers.history.observed import PartitionAnswer
 from checkers.history.operations import Operation, OperationType
+from checkers.history.quorum import ReplicaState
 from harness.administration.elections import ElectionAnswer, ElectionResult
 from harness.administration.heartbeats import Heartbeat, HeartbeatAnswer
 from harness.administration.reassignments import ReassignmentAnswer, ReassignmentResult
 from harness.administration.settings import SettingAnswer
 from harness.administration.voters import VoterAnswer
 from harness.cluster.homes import NodeHome
-from harness.kafka.answers import Ongoing, PartitionAnswer, QuorumAnswer, Replica
+from harness.kafka.answers import Ongoing, QuorumAnswer
 from harness.kafka.sizes import TopicSize, TopicSizes
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.wire import WireError
@@ -67,7 +69,7 @@ class Bench:
             nodes=self.nodes,
             down=frozenset({"n3"}),
             told={("t", 0): (STATE,)},
-            quorum=QuorumAnswer(0, 1, 3, 7, (Replica(2, "two", 8, 0, 0),), ()),
+            quorum=QuorumAnswer(0, 1, 3, 7, (ReplicaState(2, "two", 8, 0, 0),), ()),
         )
         self.answers["list_reassignments"] = ()
         asked = ("elect_leaders", "alter_reassignments", "list_reassignments", "add_voter", "remove_voter")
@@ -178,7 +180,7 @@ def test_a_voter_whose_disk_is_gone_is_known_by_what_leaders_told_before(bench: 
 
 
 def test_every_second_request_for_a_voter_goes_to_the_leader_itself(bench: Bench) -> None:
-    told = (Replica(1, "one", 8, 0, 0), Replica(2, "two", 8, 0, 0))
+    told = (ReplicaState(1, "one", 8, 0, 0), ReplicaState(2, "two", 8, 0, 0))
     bench.snapshot = msgspec.structs.replace(bench.snapshot, quorum=QuorumAnswer(0, 1, 3, 7, told, ()))
     bench.answers["remove_voter"] = VoterAnswer(7, None, 3)
     for _ in range(3):
@@ -193,7 +195,7 @@ def test_a_voter_of_whom_nothing_is_known_is_not_asked_for(bench: Bench) -> None
 
 
 def test_the_leader_and_the_first_outsider_are_meant_by_their_roles(bench: Bench) -> None:
-    told = (Replica(1, "one", 8, 0, 0), Replica(2, "two", 8, 0, 0))
+    told = (ReplicaState(1, "one", 8, 0, 0), ReplicaState(2, "two", 8, 0, 0))
     bench.snapshot = msgspec.structs.replace(bench.snapshot, quorum=QuorumAnswer(0, 2, 3, 7, told, ()))
     bench.answers["remove_voter"] = VoterAnswer(0, None, 3)
     bench.operator.perform(RemoveVoter(), 500)
@@ -206,7 +208,10 @@ def test_the_leader_and_the_first_outsider_are_meant_by_their_roles(bench: Bench
     ("quorum", "why"),
     [
         (None, "no leader of the quorum is seen"),
-        (QuorumAnswer(0, 1, 3, 7, tuple(Replica(i, "x", 8, 0, 0) for i in (1, 2, 3)), ()), "nobody fits"),
+        (
+            QuorumAnswer(0, 1, 3, 7, tuple(ReplicaState(i, "x", 8, 0, 0) for i in (1, 2, 3)), ()),
+            "nobody fits",
+        ),
     ],
 )
 def test_roles_that_nobody_has(bench: Bench, quorum: QuorumAnswer | None, why: str) -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from checkers.history.quorum import ReplicaState
 from harness.administration.quorum_leader import Told, ask_quorum, find_leader
 from harness.administration.quorum_view import Status, view_of
-from harness.kafka.answers import Replica
 from harness.kafka.wire import WireError
 from tests.harness.fake_node import QUORUM, quorum_answer
 from tests.harness.fake_quorum_node import CLUSTER, FIRST, NOW_MS, SECOND, THIRD, FakeQuorumNode
@@ -23,14 +23,14 @@ def node() -> Iterator[FakeQuorumNode]:
 
 
 def told(**changes: Any) -> Told:
-    leader = Replica(101, FIRST, 40, -1, NOW_MS)
+    leader = ReplicaState(101, FIRST, 40, -1, NOW_MS)
     base = Told(
         error=0,
         leader_id=101,
         leader_epoch=7,
         high_watermark=38,
-        voters=(Replica(102, SECOND, 38, NOW_MS - 20, NOW_MS - 30), leader),
-        observers=(Replica(103, THIRD, 40, NOW_MS - 5, NOW_MS - 6),),
+        voters=(ReplicaState(102, SECOND, 38, NOW_MS - 20, NOW_MS - 30), leader),
+        observers=(ReplicaState(103, THIRD, 40, NOW_MS - 5, NOW_MS - 6),),
         endpoints={101: (("INNER", "h1", 9093),)},
         controllers={101: ("h1", 9093), 103: ("h3", 9093)},
         kraft_version=1,
@@ -158,8 +158,8 @@ def test_a_view_orders_replicas_and_reckons_with_the_leaders_clock() -> None:
 
 
 def test_what_a_leader_does_not_know_is_unknown() -> None:
-    leader = Replica(101, None, -1, -1, -1)
-    late = Replica(102, None, 3, NOW_MS + 9, NOW_MS + 9)
+    leader = ReplicaState(101, None, -1, -1, -1)
+    late = ReplicaState(102, None, 3, NOW_MS + 9, NOW_MS + 9)
     view = view_of(told(voters=(leader, late), high_watermark=-1, endpoints={}), {}, NOW_MS)
 
     first, second = view.voters
@@ -175,7 +175,7 @@ def test_a_leader_that_is_no_voter_any_more_leaves_lags_unknown() -> None:
     assert {each.lag for each in view.replicas} == {None}
 
 
-STATIC = {"kraft_version": None, "voters": (Replica(101, None, 40, -1, NOW_MS),)}
+STATIC = {"kraft_version": None, "voters": (ReplicaState(101, None, 40, -1, NOW_MS),)}
 
 
 @pytest.mark.parametrize(
@@ -185,11 +185,11 @@ STATIC = {"kraft_version": None, "voters": (Replica(101, None, 40, -1, NOW_MS),)
         ({"kraft_version": None}, True, "a controller that has caught up"),
         ({"kraft_version": 0}, False, "kraft.version is 0"),
         (STATIC, False, "kraft.version is 0"),
-        ({"observers": (Replica(102, THIRD, 40, NOW_MS, NOW_MS),)}, False, "remove that one first"),
-        ({"observers": (Replica(103, None, 40, NOW_MS, NOW_MS),)}, False, "no directory id"),
-        ({"observers": (Replica(103, THIRD, 40, NOW_MS, -1),)}, False, "never caught up"),
-        ({"observers": (Replica(103, THIRD, 40, NOW_MS - 3_600_000, NOW_MS),)}, False, "for an hour"),
-        ({"observers": (Replica(1, THIRD, 40, NOW_MS, NOW_MS),)}, False, "KAFKA-19021"),
+        ({"observers": (ReplicaState(102, THIRD, 40, NOW_MS, NOW_MS),)}, False, "remove that one first"),
+        ({"observers": (ReplicaState(103, None, 40, NOW_MS, NOW_MS),)}, False, "no directory id"),
+        ({"observers": (ReplicaState(103, THIRD, 40, NOW_MS, -1),)}, False, "never caught up"),
+        ({"observers": (ReplicaState(103, THIRD, 40, NOW_MS - 3_600_000, NOW_MS),)}, False, "for an hour"),
+        ({"observers": (ReplicaState(1, THIRD, 40, NOW_MS, NOW_MS),)}, False, "KAFKA-19021"),
         ({"controllers": None}, None, "ask one"),
     ],
 )  # fmt: skip

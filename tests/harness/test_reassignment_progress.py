@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checkers.history.observed import PartitionAnswer
 from harness.administration.progress import ReassignmentView, progress_of
 from harness.administration.reassignments import ReassignmentAnswer, ReassignmentResult
 from harness.administration.request_file import RequestFile, place_of
@@ -31,7 +32,7 @@ from harness.administration.requests import (
 )
 from harness.administration.throttles import Throttle
 from harness.errors import KrucibleError, UsageError
-from harness.kafka.answers import Ongoing, PartitionAnswer
+from harness.kafka.answers import Ongoing
 
 P0, P1 = ("t", 0), ("t", 1)
 LIMIT = Throttle(1, (1,), {}, {})

@@ -74,7 +74,8 @@ def gathered(cluster: FakeCluster, settle_bound_s: float = 0.0) -> History:
     setup = {"nodes": nodes, "topics": topics, "evidence": evidence, "workload": {}}
     runner.observe("setup", None, setup)
     members = [[node.id, None, 2, -1, -1] for node in cluster.nodes]
-    quorum = {"began_ns": 0, "answer": "leader", "leader_epoch": 1, "high_watermark": 2, "voters": members}
+    quorum = {"began_ns": 0, "answer": "leader", "leader_id": 1, "leader_epoch": 1, "high_watermark": 2}
+    quorum |= {"wall_ms": 0, "voters": members}
     runner.observe("observe", "quorum", quorum, node="n1")
     with runner.operation("recover", "log-0", {"bound_ms": 1}) as outcome:
         state = {"topic": "log-0", "partition": 0, "leader": 1, "isr": [1, 2, 3]}

@@ -11,7 +11,7 @@ from checkers.history.reading import read_history
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import Script, ScriptedTransactions
 from harness.workloads import scripted
-from harness.workloads.context import Context, clients_for
+from harness.workloads.context import WorkloadContext, clients_for
 from harness.workloads.script import ScriptError
 from harness.workloads.scripted import ScriptWorker
 
@@ -39,7 +39,7 @@ def played(
     monkeypatch.setattr(scripted, "ScriptClient", lambda _context, _cleanup: client)
     monkeypatch.setattr(scripted, "SCRIPTS", {Script.DELAYED_END_TXN: play})
     journals = Journals(folder, "run", Clock())
-    worker = ScriptWorker(Context(WORKLOAD, journals, clients_for(WORKLOAD, ())))
+    worker = ScriptWorker(WorkloadContext(WORKLOAD, journals, clients_for(WORKLOAD, ())))
     worker.work()
     journals.close()
     return worker, client, read_history(folder).operations[-1]

@@ -4,7 +4,8 @@ from itertools import permutations
 
 import pytest
 
-from harness.kafka.answers import Ongoing, PartitionAnswer, QuorumAnswer, TopicAnswer
+from checkers.history.observed import PartitionAnswer
+from harness.kafka.answers import Ongoing, QuorumAnswer, TopicAnswer
 from harness.kafka.sizes import TopicSize, TopicSizes
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.observers.view import ClusterView

@@ -3,9 +3,11 @@
 import msgspec
 import pytest
 
+from checkers.history.observed import PartitionAnswer
+from checkers.history.quorum import ReplicaState
 from harness.faults.sparing import CAUGHT_UP_MS, DEAD, HELD, Strike, chosen, objection, strike_of
 from harness.faults.targets import Resolved
-from harness.kafka.answers import PartitionAnswer, QuorumAnswer, Replica
+from harness.kafka.answers import QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.vocabulary import (
@@ -40,7 +42,7 @@ def partition(*isr: int, replicas: tuple[int, ...] = (1, 2, 3)) -> PartitionAnsw
 def quorum(*ago_ms: int, leader: int = 1) -> QuorumAnswer:
     """Voters from 1 on, by how long ago they had all that the leader has."""
     voters = tuple(
-        Replica(one, f"d{one}", 9, NOW_MS, NOW_MS - ago) for one, ago in enumerate(ago_ms, start=1)
+        ReplicaState(one, f"d{one}", 9, NOW_MS, NOW_MS - ago) for one, ago in enumerate(ago_ms, start=1)
     )
     return QuorumAnswer(0, leader, 3, 8, voters, ())
 

@@ -9,9 +9,11 @@ from contextlib import nullcontext
 import pytest
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
 
+from checkers.history.observed import PartitionAnswer
+from checkers.history.quorum import ReplicaState
 from harness.kafka import endpoint as endpoint_module
 from harness.kafka import wire
-from harness.kafka.answers import PartitionAnswer, Replica, kafka_uuid
+from harness.kafka.answers import kafka_uuid
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import Connection, WireError, answers
 from tests.harness.fake_node import (
@@ -45,7 +47,7 @@ def test_a_leading_controller_tells_of_its_quorum(node: FakeNode, endpoint: Endp
     node.answers[QUORUM] = lambda _request: quorum_answer(2, 7, 40, {1: 39, 2: 41})
     answer = endpoint.quorum()
     assert (answer.error, answer.leader_id, answer.leader_epoch, answer.high_watermark) == (0, 2, 7, 40)
-    assert answer.voters == (Replica(1, None, 39, 5, 6), Replica(2, None, 41, 5, 6))
+    assert answer.voters == (ReplicaState(1, None, 39, 5, 6), ReplicaState(2, None, 41, 5, 6))
 
 
 def test_another_controller_says_that_it_does_not_lead(node: FakeNode, endpoint: Endpoint) -> None:

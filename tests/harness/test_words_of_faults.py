@@ -2,6 +2,7 @@
 
 from typing import get_args
 
+import msgspec
 import pytest
 
 from checkers.evidence.faults import FaultWindow, fault_windows
@@ -31,8 +32,8 @@ KNOWN = (
 """Kinds that there were before injections told what follows from them."""
 
 
-def window_of(value: dict[str, object]) -> FaultWindow:
-    operation = Operation(0, 0, "nemesis", OperationType.INVOKE, "inject", "f1", value)
+def window_of(value: object) -> FaultWindow:
+    operation = Operation(0, 0, "nemesis", OperationType.INVOKE, "inject", "f1", msgspec.to_builtins(value))
     (window,) = fault_windows(History(run="r", began_at="2026-11-20T21:56:57Z", operations=(operation,)))
     return window
 
@@ -46,7 +47,7 @@ def test_checkers_and_report_are_told_what_the_word_says(spec: Fault) -> None:
     plan = plan_of(spec)
     window = window_of(plan)
     assert (window.ends_processes, window.silences) == (spec.ends_processes, spec.silences)
-    assert plan.get("glyph") == spec.glyph
+    assert plan.glyph == spec.glyph
     if spec.glyph is not None:
         assert f' d="{spec.glyph}"' in glyphs.fault("nobody-knows", 0, 0, spec.glyph)
 

@@ -15,7 +15,7 @@ from harness.record.journal import Clock, Journals
 from harness.vocabulary import CopyWorkload
 from harness.workloads import copy
 from harness.workloads.consuming import ConsumerWorker
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 from harness.workloads.copy import CopyContext, CopyingWorker, copy_final_workers, copy_workers
 from harness.workloads.txn_transactor import Intent, Send
 from harness.workloads.worker import join_all
@@ -39,7 +39,7 @@ class Bench:
             p: [f"run:{p}{n:03}".lstrip("0").encode() for n in range(EACH)] for p in (1, 2)
         }
         self.journals = Journals(folder, "run", Clock())
-        self.context: CopyContext = Context(workload, self.journals, FakeLog(2), ("localhost:1",))
+        self.context: CopyContext = WorkloadContext(workload, self.journals, FakeLog(2), ("localhost:1",))
 
     def operations(self, f: str) -> list[Operation]:
         return [operation for operation in recorded(self.folder) if operation.f == f]

@@ -8,7 +8,7 @@ from checkers.history.operations import OperationType
 from harness.clients import ClientFailedError
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import LogWorkload
-from harness.workloads.context import Context, LogContext
+from harness.workloads.context import LogContext, WorkloadContext
 from harness.workloads.deleting import DeletingWorker, Deletions, delete_records
 from harness.workloads.log import log_workers
 from harness.workloads.worker import join_all
@@ -26,7 +26,7 @@ def log() -> FakeLog:
 
 
 def context_of(folder: Path, log: FakeLog) -> LogContext:
-    return Context(WORKLOAD, Journals(folder, "run", Clock()), log, ("localhost:1",))
+    return WorkloadContext(WORKLOAD, Journals(folder, "run", Clock()), log, ("localhost:1",))
 
 
 def filled(log: FakeLog, monkeypatch: pytest.MonkeyPatch, first: int, end: int) -> None:

@@ -17,7 +17,7 @@ from harness.record.journal import Clock, Journals
 from harness.vocabulary import GroupsWorkload
 from harness.workloads import groups, groups_drain, groups_member
 from harness.workloads.consuming import ConsumerWorker
-from harness.workloads.context import FINAL_WORKERS, Context
+from harness.workloads.context import FINAL_WORKERS, WorkloadContext
 from harness.workloads.groups import GroupsContext, MemberWorker
 from harness.workloads.groups_drain import DrainWorker
 from harness.workloads.groups_opening import groups_final_workers, groups_workers
@@ -46,7 +46,7 @@ class Bench:
         self.log.partitions = [[f"run:{p}{n:03}".encode() for n in range(EACH)] for p in (1, 2)]
         self.group = FakeGroup(self.log)
         self.journals = Journals(folder, "run", Clock())
-        self.context: GroupsContext = Context(workload, self.journals, self.log, ("localhost:1",))
+        self.context: GroupsContext = WorkloadContext(workload, self.journals, self.log, ("localhost:1",))
 
     def operations(self, f: str, kind: OperationType | None = None) -> list[Operation]:
         found = recorded(self.folder)

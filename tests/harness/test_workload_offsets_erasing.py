@@ -23,7 +23,7 @@ from checkers.verdict.verdict import Validity
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import OffsetsWorkload
 from harness.workloads import offsets_erasing
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 from harness.workloads.offsets_erasing import GROUPS, STILL, Erasing, ErasingWorker, FinalErasureReader
 from tests.harness.fake_broker import COORDINATOR
 from tests.harness.fake_coordinator import FETCH_OFFSETS, FakeCoordinatorBroker
@@ -119,7 +119,7 @@ class Bench:
         self.folder, self.broker = folder, broker
         self.journals = Journals(folder, "run", Clock())
         workload = OffsetsWorkload(partitions=2, clients=4, erasing_interval_ms=2)
-        self.context: Context[OffsetsWorkload] = Context(
+        self.context: WorkloadContext[OffsetsWorkload] = WorkloadContext(
             workload, self.journals, FakeLog(2), (broker.bootstrap,)
         )
 

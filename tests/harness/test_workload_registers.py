@@ -29,7 +29,7 @@ from harness.kafka.wire import WireError
 from harness.record.journal import Clock, Journals, Recorder
 from harness.vocabulary import CompactedWorkload, MetadataWorkload, OffsetsWorkload
 from harness.workloads import final_read, metadata, registers
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 from harness.workloads.final_read import end_by
 from harness.workloads.load import Load
 from harness.workloads.metadata import metadata_final_workers, metadata_workers
@@ -62,7 +62,9 @@ class Bench:
         self.folder = folder
         self.cluster = FakeCluster()
         self.journals = Journals(folder, "run", Clock())
-        self.context: Context[Any] = Context(workload, self.journals, FakeLog(workload.partitions), bootstrap)
+        self.context: WorkloadContext[Any] = WorkloadContext(
+            workload, self.journals, FakeLog(workload.partitions), bootstrap
+        )
         self.runner = self.journals.open("runner")
 
     def load(self, workers: list[Worker], enough: Callable[[], bool]) -> None:

@@ -13,7 +13,7 @@ from harness.clients.transactional import TransactionalOptions, TransactionalPro
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import TxnWorkload
 from harness.workloads import txn
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 from harness.workloads.txn import FencingWorker, TransactionWorker, TxnContext, txn_workers
 from harness.workloads.txn_transactor import Intent, Send, Staff, Transactor
 from harness.workloads.worker import join_all
@@ -34,7 +34,7 @@ class Bench:
         self.folder = folder
         self.coordinator = FakeCoordinator()
         self.journals = Journals(folder, "run", Clock())
-        self.context: TxnContext = Context(WORKLOAD, self.journals, FakeLog(4), ("localhost:1",))
+        self.context: TxnContext = WorkloadContext(WORKLOAD, self.journals, FakeLog(4), ("localhost:1",))
         self.dismissed = 0
 
     def transactor(self, number: int = 7) -> Transactor:

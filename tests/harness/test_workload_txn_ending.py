@@ -10,7 +10,7 @@ from harness.clients import ClientFailedError, ClientKind, Message, ReadError
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import LogWorkload, TxnWorkload, Workload
 from harness.workloads import txn_ending
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 from harness.workloads.txn_ending import await_ended
 from tests.harness.fake_log import FakeLog, raise_if
 from tests.harness.waiting import StandingTime
@@ -81,7 +81,7 @@ def wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, standing: StandingTime
         missing: frozenset[tuple[str, int]] = frozenset(),
         workload: Workload | None = None,
     ) -> frozenset[tuple[str, int]]:
-        context = Context(workload or TxnWorkload(partitions=3), journals, log)
+        context = WorkloadContext(workload or TxnWorkload(partitions=3), journals, log)
         return await_ended(context, standing.monotonic() + bound_s, missing)
 
     yield waited

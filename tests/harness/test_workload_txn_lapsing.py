@@ -28,7 +28,7 @@ from checkers.verdict.verdict import Validity
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import TxnWorkload
 from harness.workloads import txn_lapsing
-from harness.workloads.context import Context
+from harness.workloads.context import WorkloadContext
 from harness.workloads.txn_lapsing import Lapse, LapsingWorker
 from tests.harness.fake_broker import COORDINATOR, METADATA, PRODUCE
 from tests.harness.fake_coordinator import ADD_PARTITIONS, FakeCoordinatorBroker
@@ -154,7 +154,7 @@ class Bench:
         self.folder, self.broker = folder, broker
         self.journals = Journals(folder, "run", Clock())
         workload = TxnWorkload(partitions=2, lapsing_timeout_ms=30, lapsing_interval_ms=5)
-        context = Context(workload, self.journals, FakeLog(2), (broker.bootstrap,))
+        context = WorkloadContext(workload, self.journals, FakeLog(2), (broker.bootstrap,))
         self.worker = LapsingWorker(context, NUMBER)
 
     def told(self) -> list[tuple[OperationType, str]]:

@@ -1,22 +1,52 @@
 """Structs that recorders take are written as the dictionaries were that they stand for."""
 
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
 from checkers.history.observed import (
+    COMMITS,
+    ENDS,
+    LEADING,
+    OFFSETS,
+    PARTITIONS,
+    REASSIGNMENTS,
+    STARTS,
+    CommitsLeft,
+    CommitsSeen,
+    CommitsUnread,
     CoordinatorsSeen,
+    EndsSeen,
     LeaderEpochsSeen,
     LeadingSeen,
     NodeSeen,
+    OffsetsSeen,
+    PartitionsSeen,
+    ReassignmentsSeen,
     StartsSeen,
     TopicConfigsSeen,
 )
-from checkers.history.replicas import FoldersSeen
+from checkers.history.operations import Operation, OperationType
+from checkers.history.quorum import QUORUM, QUORUM_STATE, QuorumStateSeen, quorum_seen
+from checkers.history.replicas import (
+    REPLICA,
+    FoldersSeen,
+    MetadataLogSeen,
+    MetadataLogUncopied,
+    MetadataLogUnread,
+    ReplicaSeen,
+    ReplicaUnread,
+)
 from checkers.history.shapes import (
     Committing,
     DeathSeen,
+    FaultInjected,
+    FaultProbed,
+    FaultRefused,
     FinalRead,
     FinalReadAsked,
     FinalReadPart,
@@ -26,16 +56,20 @@ from checkers.history.shapes import (
     Isolation,
     JournalEnded,
     JournalOpened,
+    PlannedFault,
     PollAsked,
     Polled,
     StartSeen,
 )
+from checkers.logs.partitions.kept_commits import COMMITS_LEFT
 
 KIND, ISOLATION = "kafka-python", Isolation.READ_COMMITTED
 WHO: dict[str, Any] = {"client": "kafka-python", "isolation": "read_committed"}
 GROUP: dict[str, Any] = WHO | {"group": "g"}
 RECORDS: list[tuple[int, list[int], list[Any]]] = [(2, [7, 8], [3, "x"])]
 READ: dict[str, Any] = {"partition": 2, "start": 0, "end": 9, "position": 9, "records": RECORDS}
+LOG: dict[str, Any] = {"began_ns": 5, "topic": "__cluster_metadata", "partition": 0}
+UNREAD: dict[str, Any] = {"count": 0, "batches": {}, "error": "gone"}
 COMMIT: dict[str, Any] = {"client": KIND, "topic": "t", "offsets": [(0, 4)]}
 
 
@@ -97,8 +131,84 @@ def polled(**more: Any) -> Polled:
             {"began_ns": 5, "node": "n1", "topic": "t", "partition": 0, "directory_id": None}
             | {"entries": [[0, 1]]},
         ),
+        (
+            CommitsUnread(5, 0, error="gone"),
+            {"began_ns": 5, "partition": 0, "end": 0, "epoch": -1, "error": "gone"},
+        ),
+        (
+            ReplicaUnread(began_ns=5, topic="t", partition=0, error="gone"),
+            {"began_ns": 5, "topic": "t", "partition": 0} | UNREAD,
+        ),
+        (
+            MetadataLogUnread(began_ns=5, topic="m", partition=0, error="gone", decoder_error="gone"),
+            {"began_ns": 5, "topic": "m", "partition": 0}
+            | UNREAD
+            | {"records": [], "checkpoint": None, "decoder_error": "gone"},
+        ),
+        (
+            MetadataLogUncopied(began_ns=5, error="gone", decoder_error="gone"),
+            {"topic": "__cluster_metadata", "partition": 0, "count": 0, "batches": {}}
+            | {"began_ns": 5, "error": "gone", "decoder_error": "gone"},
+        ),
+        (
+            MetadataLogSeen(
+                **LOG, count=0, batches={}, records=[(3, 1, "A_RECORD", {"a": 1})], checkpoint=("c", [])
+            ),
+            LOG
+            | {"topic_id": None, "log_start": None, "end": None, "segments": 0, "active": None}
+            | {"left": None, "bytes": 0, "count": 0, "tail": None, "corrupt": [], "error": None}
+            | {"batches": {}, "records": [[3, 1, "A_RECORD", {"a": 1}]]}
+            | {"checkpoint": ["c", []], "decoder_error": None},
+        ),
     ],
 )
 def test_a_value_is_written_as_before(value: msgspec.Struct, before: dict[str, Any]) -> None:
     assert msgspec.json.encode(value) == msgspec.json.encode(before)
     assert msgspec.json.decode(msgspec.json.encode(before), type=type(value)) == value
+
+
+SEEN: dict[str, Callable[[Any], msgspec.Struct]] = {
+    QUORUM: quorum_seen,
+    QUORUM_STATE: partial(msgspec.convert, type=QuorumStateSeen),
+    PARTITIONS: partial(msgspec.convert, type=PartitionsSeen),
+    REASSIGNMENTS: partial(msgspec.convert, type=ReassignmentsSeen),
+    OFFSETS: partial(msgspec.convert, type=OffsetsSeen),
+    LEADING: partial(msgspec.convert, type=LeadingSeen),
+    STARTS: partial(msgspec.convert, type=StartsSeen),
+    ENDS: partial(msgspec.convert, type=EndsSeen),
+    COMMITS: partial(msgspec.convert, type=CommitsSeen),
+    COMMITS_LEFT: partial(msgspec.convert, type=CommitsLeft),
+    REPLICA: partial(msgspec.convert, type=ReplicaSeen),
+}
+"""How readers get a struct of what runs wrote while they used dictionaries."""
+GOLDEN = Path(__file__).parent / "golden"
+LINES = (GOLDEN / "observations.jsonl").read_bytes().splitlines()
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_what_a_run_observed_is_written_again_as_it_was(line: bytes) -> None:
+    operation = msgspec.json.decode(line, type=Operation)
+    seen = SEEN[operation.key](operation.value)
+    assert isinstance(seen, msgspec.Struct)
+    assert msgspec.json.encode(msgspec.structs.replace(operation, value=seen)) == line
+
+
+def test_each_kind_of_observation_has_a_line_of_a_run() -> None:
+    assert {msgspec.json.decode(line)["key"] for line in LINES} == SEEN.keys()
+
+
+FAULTS = {
+    ("inject", OperationType.INVOKE): PlannedFault,
+    ("inject", OperationType.OK): FaultInjected,
+    ("inject", OperationType.FAIL): FaultRefused,
+    ("heal", OperationType.INVOKE): PlannedFault,
+    ("heal", OperationType.OK): FaultProbed,
+}
+"""Which struct the nemesis writes."""
+
+
+@pytest.mark.parametrize("line", (GOLDEN / "faults.jsonl").read_bytes().splitlines())
+def test_what_a_nemesis_told_is_written_again_as_it_was(line: bytes) -> None:
+    operation = msgspec.json.decode(line, type=Operation)
+    fault = msgspec.convert(operation.value, FAULTS[operation.f, operation.type])
+    assert msgspec.json.encode(msgspec.structs.replace(operation, value=fault)) == line

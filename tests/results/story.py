@@ -161,6 +161,8 @@ class Story:
                         "leader_id": int(node[1]),
                         "leader_epoch": epoch,
                         "high_watermark": tick,
+                        "wall_ms": tick,
+                        "voters": [],
                     }
                 )
                 self.add(

@@ -198,7 +198,9 @@ def hostile_run(text: str) -> Run:
     story.add(4 * S, 1, "invoke", "send", text, [[0, text]])
     story.add(5 * S, 1, "info", "send", text, [[0, text, None, "info"]], error=text)
     story.add(6 * S, text, "ok", "observe", "node", {"status": text}, node=text)
-    story.add(7 * S, text, "ok", "observe", "quorum", {"answer": "leader", "leader_epoch": 1}, node=text)
+    leads = {"began_ns": 0, "answer": "leader", "leader_id": 1, "leader_epoch": 1, "high_watermark": 0}
+    told = leads | {"wall_ms": 0, "voters": [[1, text, 0, 0, 0]]}
+    story.add(7 * S, text, "ok", "observe", "quorum", told, node=text)
     views = {"began_ns": 0, "topics": {text: [[0, 1, 0, [1], [1], None]]}}
     story.add(7 * S, text, "ok", "observe", "partitions", views, node=text)
     line = {"line": 1, "at": text, "level": text, "text": text}

@@ -59,8 +59,9 @@ def story() -> Story:
         [4, 1, "PARTITION_CHANGE_RECORD", changed(leader=-1, eligibleLeaderReplicas=[3])],
     ]
     for count, time_ns in enumerate((2 * S, 2 * S, 23 * S, 25 * S, 30 * S), start=1):
-        mark = {"answer": "leader", "leader_id": 1, "leader_epoch": 1, "high_watermark": count}
-        told.add(time_ns, "observer-n1", "ok", "observe", "quorum", mark | {"began_ns": time_ns}, node="n1")
+        mark = {"began_ns": time_ns, "answer": "leader", "leader_id": 1, "leader_epoch": 1}
+        mark |= {"high_watermark": count, "wall_ms": 0, "voters": []}
+        told.add(time_ns, "observer-n1", "ok", "observe", "quorum", mark, node="n1")
     seen = metadata([Batch(0, len(records))], records=records)
     told.add(45 * S, "observer-n1", "ok", "observe", "metadata-log", seen, node="n1")
     notes = {"topic": "log-0", "partition": 3, "entries": [[4, 0], [5, 206]]}

@@ -12,13 +12,11 @@ import msgspec
 from checkers.administration.reassignments.anomalies import WITHOUT_RECORD
 from checkers.columns.tables import PartitionName
 from checkers.evidence.partition_changes import PartitionChanges, PartitionState
+from checkers.history.observed import REASSIGNMENTS, ReassignmentsSeen
 from checkers.history.operations import History, Operation
 from checkers.history.units import NS_PER_MS, NS_PER_S
 from checkers.kraft.metadata.certain import CertainTopics, certain_at
 from checkers.verdict.verdict import Anomaly
-
-ONGOING = "reassignments"
-"""Key of the observations."""
 
 
 class Listed(NamedTuple):
@@ -45,12 +43,6 @@ class Listed(NamedTuple):
         )
 
 
-class _OngoingSeen(msgspec.Struct, frozen=True):
-    """What one broker listed."""
-
-    ongoing: list[tuple[str, int, list[int], list[int], list[int]]]
-
-
 class Listings:
     """All that was listed.
 
@@ -70,8 +62,8 @@ class Listings:
         self.first: dict[Listed, Operation] = {}
         self.most = 0
         longest_ns, since_ns = 0, None
-        for operation in history.observed(ONGOING):
-            ongoing = msgspec.convert(operation.value, _OngoingSeen).ongoing
+        for operation in history.observed(REASSIGNMENTS):
+            ongoing = msgspec.convert(operation.value, ReassignmentsSeen).ongoing
             self.most = max(self.most, len(ongoing))
             for topic, number, *sets in ongoing:
                 self.first.setdefault(Listed(PartitionName(topic, number), *map(frozenset, sets)), operation)

@@ -14,7 +14,8 @@ import msgspec
 
 from checkers.evidence.metadata_log import farthest
 from checkers.history.operations import History
-from checkers.kraft.quorum.views import NONE, LeaderClaim, Voter
+from checkers.history.quorum import ReplicaState
+from checkers.kraft.quorum.views import NONE, LeaderClaim
 from checkers.kraft.quorum.voter_sets import VOTERS_RECORD
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.verdict import Anomaly
@@ -100,7 +101,7 @@ def _first_by_subject(found: Iterable[Anomaly]) -> list[Anomaly]:
     return list(first.values())
 
 
-def _key(voter: Voter) -> Key:
+def _key(voter: ReplicaState) -> Key:
     return voter.id, voter.directory_id
 
 
@@ -182,7 +183,7 @@ def _beyond(answers: Sequence[LeaderClaim]) -> Iterator[Anomaly]:
                 )
 
 
-def _regression(voter: Voter, claim: LeaderClaim, before: LeaderClaim, had: str) -> Anomaly:
+def _regression(voter: ReplicaState, claim: LeaderClaim, before: LeaderClaim, had: str) -> Anomaly:
     return END_REGRESSION.found(
         f"The log of voter {voter.id} ended at {voter.log_end_offset} in epoch {claim.epoch}, but {had}.",
         subject=f"voter {voter.id}, epoch {claim.epoch}",

@@ -2,9 +2,11 @@
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from typing import NamedTuple
 
 from checkers.evidence.faults import FaultWindow
 from checkers.history.operations import History, Operation
+from checkers.history.quorum import QUORUM, quorum_seen
 from checkers.history.setup import Setup
 from checkers.kraft.quorum.changes import ADD, VoterChange
 from checkers.kraft.quorum.views import LeaderClaim
@@ -27,6 +29,13 @@ VOTER_LOST = AnomalyKind(
 LOST_AFTER_NS = 30_000_000_000
 """Undisturbed, a controller is in the leader's view within this; on 4.1.1 a stale voter took 14.8 s."""
 ANSWERED_WITHIN_NS = 5_000_000_000
+
+
+class _Answer(NamedTuple):
+    """When a node was asked, nanoseconds, and whether it answered."""
+
+    time_ns: int
+    answered: bool
 
 
 def brokers_as_voters(
@@ -82,9 +91,10 @@ def lost_voters(
     """
     names = setup.controllers
     ordered = sorted(claims, key=lambda claim: (claim.time_ns, claim.index))
-    answers: dict[str, list[Operation]] = {node: [] for node in names.values()}
-    for operation in history.observed("quorum"):
-        answers.setdefault(operation.node or "", []).append(operation)
+    answers: dict[str, list[_Answer]] = {node: [] for node in names.values()}
+    for operation in history.observed(QUORUM):
+        answered = quorum_seen(operation.value).answer != "error"
+        answers.setdefault(operation.node or "", []).append(_Answer(operation.time_ns, answered))
     found = []
     for voter, node in sorted(names.items()):
         missing = _missing(voter, ordered, windows, names, answers[node])
@@ -98,7 +108,7 @@ def _missing(
     claims: Iterable[LeaderClaim],
     windows: Sequence[FaultWindow],
     names: dict[int, str],
-    answers: Sequence[Operation],
+    answers: Sequence[_Answer],
 ) -> tuple[LeaderClaim, LeaderClaim] | None:
     """First and last answer of a stretch without that node, which answers itself, longer than the bound."""
     first: LeaderClaim | None = None
@@ -128,11 +138,11 @@ def _touches(window: FaultWindow, nodes: set[str]) -> bool:
     return any(window.concerns(node) for node in nodes) or any(nodes & set(pair) for pair in window.cut)
 
 
-def _answers(answers: Sequence[Operation], start_ns: int, end_ns: int) -> bool:
+def _answers(answers: Sequence[_Answer], start_ns: int, end_ns: int) -> bool:
     """Whether the node had answered lately and did not fail to, which shows that it runs."""
     first = bisect_left(answers, start_ns - ANSWERED_WITHIN_NS, key=lambda o: o.time_ns)
     lately = answers[first : bisect_right(answers, end_ns, key=lambda o: o.time_ns)]
-    return bool(lately) and all(o.value["answer"] != "error" for o in lately)
+    return bool(lately) and all(o.answered for o in lately)
 
 
 def _lost(node: str, first: LeaderClaim, last: LeaderClaim) -> Anomaly:

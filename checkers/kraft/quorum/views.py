@@ -10,19 +10,17 @@ from typing import Any, Protocol, TypeVar
 import msgspec
 
 from checkers.history.operations import History, Operation, once
+from checkers.history.quorum import (
+    QUORUM_STATE,
+    UNKNOWN,
+    LeaderSeen,
+    QuorumStateSeen,
+    ReplicaState,
+    leaders_seen,
+)
 
-NONE = -1
+NONE = UNKNOWN
 """Kafka's number for no leader, no vote, no time and no high watermark."""
-
-
-class Voter(msgspec.Struct, frozen=True, array_like=True):
-    """A voter as its leader sees it; times in milliseconds of the host's wall clock, -1 where unknown."""
-
-    id: int
-    directory_id: str | None
-    log_end_offset: int
-    last_fetch_ms: int
-    last_caught_up_ms: int
 
 
 class LeaderClaim(msgspec.Struct, frozen=True):
@@ -49,8 +47,8 @@ class LeaderClaim(msgspec.Struct, frozen=True):
     epoch: int
     high_watermark: int
     wall_ms: int
-    voters: tuple[Voter, ...]
-    observers: tuple[Voter, ...] = ()
+    voters: tuple[ReplicaState, ...]
+    observers: tuple[ReplicaState, ...] = ()
 
     @property
     def leader_end(self) -> int:
@@ -96,25 +94,6 @@ class Views(msgspec.Struct, frozen=True):
         return self.claims + tuple(file for file in self.files if file.leader_id > NONE)
 
 
-class _Answer(msgspec.Struct, frozen=True):
-    began_ns: int
-    leader_id: int
-    leader_epoch: int
-    high_watermark: int
-    wall_ms: int
-    voters: tuple[Voter, ...]
-    observers: tuple[Voter, ...] = ()
-
-
-class _File(msgspec.Struct, frozen=True):
-    began_ns: int
-    directory_id: str | None = None
-    leader_id: int | None = None
-    leader_epoch: int | None = None
-    voted_id: int | None = None
-    cluster_id: str | None = None
-
-
 @once
 def views_of(history: History) -> Views:
     """Every answer given as leader and every quorum-state file that had an epoch.
@@ -122,18 +101,12 @@ def views_of(history: History) -> Views:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    claims: list[LeaderClaim] = []
-    files: list[StateFile] = []
-    for operation in history.of("observe"):
-        if operation.key == "quorum" and operation.value["answer"] == "leader":
-            claims.append(_claim(operation))
-        elif operation.key == "quorum-state":
-            files.append(_file(operation))
-    return Views(tuple(claims), tuple(file for file in files if file.epoch > NONE))
+    claims = tuple(_claim(*told) for told in leaders_seen(history))
+    files = (_file(operation) for operation in history.observed(QUORUM_STATE))
+    return Views(claims, tuple(file for file in files if file.epoch > NONE))
 
 
-def _claim(operation: Operation) -> LeaderClaim:
-    answer = msgspec.convert(operation.value, _Answer)
+def _claim(operation: Operation, answer: LeaderSeen) -> LeaderClaim:
     return LeaderClaim(
         index=operation.index,
         node=operation.node or "",
@@ -149,7 +122,7 @@ def _claim(operation: Operation) -> LeaderClaim:
 
 
 def _file(operation: Operation) -> StateFile:
-    file = msgspec.convert(operation.value, _File)
+    file = msgspec.convert(operation.value, QuorumStateSeen)
     return StateFile(
         index=operation.index,
         node=operation.node or "",

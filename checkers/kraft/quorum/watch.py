@@ -7,6 +7,7 @@ from typing import NamedTuple
 from checkers.evidence.faults import FaultWindow
 from checkers.evidence.processes import Span, gone, not_running
 from checkers.history.operations import History
+from checkers.history.quorum import QUORUM, QUORUM_STATE, quorum_seen
 from checkers.history.setup import Setup
 from checkers.history.units import NS_PER_MS
 from checkers.verdict.verdict import Assumption
@@ -37,9 +38,9 @@ def watched(
     answers: dict[str, list[int]] = {n.name: [] for n in setup.nodes if "controller" in n.roles}
     looks: list[int] = []
     for operation in history.of("observe"):
-        if operation.key in {"quorum", "quorum-state"}:
+        if operation.key in {QUORUM, QUORUM_STATE}:
             looks.append(operation.time_ns)
-            if operation.key == "quorum" and operation.value["answer"] != "error":
+            if operation.key == QUORUM and quorum_seen(operation.value).answer != "error":
                 answers.setdefault(operation.node or "", []).append(operation.time_ns)
     over_ns = max((w.healed_ns for w in windows if w.healed_ns is not None), default=0)
     ended = not_running(history)

@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.columns.tables import NONE
+from checkers.history.observed import OffsetsAsked
 from checkers.logs.listed.anomalies import END_AHEAD, END_BEHIND
 from checkers.logs.listed.loading import (
     Found,
@@ -46,7 +47,7 @@ def find_behind(story: Story, place: Place) -> Iterator[Anomaly]:
     that those before it had committed.  The last stable offset is the high watermark where there are no
     transactions; where there are any, it is compared with itself.
     """
-    latest, stable = answers(place, "latest"), answers(place, "stable")
+    latest, stable = answers(place, OffsetsAsked.LATEST), answers(place, OffsetsAsked.STABLE)
     if story.transactional(place.name):
         groups = [(latest, [_acked(story.sent(place.name)), _told([*latest, *stable])])]
         groups.append((stable, [_told(stable)]))
@@ -111,7 +112,7 @@ def find_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
     found: list[Found] = []
     for told in place.told:
         at = int(np.searchsorted(invoked_ns, told.time_ns, side="right"))
-        ends = told.what in {"latest", "stable", "earliest"}
+        ends = told.what in {OffsetsAsked.LATEST, OffsetsAsked.STABLE, OffsetsAsked.EARLIEST}
         if at == len(order) or told.offset < lowest[at] + ends:
             continue
         row = order[at:][sent.offset[order[at:]] == lowest[at]][0]

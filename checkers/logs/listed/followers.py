@@ -19,7 +19,7 @@ import msgspec
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.partition_changes import PartitionState
-from checkers.history.observed import StartsSeen
+from checkers.history.observed import STARTS, StartsSeen
 from checkers.history.operations import History, once
 from checkers.logs.listed.anomalies import DELETED_EARLY
 from checkers.logs.listed.loading import Story
@@ -27,8 +27,6 @@ from checkers.logs.partitions.lives import one_life
 from checkers.logs.replicas.removed import MARGIN_NS, Deletion, deletions_of
 from checkers.verdict.verdict import Anomaly
 
-STARTS = "starts"
-"""Key of the observations."""
 _REACH_NS = 60_000_000_000
 """A question asks after what was deleted shortly before; older deletions have had theirs."""
 

@@ -11,7 +11,7 @@ import numpy as np
 from checkers.columns.tables import NONE, Booleans, Columns, Integers, PartitionName
 from checkers.evidence.loading import all_columns_of
 from checkers.evidence.partition_changes import PartitionChanges
-from checkers.history.observed import OffsetsAsked, OffsetsSeen
+from checkers.history.observed import OFFSETS, OffsetsAsked, OffsetsSeen
 from checkers.history.operations import INVOKE, History
 from checkers.history.setup import Topic
 from checkers.history.units import NS_PER_MS
@@ -19,8 +19,6 @@ from checkers.licences import first_permit, licences_of
 from checkers.licences.facts import Facts
 from checkers.verdict.verdict import Anomaly
 
-OFFSETS = "offsets"
-"""Key of the observations."""
 Found = tuple[Anomaly, str | None]
 """A finding, and what permits it."""
 _RETENTION = re.compile(r"(local\.)?retention\.")

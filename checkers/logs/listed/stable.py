@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.columns.tables import NEVER, NONE, PartitionName
+from checkers.history.observed import OffsetsAsked
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, once
 from checkers.history.setup import told_setup
 from checkers.history.shapes import sends_of
@@ -49,7 +50,7 @@ def _lost(story: Story, operation: int) -> str | None:
 
 
 def _ahead(story: Story, place: Place, opened: list[Opened]) -> Iterator[Found]:
-    for told in answers(place, "stable"):
+    for told in answers(place, OffsetsAsked.STABLE):
         for one in opened:
             if one.from_ns <= told.time_ns < one.until_ns and one.offset < told.offset:
                 since = (place.name, one.from_ns, told.time_ns, one.offset)

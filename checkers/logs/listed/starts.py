@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from checkers.history.observed import OffsetsAsked
 from checkers.logs.listed.anomalies import START_AHEAD, START_BEHIND
 from checkers.logs.listed.loading import Place, Story, Told, answers, shown
 from checkers.logs.partitions.lives import one_life
@@ -15,7 +16,7 @@ def find_starts_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
     """At most one start behind all offsets below which somebody had asked to delete records."""
     if story.retained(place.name):
         return
-    for told in answers(place, "earliest"):
+    for told in answers(place, OffsetsAsked.EARLIEST):
         below = story.asked_below(place.name, told.time_ns)
         if told.offset > below:
             yield START_AHEAD.found(
@@ -31,7 +32,7 @@ def find_starts_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
 
 def find_starts_behind(story: Story, place: Place) -> Iterator[Anomaly]:
     """At most one start below what had been deleted, and one that went back within a leadership."""
-    earliest = answers(place, "earliest")
+    earliest = answers(place, OffsetsAsked.EARLIEST)
     deletions = deletions_of(story.history).get(place.name, [])
     yield from _undeleted(story, place, earliest, deletions)
     yield from _gone_back(story, place, earliest)

@@ -10,7 +10,7 @@ import msgspec
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.partition_changes import PartitionChanges, partition_changes
-from checkers.history.observed import PartitionsSeen
+from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.operations import History, once
 
 
@@ -61,19 +61,19 @@ def answers_of(history: History) -> tuple[Answer, ...]:
     """
     known: dict[Telling, Telling] = {}
     answers = []
-    for operation in history.observed("partitions"):
+    for operation in history.observed(PARTITIONS):
         told = msgspec.convert(operation.value, PartitionsSeen)
         rows = (
             Telling(
-                PartitionName(topic, number),
-                leader,
-                epoch,
-                frozenset(replicas),
-                frozenset(isr),
-                None if elr is None else frozenset(elr),
+                PartitionName(topic, state.partition),
+                state.leader,
+                state.leader_epoch,
+                frozenset(state.replicas),
+                frozenset(state.isr),
+                None if state.elr is None else frozenset(state.elr),
             )
             for topic, states in told.topics.items()
-            for number, leader, epoch, replicas, isr, elr in states
+            for state in states
         )
         tellings = tuple(known.setdefault(row, row) for row in rows)
         answers.append(

@@ -19,7 +19,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Columns, Integers, PartitionName
 from checkers.evidence.partition_changes import NOBODY, PartitionState
-from checkers.history.observed import EndsSeen
+from checkers.history.observed import ENDS, EndsSeen
 from checkers.history.operations import History, once
 from checkers.history.units import NS_PER_S
 from checkers.licences.disks import STRIKING, hits
@@ -29,9 +29,6 @@ from checkers.logs.partitions.anomalies import ACKED_WITHOUT_MEMBER, READ_WITHOU
 from checkers.logs.partitions.zones import certain_states, memberships
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
-
-ENDS = "ends"
-"""Key of the observation."""
 
 
 class Ends(NamedTuple):

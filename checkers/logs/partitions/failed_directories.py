@@ -22,6 +22,7 @@ from checkers.evidence.faults import FaultWindow
 from checkers.evidence.partition_changes import PartitionState
 from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import History, once
+from checkers.history.quorum import leaders_seen
 from checkers.licences.disks import DEAD
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import FAILED_DIRECTORY_LED
@@ -134,13 +135,8 @@ def commits(history: History, from_ns: int, to_ns: int) -> bool:
 @once
 def _marks(history: History) -> Sequence[_Mark]:
     return tuple(
-        _Mark(
-            operation.time_ns,
-            (operation.value["leader_id"], operation.value["leader_epoch"]),
-            operation.value["high_watermark"],
-        )
-        for operation in history.observed("quorum")
-        if operation.value["answer"] == "leader"
+        _Mark(operation.time_ns, (seen.leader_id, seen.leader_epoch), seen.high_watermark)
+        for operation, seen in leaders_seen(history)
     )
 
 

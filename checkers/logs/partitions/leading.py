@@ -15,7 +15,7 @@ import msgspec
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.partition_changes import NOBODY
-from checkers.history.observed import LeadingSeen
+from checkers.history.observed import LEADING, LeadingSeen
 from checkers.history.operations import History, once
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import LEADERSHIP_KEPT
@@ -23,8 +23,6 @@ from checkers.logs.partitions.lives import held_up_ns, one_process
 from checkers.logs.partitions.views import is_one
 from checkers.verdict.verdict import Anomaly
 
-LEADING = "leading"
-"""Key of the observations."""
 BOUND_NS = 10_000_000_000
 """How long a broker may answer as a leader after its metadata named another one.
 

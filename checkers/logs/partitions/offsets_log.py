@@ -13,11 +13,8 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns.tables import NONE
-from checkers.history.observed import CommitsSeen, CommitWritten
+from checkers.history.observed import COMMITS, CommitsSeen, CommitWritten
 from checkers.history.operations import History, once
-
-COMMITS = "commits"
-"""Key of the observation."""
 
 
 class Where(NamedTuple):

@@ -1,14 +1,16 @@
 """What was committed, and who was in sync, as the history tells: what replicas can be held to."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import requests_of
 from checkers.evidence.topic_partitions import partitions_of
+from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.operations import FAIL, INVOKE, History, Operation
+from checkers.history.quorum import LeaderSeen, leaders_seen
 from checkers.history.replicas import EVIDENCE_REPLICAS
 from checkers.history.setup import told_setup
 
@@ -68,19 +70,6 @@ class _Recovery(msgspec.Struct, frozen=True):
     partitions: tuple[_Recovered, ...] = ()
 
 
-class _Partitions(msgspec.Struct, frozen=True):
-    began_ns: int
-    topics: dict[str, list[list[Any]]]
-
-
-class _Quorum(msgspec.Struct, frozen=True):
-    answer: str
-    leader_epoch: int = -1
-    high_watermark: int = -1
-    voters: tuple[tuple[Any, ...], ...] = ()
-    observers: tuple[tuple[Any, ...], ...] = ()
-
-
 def meant_partitions(history: History) -> frozenset[PartitionName]:
     """Partitions whose replicas the run means to read, added ones too.
 
@@ -124,9 +113,9 @@ def in_sync(history: History, names: Mapping[int, str]) -> dict[PartitionName, I
         return {}
     found = _recovered(recovered[-1], names)
     later: dict[PartitionName, dict[str, tuple[str, ...]]] = {}
-    for operation in history.observed("partitions"):
+    for operation in history.observed(PARTITIONS):
         if operation.index > recovered[-1].index:
-            told = msgspec.convert(operation.value, _Partitions)
+            told = msgspec.convert(operation.value, PartitionsSeen)
             if told.began_ns > recovered[-1].time_ns:
                 for partition, isr in _isr_told(told, names):
                     later.setdefault(partition, {})[operation.node or ""] = isr
@@ -156,11 +145,11 @@ def _recovered(operation: Operation, names: Mapping[int, str]) -> dict[Partition
 
 
 def _isr_told(
-    told: "_Partitions", names: Mapping[int, str]
+    told: PartitionsSeen, names: Mapping[int, str]
 ) -> Iterator[tuple[PartitionName, tuple[str, ...]]]:
     for topic, states in told.topics.items():
-        for partition, _, _, _, isr, *_ in states:
-            yield PartitionName(topic, partition), _named(isr, names)
+        for state in states:
+            yield PartitionName(topic, state.partition), _named(state.isr, names)
 
 
 def _named(nodes: Iterable[int], names: Mapping[int, str]) -> tuple[str, ...]:
@@ -169,17 +158,15 @@ def _named(nodes: Iterable[int], names: Mapping[int, str]) -> tuple[str, ...]:
 
 def metadata_end(history: History, names: Mapping[int, str]) -> MetadataEnd | None:
     """The last answer of the leader of the highest epoch; None if nobody answered with a high watermark."""
-    best: tuple[int, Operation, _Quorum] | None = None
-    for operation in history.observed("quorum"):
-        told = msgspec.convert(operation.value, _Quorum)
+    best: tuple[int, Operation, LeaderSeen] | None = None
+    for operation, told in leaders_seen(history):
         if told.high_watermark >= 0 and (best is None or told.leader_epoch >= best[0]):
             best = (told.leader_epoch, operation, told)
     if best is None:
         return None
     _, operation, told = best
-    others = [*told.voters, *told.observers]
     fetched: dict[str, int] = {}
-    for number, _, end, *_ in others:
-        name = names.get(number, str(number))
+    for other in (*told.voters, *told.observers):
+        name, end = names.get(other.id, str(other.id)), other.log_end_offset
         fetched[name] = min(end, fetched.get(name, end))  # two where a disk was replaced
     return MetadataEnd(operation.node or "", told.high_watermark, fetched, operation.index)

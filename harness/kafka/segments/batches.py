@@ -1,6 +1,6 @@
 """Record batches of one segment: headers as columns, checksums verified, control records read."""
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,7 +58,7 @@ class Tail(NamedTuple):
 
     position: int
     size: int
-    kind: str
+    kind: Literal["cut", "zeros"]
 
 
 class Segment(NamedTuple):

@@ -6,9 +6,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from checkers.history.observed import CommitsSeen, CommitsStretch, CommitWritten, OffsetDeleted, Transacted
 from harness.kafka.segments.compiled import HEADER_BYTES
 from harness.kafka.segments.growing import segments_in
-from harness.kafka.segments.offset_commits import Batch, Row, read_commits
+from harness.kafka.segments.offset_commits import Batch, read_commits
 
 READ_BYTES_MAX = 2**23
 """So much of a file is read at once."""
@@ -27,25 +28,27 @@ class Placed(NamedTuple):
     before: int | None
 
 
-def as_value(new: Iterable[tuple[int, Sequence[Placed]]]) -> dict[str, list[list[object]]]:
+def commits_seen(began_ns: int, new: Iterable[tuple[int, Sequence[Placed]]]) -> CommitsSeen:
     """What was read, as docs/histories.md has it.
 
     Args:
+        began_ns: when reading began.
         new: numbers of partitions, and batches of each in the order of a log.
     """
-    value: dict[str, list[list[object]]] = {"stretches": [], "deleted": [], "transactional": []}
+    stretches: list[CommitsStretch] = []
+    removals: list[OffsetDeleted] = []
+    transactional: list[Transacted] = []
     for partition, placed in new:
-        value["stretches"] += joined(partition, placed)
+        stretches += joined(partition, placed)
         for batch, _ in placed:
             place = (partition, batch.leader_epoch)
-            value["deleted"] += [[*place, *deleted] for deleted in batch.deleted]
+            removals += [(*place, *deleted) for deleted in batch.deleted]
             if batch.producer is not None:
-                what = batch.ends or "data"
-                value["transactional"].append([*place, batch.first, batch.producer, what, batch.rows])
-    return value
+                transactional.append((*place, batch.first, batch.producer, batch.ends or "data", batch.rows))
+    return CommitsSeen(began_ns, stretches, removals, transactional)
 
 
-def joined(partition: int, placed: Iterable[Placed]) -> list[list[object]]:
+def joined(partition: int, placed: Iterable[Placed]) -> list[CommitsStretch]:
     """Stretches; batches that follow upon each other make one."""
     found: list[tuple[Batch, int | None]] = []
     for told, before in placed:
@@ -57,12 +60,12 @@ def joined(partition: int, placed: Iterable[Placed]) -> list[list[object]]:
             and last.rows is not None
             and batch.rows is not None
         ):
-            rows: list[Row] = [*last.rows, *batch.rows]
+            rows: list[CommitWritten] = [*last.rows, *batch.rows]
             found[-1] = (last._replace(end=batch.end, rows=rows), found[-1][1])
         else:
             found.append((batch, before))
     return [
-        [partition, batch.leader_epoch, batch.first, batch.end, before, batch.rows] for batch, before in found
+        (partition, batch.leader_epoch, batch.first, batch.end, before, batch.rows) for batch, before in found
     ]
 
 

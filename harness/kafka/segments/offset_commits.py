@@ -5,21 +5,19 @@ and the offset, then what does not matter here.  A record without a value delete
 """
 
 import struct
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from checkers.history.observed import CommitWritten
 from harness.kafka.segments.batches import HEADER, varint
 from harness.kafka.segments.compiled import HEADER_BYTES, batch_positions, checksums
-
-Row = tuple[int, str, str, int, int]
-"""Offset in the log, group, topic, partition, committed offset."""
 
 Deleted = tuple[int, str, str, int]
 """Offset in the log, group, topic, partition."""
 
 _TRANSACTIONAL, _CONTROL, _COMPRESSED = 0x10, 0x20, 0x07
-_ENDS = {0: "abort", 1: "commit"}
+_ENDS: dict[int, Literal["commit", "abort"]] = {0: "abort", 1: "commit"}
 """By the types of the control records that end transactions (KIP-98)."""
 _KEY_VERSIONS = range(2)
 _VALUE_VERSIONS = range(5)
@@ -47,10 +45,10 @@ class Batch(NamedTuple):
     end: int
     leader_epoch: int
     whole: bool
-    rows: list[Row] | None
+    rows: list[CommitWritten] | None
     deleted: list[Deleted]
     producer: int | None = None
-    ends: str | None = None
+    ends: Literal["commit", "abort"] | None = None
 
 
 class Part(NamedTuple):
@@ -99,7 +97,7 @@ def _batch(data: bytes, header: np.void) -> Batch:
     return batch._replace(rows=None) if told is None else batch._replace(rows=told[0], deleted=told[1])
 
 
-def _ends(data: bytes) -> str | None:
+def _ends(data: bytes) -> Literal["commit", "abort"] | None:
     """How a batch ends a transaction; None where its record is of another type."""
     record = _record(data, HEADER_BYTES)
     key = b"" if record is None or record.key is None else record.key
@@ -115,8 +113,8 @@ class _Record(NamedTuple):
     end: int
 
 
-def _rows(data: bytes, offsets: range, count: int) -> tuple[list[Row], list[Deleted]] | None:
-    found: list[Row] = []
+def _rows(data: bytes, offsets: range, count: int) -> tuple[list[CommitWritten], list[Deleted]] | None:
+    found: list[CommitWritten] = []
     deleted: list[Deleted] = []
     at = HEADER_BYTES
     for _ in range(count):

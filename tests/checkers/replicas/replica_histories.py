@@ -96,8 +96,10 @@ def leads(
     value = {
         "began_ns": 0,
         "answer": "leader",
+        "leader_id": 1,
         "leader_epoch": epoch,
         "high_watermark": high_watermark,
+        "wall_ms": 0,
         "voters": fetched[:2],
         "observers": fetched[2:],
     }

@@ -43,6 +43,7 @@ def ends_at(time_ns: int, end: int) -> Operation:
         "leader_id": 1,
         "leader_epoch": 1,
         "high_watermark": end,
+        "wall_ms": 0,
         "voters": [[1, None, end, -1, -1]],
         "observers": [],
     }

@@ -1,0 +1,110 @@
+"""The types of what nodes tell of the metadata quorum: answers to DescribeQuorum, and quorum-state files.
+
+The fields are those of docs/histories.md, as in `checkers.history.observed`.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from checkers.history.observed import Observation
+from checkers.history.operations import History, Operation
+
+QUORUM = "quorum"
+"""Key of observations of controllers' answers."""
+QUORUM_STATE = "quorum-state"
+"""Key of observations of quorum-state files."""
+UNKNOWN = -1
+"""Kafka's number for no leader, no vote, no time and no high watermark."""
+
+
+class ReplicaState(msgspec.Struct, frozen=True, array_like=True):
+    """What the quorum's leader tells of one replica of the metadata log; -1 where it knows nothing.
+
+    Attributes:
+        id: the node's.
+        directory_id: of its disk; None before KIP-853.
+        log_end_offset: up to which it has fetched; of the leader the end of its log.
+        last_fetch_ms: when it fetched last, milliseconds of the leader's wall clock.
+        last_caught_up_ms: when it had all that the leader had, in the same way.
+    """
+
+    id: int
+    directory_id: str | None
+    log_end_offset: int
+    last_fetch_ms: int
+    last_caught_up_ms: int
+
+
+class QuorumSeen(Observation, frozen=True):
+    """What became of asking a controller; all of it where the node did not answer as the leader."""
+
+    answer: Literal["leader", "not-leader", "error"]
+
+
+class LeaderSeen(QuorumSeen, frozen=True):
+    """A controller's answer as the leader.
+
+    Attributes:
+        leader_id: id of the leader that it names.
+        leader_epoch: its epoch.
+        high_watermark: -1 until something is committed in this epoch.
+        wall_ms: the host's wall clock when the answer was there, milliseconds.
+        voters: the voters, as it knows them.
+        observers: everyone else who fetched lately.
+    """
+
+    leader_id: int
+    leader_epoch: int
+    high_watermark: int
+    wall_ms: int
+    voters: tuple[ReplicaState, ...]
+    observers: tuple[ReplicaState, ...] = ()
+
+    @property
+    def end_offset(self) -> int:
+        """Where the leader's log ends as it tells it, -1 where it does not."""
+        return next((voter.log_end_offset for voter in self.voters if voter.id == self.leader_id), UNKNOWN)
+
+
+class QuorumStateSeen(Observation, frozen=True):
+    """A reading of a node's ``quorum-state`` and ``meta.properties``; None and -1 where they do not tell.
+
+    Attributes:
+        directory_id: identity of the disk.
+        cluster_id: the cluster that the disk belongs to.
+        leader_id: the leader of the epoch.
+        leader_epoch: the highest epoch that the node has seen.
+        voted_id: whom it voted for in that epoch.
+        voted_directory_id: the disk of that one.
+    """
+
+    directory_id: str | None = None
+    cluster_id: str | None = None
+    leader_id: int | None = None
+    leader_epoch: int | None = None
+    voted_id: int | None = None
+    voted_directory_id: str | None = None
+
+
+def quorum_seen(value: Any) -> QuorumSeen | LeaderSeen:
+    """The value of an observation of the quorum.
+
+    Raises:
+        msgspec.ValidationError: it is not as docs/histories.md says.
+    """
+    seen = msgspec.convert(value, QuorumSeen)
+    return msgspec.convert(value, LeaderSeen) if seen.answer == "leader" else seen
+
+
+def leaders_seen(history: History) -> Iterator[tuple[Operation, LeaderSeen]]:
+    """All answers as the leader, in the order of the history, with their operations.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    for operation in history.observed(QUORUM):
+        seen = quorum_seen(operation.value)
+        if isinstance(seen, LeaderSeen):
+            yield operation, seen
