@@ -115,7 +115,7 @@ COMMANDS = {
 )
 @click.version_option(package_name="krucible")
 def krucible() -> None:
-    """Fault injection for Apache Kafka's KRaft clusters, and an honest verdict.
+    """Inject faults into Apache Kafka KRaft clusters, and judge what Kafka did.
 
     Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the harness failed, 64 usage.
     """
