@@ -42,8 +42,8 @@ def _leaves(number: int, then: tuple[int, ...]) -> tuple[Perform | Await, ...]:
 SCENARIO = Scenario(
     summary="Replace all three voters while one of them is down, and start that one again.",
     why=(
-        "What it knows as voters are all gone; unless it also asks the servers that it was configured "
-        "with, it stands for election for ever and never learns that it was removed."
+        "All voters that it knows are gone. Unless it also asks the servers in its configuration, it stands "
+        "for election for ever and never learns that it was removed."
     ),
     schedule=ScriptedSchedule(
         moves=(
