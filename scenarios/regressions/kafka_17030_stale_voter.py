@@ -79,7 +79,7 @@ SCENARIO = Scenario(
             Validity.INVALID,
             ("voter-lost", "node-died", "node-log-fatal"),
             before="3.9.1",
-            why="KAFKA-17030: fixed in 3.9.1 and 4.0.0; leaders end there over a removed voter's answer",
+            why="KAFKA-17030: fixed in 3.9.1 and 4.0.0; before that, a removed voter's answer ended leaders",
         ),
     ),
     ticket="KAFKA-17030",
