@@ -78,7 +78,7 @@ _cluster_option = click.option(
     "--cluster",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help="Folder of a cluster of krucible's; without both options, the only one that is up.",
+    help="Folder of a cluster of krucible; without both options, the only cluster that is up.",
 )
 _bootstrap_option = click.option(
     "--bootstrap-server", type=Addresses(), help="Brokers or controllers of any cluster."

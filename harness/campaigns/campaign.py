@@ -114,11 +114,11 @@ class Campaign:
         if self._content.differs(identity):
             ran = f", {identity.image.checksums.get('upstream', '')}" if identity.image else ""
             raise KrucibleError(
-                "this run was of another Kafka than its campaign",
+                "this run used another build of Kafka than its campaign",
                 got=f"Kafka {identity.kafka_version}{ran}",
                 expected=self._content.told(),
                 where=str(folder),
-                next_step="leave what is named alone until the campaign is over; the same command goes on",
+                next_step="do not change the named builds during the campaign; the same command continues it",
             )
 
     def record(self, seed: int, folder: Path) -> None:
@@ -154,7 +154,7 @@ class Campaign:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise KrucibleError(
-                "the campaign's folder can't be made", got=str(error), where=str(self.folder)
+                "the campaign's folder can't be created", got=str(error), where=str(self.folder)
             ) from error
         kafka = self._content.told()
         if not path.exists():
@@ -163,7 +163,7 @@ class Campaign:
             state = load_record(path, _State)
         except RunUnreadableError as error:
             raise KrucibleError(
-                "what the campaign has done so far can't be read",
+                "the state of the campaign can't be read",
                 got=str(error),
                 where=str(path),
                 next_step=f"repair it, or begin anew: rm {shlex.quote(str(path))}",

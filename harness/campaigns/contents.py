@@ -106,7 +106,7 @@ def require_two(candidate: Content, baseline: Content) -> None:
     """
     if (candidate.version, candidate.key) == (baseline.version, baseline.key):
         raise UsageError(
-            "a candidate is compared to another build",
+            "the candidate and the baseline are the same build",
             got=f"{candidate.told()}, and {baseline.told()}",
             expected="--candidate and --baseline that differ",
             next_step="drop --baseline, or name another one",

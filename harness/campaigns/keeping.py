@@ -35,7 +35,7 @@ def keep(folder: Path, history: History, verdict: Verdict) -> str:
         keep_for_ci(folder, verdict, identity, measures)
     except OSError as error:
         raise KrucibleError(
-            f"the verdict is {verdict.validity}, but could not be written down",
+            f"the verdict is {verdict.validity}, but could not be written to disk",
             got=str(error),
             where=str(folder),
             next_step=f"make room, then krucible check {folder}",

@@ -45,9 +45,9 @@ def _refuse_hopeless(found: Mapping[ImageAsked, Survey]) -> None:
         for one, ways in lacking.items()
     )
     raise KrucibleError(
-        "images of Kafka that these runs need are not here, and can't be had",
+        "images of Kafka that these runs need are missing, and can't be pulled or built",
         got="; ".join(told),
-        expected="each image, or a way to make it, before the first run",
+        expected="each image, or a way to pull or build it, before the first run",
         next_step=" && ".join(mend_of(*one) for one in lacking),
     )
 

@@ -50,36 +50,49 @@ _TEXT_MAX = 240
 @click.argument("run", default=LATEST, metavar="[RUN|FILE|DIR]", shell_complete=complete_run)
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @click.option(
-    "--workload", type=click.Choice([str(name) for name in Workload]), help="Of FILE; inferred unless given."
+    "--workload",
+    type=click.Choice([str(name) for name in Workload]),
+    help="Workload of FILE; inferred if not given.",
 )
 @click.option(
     "--model",
     type=click.Choice([str(name) for name in (*ConsistencyModel, *MODELS)]),
-    help="What FILE is held to: a consistency model of transactions, or an object.",
+    help="What FILE is checked against: a consistency model of transactions, or an object.",
 )
 @click.option("--initial", metavar="VALUE", help="The object's initial value, JSON or EDN.")
 @click.option(
-    "--sequential-keys", is_flag=True, default=None, help="Of rw-register: processes see each key in order."
+    "--sequential-keys",
+    is_flag=True,
+    default=None,
+    help="For rw-register: assume that each key is sequentially consistent.",
 )
 @click.option(
-    "--linearizable-keys", is_flag=True, default=None, help="Of rw-register: each key is linearizable."
+    "--linearizable-keys",
+    is_flag=True,
+    default=None,
+    help="For rw-register: assume that each key is linearizable.",
 )
 @click.option(
-    "--wfr-keys", is_flag=True, default=None, help="Of rw-register: a write follows its transaction's reads."
+    "--wfr-keys",
+    is_flag=True,
+    default=None,
+    help="For rw-register: assume that writes of a transaction follow its reads.",
 )
 @click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), help="Write proofs and drawings of FILE there."
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write proofs and drawings of FILE to this folder.",
 )
 @click.option(
     "--labels",
     type=click.Path(path_type=Path),
-    help="Verdicts of others: judge every file of DIR that they name, and compare.",
+    help="File with verdicts of another checker: judge every file of DIR that it names, and compare.",
 )
 @runs_option
 def check(run: str, as_json: bool, runs: Path, labels: Path | None, **foreign: Any) -> int:  # noqa: FBT001 - click hands flags over like this
-    """Judge a stored RUN again (latest, a scenario's name or a folder), or a FILE that others recorded.
+    """Judge a stored RUN again (latest, a scenario's name or a folder), or the FILE of another harness.
 
-    RUN may also be its seed or the beginning of its time.
+    RUN may also be the run's seed or the beginning of its time.
     FILE is a history in Jepsen's EDN, JSON or log form, gzip-compressed or not; - is standard input.
     Exit codes: 0 valid, 1 invalid, 2 unknown; with --labels 0 if all agree, otherwise 1.
     """

@@ -12,12 +12,12 @@ COMMANDS = {
     "doctor": Entry(
         "harness.cli.hosts",
         "doctor",
-        "Say what is missing on this host and how to mend it; changes nothing.",
+        "Report what is missing on this host and how to fix it; changes nothing.",
     ),
     "setup": Entry(
         "harness.cli.hosts",
         "setup",
-        "Install and start what is missing, and have the image ready; says first what it will do.",
+        "Install and start what is missing, and prepare the image; prints first what it will do.",
     ),
     "list": Entry(
         "harness.cli.listing",
@@ -32,7 +32,7 @@ COMMANDS = {
     "check": Entry(
         "harness.cli.checking",
         "check",
-        "Judge a stored RUN again (latest, a scenario's name or a folder), or a FILE that others recorded.",
+        "Judge a stored RUN again (latest, a scenario's name or a folder), or the FILE of another harness.",
     ),
     "report": Entry(
         "harness.cli.checking",
@@ -47,37 +47,37 @@ COMMANDS = {
     "replay": Entry(
         "harness.cli.replaying",
         "replay",
-        "Carry out the recorded schedule of RUN again, and tell how often its finding comes back.",
+        "Repeat the recorded schedule of RUN, and report how often its finding returns.",
     ),
     "minimise": Entry(
         "harness.cli.minimising",
         "minimise",
-        "Make a red RUN smaller: run it again with fewer faults, as long as its anomaly comes back.",
+        "Reduce an invalid RUN to a smaller scenario that still shows its anomaly.",
     ),
     "summary": Entry(
         "harness.cli.summing",
         "summary",
-        "Sum up every run below the FOLDERs: one Markdown page, what went wrong first.",
+        "Summarise all runs in the FOLDERs on one Markdown page, problems first.",
     ),
     "track-record": Entry(
         "harness.cli.track_record",
         "track_record",
-        "Hold krucible to known outcomes: red where Kafka has a bug, green where not.",
+        "Check known bugs of Kafka: red in the versions that have them, green in those that do not.",
     ),
     "qualify": Entry(
         "harness.cli.qualifying",
         "qualify_command",
-        "Qualify a candidate of Kafka: run a matrix beside a baseline, compare, decide by a rule, report.",
+        "Qualify a candidate of Kafka: run it and a baseline, compare, decide by a rule, report.",
     ),
     "sensitivity": Entry(
         "harness.cli.sensitivity",
         "sensitivity_command",
-        "Measure how many seeded bugs are seen: each BUG, or all, alone in Kafka under a nightly's runs.",
+        "Measure how many seeded bugs are seen: each BUG, or all, one at a time in a preset's runs.",
     ),
     "pipeline": Entry(
         "harness.cli.pipelining",
         "pipeline",
-        "Turn stored runs into tables, judge them there, and compute on them, with Spark.",
+        "Write tables of stored runs, judge the runs again, and compute statistics, with Spark.",
     ),
     "cluster": Entry(
         "harness.cli.clusters",
@@ -87,17 +87,17 @@ COMMANDS = {
     "elect": Entry(
         "harness.cli.electing",
         "elect",
-        "Have leaders elected: the preferred ones, or any live replica where there is no leader.",
+        "Elect leaders: the preferred replicas, or any live replica if a partition has no leader.",
     ),
     "reassign": Entry(
         "harness.cli.reassigning",
         "reassign",
-        "Reassign partitions (KIP-455); every request has a number and tells how far it has come.",
+        "Reassign partitions (KIP-455); every request has a number, and its progress can be shown.",
     ),
     "quorum": Entry(
         "harness.cli.quorum",
         "quorum",
-        "Who votes in the quorum, and changes of that.",
+        "Show the voters of the quorum, and change them.",
     ),
     "heal": Entry(
         "harness.cli.clusters",
@@ -115,7 +115,7 @@ COMMANDS = {
 )
 @click.version_option(package_name="krucible")
 def krucible() -> None:
-    """Fault injection for Apache Kafka's KRaft clusters, and an honest verdict.
+    """Inject faults into Apache Kafka KRaft clusters, and judge what Kafka did.
 
     Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the harness failed, 64 usage.
     """

@@ -83,9 +83,12 @@ def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command()
 @click.option("--type", "election", type=Word(list(ElectionType)), required=True, help="Type of election.")
-@click.option("--topic", metavar="T", help="Topic of the partitions that are named.")
+@click.option("--topic", metavar="T", help="Topic of the partitions.")
 @click.option(
-    "--partition", type=click.IntRange(0, _INT32_MAX), multiple=True, help="Partition of it; repeatable."
+    "--partition",
+    type=click.IntRange(0, _INT32_MAX),
+    multiple=True,
+    help="Partition of the topic; repeatable.",
 )
 @click.option("--all", "every", is_flag=True, help="All partitions of the cluster.")
 @click.option("--file", type=click.Path(path_type=Path), help=f"File: {_SHAPE}")
@@ -102,7 +105,7 @@ def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
 def elect(
     reach: Reach, election: ElectionType, partitions: Partitions | None, timeout_ms: int, *, as_json: bool
 ) -> int:
-    """Have leaders elected: the preferred ones, or any live replica where there is no leader.
+    """Elect leaders: the preferred replicas, or any live replica if a partition has no leader.
 
     Exits with 0 if every partition was elected or needed no election, with 1 if any was refused.  An unclean
     election can lose acknowledged records.

@@ -30,7 +30,7 @@ version_option = click.option(
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @runs_option
 def doctor(as_json: bool, runs: Path, **given: Any) -> int:  # noqa: FBT001 - click hands flags over like this
-    """Say what is missing on this host and how to mend it; changes nothing.
+    """Report what is missing on this host and how to fix it; changes nothing.
 
     Exits with 0 if a run could start now, with 3 if not.
     """
@@ -47,9 +47,9 @@ def doctor(as_json: bool, runs: Path, **given: Any) -> int:  # noqa: FBT001 - cl
 @version_option
 @image_options
 def setup(**given: Any) -> None:
-    """Install and start what is missing, and have the image ready; says first what it will do.
+    """Install and start what is missing, and prepare the image; prints first what it will do.
 
-    NO_INSTALL=1 forbids installing; what is missing is then listed.
+    With NO_INSTALL=1 nothing is installed; what is missing is listed.
     """
     version, source, one = _kafka(given)
     make_ready(version, source, click.echo, one)

@@ -35,17 +35,17 @@ def hosts_options(function: F) -> F:
         click.option(
             "--master",
             type=StandaloneMaster(),
-            help="Have hosts of this Spark master do the runs: docs/hosts.md.",
+            help="Do the runs on the hosts of this Spark master: docs/hosts.md.",
         ),
         click.option(
             "--clusters-per-host",
             type=click.IntRange(1, CLUSTERS_MAX),
-            help="How many clusters a host bears at once, with --master.  [default: 1]",
+            help="How many clusters a host runs at the same time, with --master.  [default: 1]",
         ),
         click.option(
             "--scratch",
             type=click.Path(path_type=Path, file_okay=False),
-            help="Folder on each host in which runs happen, with --master.  [default: its krucible cache]",
+            help="Working folder on each host, with --master.  [default: its krucible cache]",
         ),
     )
     for choice in reversed(choices):

@@ -46,22 +46,22 @@ class _Asked(NamedTuple):
 
 
 @click.command("list")
-@click.option("--scenarios/--runs-too", "only_scenarios", default=False, help="Leave the runs out.")
+@click.option("--scenarios/--runs-too", "only_scenarios", default=False, help="List scenarios only.")
 @click.option(
     "--scenario",
     metavar="NAME",
     shell_complete=complete_scenario,
-    help="List this scenario and its runs alone, or those of a folder such as smoke.",
+    help="List only this scenario and its runs, or those of a folder such as smoke.",
 )
 @click.option(
     "--verdict",
     "verdicts",
     type=click.Choice([*(each.value for each in Validity), UNJUDGED]),
     multiple=True,
-    help="List runs with this verdict alone, and no scenarios; repeatable.",
+    help="List only runs with this verdict, and no scenarios; repeatable.",
 )
 @click.option(
-    "--limit", type=click.IntRange(1), metavar="N", help="List the N newest of the runs, and no scenarios."
+    "--limit", type=click.IntRange(1), metavar="N", help="List only the N newest runs, and no scenarios."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--markdown", "as_page", is_flag=True, help="Print the page of scenarios, docs/scenarios.md.")
@@ -69,8 +69,8 @@ class _Asked(NamedTuple):
 def list_command(*, only_scenarios: bool, as_json: bool, as_page: bool, runs: Path, **given: Any) -> None:
     """List scenarios and stored runs, newest first.
 
-    A line of a run has its verdict, Kafka's version, its name and its anomalies.  Every command that takes
-    a RUN takes that name.
+    The line of a run shows its verdict, Kafka's version, its name and its anomalies.  Every command that
+    takes a RUN takes that name.
     """
     asked = _Asked(**given)
     _refuse_contradictions(asked, only_scenarios=only_scenarios, as_json=as_json, as_page=as_page)

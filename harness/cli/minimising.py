@@ -38,32 +38,31 @@ _TEXT_MAX = 4_096
     type=Time(),
     default="45m",
     show_default=True,
-    help="How long; the same command goes on where the time was spent.",
+    help="How long to search; the same command continues the search.",
 )
-@click.option("--runs-at-most", type=click.IntRange(1, _RUNS_MAX), help="Make so many runs at most.")
+@click.option("--runs-at-most", type=click.IntRange(1, _RUNS_MAX), help="Maximum number of runs.")
 @click.option(
     "--confirm",
     type=click.IntRange(0, _CONFIRMING_MAX),
     default=8,
     show_default=True,
-    help="How many runs of the smallest scenario measure its rate in the end.",
+    help="How many runs of the smallest scenario, at the end, measure how often it shows the anomaly.",
 )
-@click.option(
-    "--anomaly", metavar="NAME", help="Which anomaly is to come back; by default the first of the run."
-)
+@click.option("--anomaly", metavar="NAME", help="The anomaly that must return; by default the run's first.")
 @runs_option
 def minimise(
     run: str, *, limit_s: int, runs_at_most: int | None, confirm: int, anomaly: str | None, runs: Path
 ) -> int:
-    """Make a red RUN smaller: run it again with fewer faults, as long as its anomaly comes back.
+    """Reduce an invalid RUN to a smaller scenario that still shows its anomaly.
 
-    Faults, admin operations and moves of gambits are left out, then time, nodes, partitions and clients.
-    Each candidate is run until a sequential test decides whether it still shows the anomaly.  The smallest
-    one is written as a scenario file that krucible run takes.  RUN is a folder, its seed or time,
-    latest, or a scenario's name; the latter two stand for the newest run that is no replay.
+    It leaves out faults, admin operations and moves of gambits; then it shortens the run, and uses fewer
+    nodes, partitions and clients.  Each candidate is run until a sequential test decides whether it still
+    shows the anomaly.  The smallest one is written as a scenario file that krucible run takes.  RUN is the
+    run's folder, seed or time, or latest, or a scenario's name.  The last two mean the newest run that is
+    not a replay.
 
-    Exit codes: 0 nothing smaller was found any more, 1 the anomaly did not come back, 2 the budget was spent
-    or the command interrupted before that, 3 the harness failed.
+    Exit codes: 0 nothing smaller is left to try, 1 the anomaly did not return, 2 the time or the runs were
+    used up, or the command was interrupted, before that, 3 the harness failed.
     """
     recorded = load_recorded(find_run(runs, run, originals=True))
     start = start_of(recorded, _verdict(recorded.folder), anomaly)

@@ -155,10 +155,18 @@ def topology_options(function: F) -> F:
     """What a cluster is made of; None leaves it to the scenario."""
     choices = (
         click.option("--kafka-version", metavar="V", help="Kafka's version, such as 4.3.1."),
-        click.option("--mode", type=Word(list(Mode)), help="Brokers and controllers in one, or apart."),
+        click.option(
+            "--mode",
+            type=Word(list(Mode)),
+            help="Whether nodes are both broker and controller.",
+        ),
         click.option("--controllers", type=click.IntRange(1, 5), help="How many controllers."),
         click.option("--brokers", type=click.IntRange(1, 5), help="How many brokers."),
-        click.option("--quorum", type=Word(list(Quorum)), help="How the voters are kept."),
+        click.option(
+            "--quorum",
+            type=Word(list(Quorum)),
+            help="Where the voters are: configuration (static) or metadata log (dynamic).",
+        ),
         click.option(
             "--feature", type=Level(), multiple=True, help="Feature level to format with; repeatable."
         ),

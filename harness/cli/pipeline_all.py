@@ -28,8 +28,9 @@ from results.pipeline.snapshot import CURRENT
 def everything(runs: Path, tables: Path, master: str | None, *, verbose: bool) -> None:
     """Ingest every run below RUNS_FOLDER ($KRUCIBLE_RUNS, or runs), judge it, and compute all tables.
 
-    The same as `ingest`, `check` and `tables` one after the other, faster: in one session, and the journals
-    of all but huge runs are read once.  Killed at any moment, it leaves the tables as one of the three did.
+    The same as `ingest`, `check` and `tables` one after the other, but faster: it uses one session, and
+    reads the journals once, except those of huge runs.  If it is killed, the tables are as one of the
+    three left them.
     """
     require_runs(runs)
     began = time.monotonic()

@@ -16,13 +16,13 @@ from results.pipeline.snapshot import CURRENT
 
 @click.command()
 @tables_option
-@click.option("--again", is_flag=True, help="Judge all runs, those with a verdict of these checkers, too.")
+@click.option("--again", is_flag=True, help="Judge all runs, also those that these checkers have judged.")
 @spark_options
 def check(tables: Path, master: str | None, *, again: bool, verbose: bool) -> None:
     """Judge the ingested runs by the checkers of this krucible, from the journals in their folders.
 
-    Runs that have verdicts of the same checkers are not judged again.  Where a verdict is not the one in the
-    run's folder, that is told: the run was judged by other checkers, or its folder has changed.
+    Runs that have verdicts of the same checkers are not judged again.  A verdict that differs from the one in
+    the run's folder is reported: other checkers judged the run, or its folder has changed.
     """
     require_ingested(tables)
     began = time.monotonic()

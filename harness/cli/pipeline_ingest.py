@@ -29,8 +29,8 @@ from results.pipeline.snapshot import CURRENT
 def ingest(runs: Path, tables: Path, master: str | None, *, verbose: bool) -> None:
     """Bring the tables up to date with every run below RUNS_FOLDER ($KRUCIBLE_RUNS, or runs).
 
-    Runs that are in the tables already are not read again; those that are half-written or corrupt are left
-    out, and told.  Killed at any moment, it leaves the tables as they were, or complete.
+    Runs that are in the tables already are not read again. Incomplete and corrupt runs are left out and
+    reported. If it is killed, the tables are either unchanged or complete.
     """
     require_runs(runs)
     began = time.monotonic()

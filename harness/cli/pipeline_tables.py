@@ -17,9 +17,9 @@ from results.pipeline.snapshot import CURRENT
 @tables_option
 @spark_options
 def tables(tables: Path, master: str | None, *, verbose: bool) -> None:
-    """Compute availability, recovery, latency, flakes, failures, trends and the others from what is there.
+    """Compute availability, recovery, latency, flakes, failures, trends and the other tables.
 
-    Nothing is done where nothing has changed.  Killed at any moment, it leaves the tables as they were, or
+    If nothing has changed, nothing is computed. If it is killed, the tables are either unchanged or
     complete.
     """
     require_ingested(tables)

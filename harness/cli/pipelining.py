@@ -60,4 +60,4 @@ def _require_spark() -> None:
 
 @click.group(cls=PipelineCommands, entries=COMMANDS)
 def pipeline() -> None:
-    """Turn stored runs into tables, judge them there, and compute on them, with Spark."""
+    """Write tables of stored runs, judge the runs again, and compute statistics, with Spark."""

@@ -88,7 +88,9 @@ class _Asked(NamedTuple):
 
 @click.command("qualify")
 @click.option("--candidate", required=True, metavar="V", help="A version, an image or a release's tarball.")
-@click.option("--baseline", metavar="V", help="What it is compared to; without one nothing is.")
+@click.option(
+    "--baseline", metavar="V", help="What the candidate is compared to; without it, nothing is compared."
+)
 @click.option("--preset", type=click.Choice(list(PRESETS)), help="How much is run; smoke if not given.")
 @click.option("--seeds", type=Seeds(), help="Seeds of every scenario, instead of the preset's.")
 @click.option(
@@ -103,12 +105,14 @@ class _Asked(NamedTuple):
     "--merge",
     type=click.Path(path_type=Path, exists=True, file_okay=False),
     multiple=True,
-    help="Report over another store as well, such as a shard's; runs nothing. Repeatable.",
+    help="Report also on the runs of another store, such as a shard's; run nothing. Repeatable.",
 )
 @click.option(
-    "--no-run", is_flag=True, help="Report over what there is; without --preset, over all of the store."
+    "--no-run",
+    is_flag=True,
+    help="Run nothing; report on stored runs. Without --preset: on all of the store.",
 )
-@click.option("--plan", "dry", is_flag=True, help="Say what would be run, and how long it takes.")
+@click.option("--plan", "dry", is_flag=True, help="Print what would be run, and how long it would take.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Where the report is written.")
 @click.option(
     "--step-summary",
@@ -133,10 +137,10 @@ def qualify_command(
     as_json: bool,
     runs: Path,
 ) -> int:
-    """Qualify a candidate of Kafka: run a matrix beside a baseline, compare, decide by a rule, report.
+    """Qualify a candidate of Kafka: run it and a baseline, compare, decide by a rule, report.
 
-    What was run before is not run again; what runs say goes to stderr. Exit codes: 0 QUALIFIED,
-    1 NOT QUALIFIED, 2 INCONCLUSIVE; of a shard 0 if all its runs came to a verdict, otherwise 2.
+    Runs in the store are not repeated; the output of runs goes to stderr. Exit codes: 0 QUALIFIED,
+    1 NOT QUALIFIED, 2 INCONCLUSIVE.  With --shard: 0 if all its runs have a verdict, otherwise 2.
     """
     asked = _Asked(
         build_of(candidate),

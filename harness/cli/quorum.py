@@ -51,13 +51,13 @@ _id_option = click.option(
     help="The voter's node.id.",
 )
 _directory_option = click.option(
-    "--directory-id", type=DirectoryId(), help="Of its metadata log; found where it can be."
+    "--directory-id", type=DirectoryId(), help="Directory id of its metadata log; looked up if possible."
 )
 _controller_option = click.option(
     "--controller",
     type=click.IntRange(0, _ID_MAX),
     metavar="N",
-    help="Ask the controller with this node.id and no other; by default, whoever leads.",
+    help="Ask only the controller with this node.id; by default, the leader.",
 )
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _timeout_option = click.option(
@@ -71,12 +71,12 @@ _timeout_option = click.option(
 
 @click.group()
 def quorum() -> None:
-    """Who votes in the quorum, and changes of that."""
+    """Show the voters of the quorum, and change them."""
 
 
 @quorum.command()
-@click.option("--status", is_flag=True, help="The quorum as a whole only.")
-@click.option("--replication", is_flag=True, help="The replicas only.")
+@click.option("--status", is_flag=True, help="Show only the quorum as a whole.")
+@click.option("--replication", is_flag=True, help="Show only the replicas.")
 @_controller_option
 @_timeout_option
 @_json_option
@@ -84,7 +84,7 @@ def quorum() -> None:
 def describe(
     reach: Reach, controller: int | None, timeout_ms: int, *, status: bool, replication: bool, as_json: bool
 ) -> None:
-    """Describe the quorum: leader, voters, observers, and who of these could become a voter."""
+    """Describe the quorum: leader, voters, observers, and which observers could become voters."""
     asked = ask_for_view(reach, controller, timeout_ms)
     if as_json:
         click.echo(msgspec.json.encode({"asked": asked.name, "quorum": asked.view}).decode())
@@ -99,7 +99,10 @@ def describe(
 @_id_option
 @_directory_option
 @click.option(
-    "--endpoint", type=Addresses(), metavar="HOST:PORT", help="Where voters reach it; found where it can be."
+    "--endpoint",
+    type=Addresses(),
+    metavar="HOST:PORT",
+    help="Address for other voters; looked up if possible.",
 )
 @_controller_option
 @_timeout_option
@@ -115,7 +118,9 @@ def add(
     timeout_ms: int,
     as_json: bool,
 ) -> int:
-    """Add a voter; of a cluster of krucible's its directory id and endpoint are read from its disk.
+    """Add a voter to the quorum.
+
+    In a cluster of krucible, its directory id and endpoint are read from its disk.
 
     Exits with 0 if it is a voter now, 1 if it was refused, 2 if it may still become one.
     """
@@ -158,9 +163,11 @@ def remove(
     timeout_ms: int,
     as_json: bool,
 ) -> int:
-    """Remove a voter, by the directory id that the leader has for it unless another one is named.
+    """Remove a voter from the quorum.
 
-    Exits with 0 if it is none now, 1 if that was refused, 2 if it may still cease to be one.
+    Without --directory-id, the leader's directory id for it is used.
+
+    Exits with 0 if it is no voter now, 1 if the removal was refused, 2 if it may still be removed.
     """
     asked = ask_for_view(reach, controller, timeout_ms)
     found = asked.view.voter(node_id)
@@ -189,7 +196,9 @@ def remove(
 @click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False, exists=True))
 @_json_option
 def records(folder: Path | None, *, as_json: bool) -> int:
-    """Show the control records on every node's disk and compare them; FOLDER is a cluster's or a run's.
+    """Show the control records on every node's disk, and compare them.
+
+    FOLDER is the folder of a cluster or of a run.
 
     Exits with 0 if the nodes agree, 1 if they differ, 2 if something can't be read.
     """

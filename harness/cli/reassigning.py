@@ -96,14 +96,14 @@ request_option = click.option(
     "number",
     type=click.IntRange(1),
     metavar="N",
-    help="Which request; the newest, unless given.",
+    help="Number of the request; by default the newest.",
 )
 json_option = click.option("--json", "json_", is_flag=True, help="Print JSON.")
 
 
 @click.group()
 def reassign() -> None:
-    """Reassign partitions (KIP-455); every request has a number and tells how far it has come."""
+    """Reassign partitions (KIP-455); every request has a number, and its progress can be shown."""
 
 
 @reassign.command()
@@ -115,18 +115,21 @@ def reassign() -> None:
     help="The plan, in the form of Kafka's own tool.",
 )
 @click.option(
-    "--throttle", type=click.IntRange(1), metavar="BYTES/S", help="Limit for each broker, until verified."
+    "--throttle",
+    type=click.IntRange(1),
+    metavar="BYTES/S",
+    help="Limit for each broker, until verify removes it.",
 )
 @click.option(
     "--keep-finished-s",
     type=click.IntRange(0),
     default=KEEP_FINISHED_S,
     show_default=True,
-    help="How long its end is remembered.",
+    help="How long the finished request is kept.",
 )
 @desk_options
 def execute(desk: Desk, path: Path, throttle: int | None, keep_finished_s: int) -> int:
-    """Ask for the replicas of a plan; prints the number of the request."""
+    """Start the reassignments of a plan; prints the number of the request."""
     plan = read_plan(path)
     topics = cluster_of(desk.reach, (topic for topic, _, _ in plan)).topics
     before = {(t.name, one.partition): one.replicas for t in topics.values() for one in t.partitions}
@@ -151,10 +154,10 @@ def execute(desk: Desk, path: Path, throttle: int | None, keep_finished_s: int) 
 @reassign.command()
 @request_option
 @json_option
-@click.option("--follow", is_flag=True, help="Show it until all of it has ended.")
+@click.option("--follow", is_flag=True, help="Show the progress until all of the request has ended.")
 @desk_options
 def progress(desk: Desk, number: int | None, json_: bool, follow: bool) -> int:  # noqa: FBT001 - click's way
-    """Show how far a request has come, for each partition and broker that receives it."""
+    """Show the progress of a request, for each partition and each broker that receives it."""
     request = find(desk.requests(), number)
     if not follow:
         statuses = desk.statuses(request)
@@ -173,7 +176,7 @@ def progress(desk: Desk, number: int | None, json_: bool, follow: bool) -> int: 
 @request_option
 @desk_options
 def verify(desk: Desk, number: int | None) -> int:
-    """Say whether all of a request is complete, and free what it limited once nothing of it goes on."""
+    """Report whether a request is complete; remove its throttles once nothing of it is in progress."""
     request = find(desk.requests(), number)
     statuses = desk.statuses(request)
     click.echo("\n".join(lines(request, statuses)))
@@ -188,7 +191,7 @@ def verify(desk: Desk, number: int | None) -> int:
 @request_option
 @desk_options
 def cancel(desk: Desk, number: int | None) -> int:
-    """Ask for an end of what a request began; Kafka puts the replicas back that were there before."""
+    """Cancel the reassignments of a request; Kafka restores the replicas that were there before."""
     requests = desk.requests()
     request = find(requests, number)
     own = [asked for asked in request.partitions if holder(requests, asked.place) == request.id]
@@ -213,7 +216,7 @@ def cancel(desk: Desk, number: int | None) -> int:
 @json_option
 @desk_options
 def list_command(desk: Desk, json_: bool) -> None:  # noqa: FBT001 - click's way
-    """List the requests that are remembered, and every reassignment that goes on in the cluster."""
+    """List the stored requests, and every reassignment in progress in the cluster."""
     requests = desk.requests()
     try:
         ongoing = list_reassignments(desk.reach.a_broker())

@@ -90,26 +90,29 @@ class _Bisectable(click.Command):
     type=click.IntRange(1, _TIMES_MAX),
     default=1,
     show_default=True,
-    help="How many runs; the same command goes on where it was interrupted.",
+    help="How many runs; after an interruption the same command continues.",
 )
-@click.option("--symbolic", is_flag=True, help="Resolve roles anew, at the planned times.")
+@click.option("--symbolic", is_flag=True, help="Find the targets by their roles again, at the planned times.")
 @click.option("--kafka-version", metavar="V", help="Run another version of Kafka.")
 @image_options
 @click.option(
-    "--bisect", is_flag=True, help="Stop when it came back, and exit as git bisect run wants it (see below)."
+    "--bisect",
+    is_flag=True,
+    help="Stop when the finding returns, with an exit code for git bisect run (see above).",
 )
 @click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON; what the runs say goes to stderr.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; the output of the runs goes to stderr.")
 @runs_option
 def replay(run: str, *, times: int, bisect: bool, keep: bool, as_json: bool, **given: Any) -> int:
-    """Carry out the recorded schedule of RUN again, and tell how often its finding comes back.
+    """Repeat the recorded schedule of RUN, and report how often its finding returns.
 
-    The same faults hit the same nodes at the same times, whatever roles they have now; where a role is
-    another one, that is told. RUN is a folder, its seed or time, latest, or a scenario's name; the latter two
-    stand for the newest run that is no replay, so that the same command again means the same run.
+    The same faults hit the same nodes at the same times, whatever roles they have now.  Roles that differ
+    are reported.  RUN is the run's folder, seed or time, or latest, or a scenario's name.  The last two mean
+    the newest run that is not a replay, so that the same command means the same run again.
 
-    Exit codes: 0 it came back at least once, 1 never, 2 no run decided it, 3 the harness failed.
-    With --bisect: 1 (bad) it came back, 0 (good) never, 125 (skip) nobody knows, 128 (abort) wrong command.
+    Exit codes: 0 the finding returned at least once, 1 never, 2 no run decided it, 3 the harness failed.
+    With --bisect: 1 (bad) it returned, 0 (good) it never did, 125 (skip) undecided, 128 (abort) wrong
+    command.
     """
     if keep and times > 1:
         raise UsageError("--keep is for a single run", next_step="drop it, or --times")

@@ -33,9 +33,9 @@ _SEEDS = 100_000
 @click.option(
     "--seed",
     type=click.IntRange(0, SEED_MAX),
-    help="Fixes the schedule; drawn and printed if not given.",
+    help="Seed of the schedule; if not given, one is drawn and printed.",
 )
-@click.option("--seeds", type=Seeds(), help="One run per seed, resumable, one merged summary.")
+@click.option("--seeds", type=Seeds(), help="One run for each seed, and one summary; resumable.")
 @click.option(
     "--duration-s", type=click.IntRange(max=86_400), help="How long the load runs (random schedules only)."
 )
@@ -43,13 +43,13 @@ _SEEDS = 100_000
     "--fault",
     type=click.Choice(KINDS),
     multiple=True,
-    help="Draw faults of this kind alone (random schedules only); repeatable.",
+    help="Draw only faults of this kind (random schedules only); repeatable.",
 )
 @click.option(
     "--gambit",
     type=click.Choice(list(GAMBITS)),
     multiple=True,
-    help="Draw these of the scenario's gambits alone (random schedules only); repeatable.",
+    help="Draw only gambits of this kind, of those in the scenario (random schedules only); repeatable.",
 )
 @topology_options
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="What producers wait for.")
@@ -60,7 +60,7 @@ _SEEDS = 100_000
 @click.option(
     "--seeded-bug",
     metavar="NAME",
-    help="Put a bug of the catalogue into Kafka (docs/seeded-bugs.md); the run is to find it.",
+    help="Put a bug of the catalogue into Kafka (docs/seeded-bugs.md); the run should find it.",
 )
 @click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
 @click.option(
@@ -71,10 +71,10 @@ _SEEDS = 100_000
 def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **given: Any) -> int:
     """Run SCENARIO and judge it.
 
-    SCENARIO is a name (krucible list --scenarios) or a Python file with a SCENARIO, such as one that
+    SCENARIO is a name (krucible list --scenarios) or a Python file that defines SCENARIO, such as one that
     krucible minimise wrote.  The file is executed.
 
-    The last lines say the verdict, where everything lies, and the one line that runs it again.
+    The last lines are the verdict, the run's folder and the command that repeats the run.
     """
     on_hosts = asked_hosts(given)
     if is_file(scenario):

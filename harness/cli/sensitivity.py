@@ -70,37 +70,41 @@ class BudgetShape(click.ParamType[Budget]):
     "areas",
     type=Word(list(Area)),
     multiple=True,
-    help="All bugs of an area of Kafka; repeatable, and added to each BUG.",
+    help="All bugs of an area of Kafka, in addition to each BUG; repeatable.",
 )
 @click.option(
-    "--budget", type=BudgetShape(), default="3x120", show_default=True, help="Runs of each bug, and seconds."
+    "--budget",
+    type=BudgetShape(),
+    default="3x120",
+    show_default=True,
+    help="Maximum number of runs for each bug, and seconds of a run.",
 )
 @click.option(
     "--preset",
     type=click.Choice(list(PRESETS)),
     default="nightly",
     show_default=True,
-    help="Whose drawn scenarios are run.",
+    help="The preset whose drawn scenarios are run.",
 )
 @click.option("--kafka-version", default=DEFAULT_VERSION, show_default=True, help="Kafka's version.")
 @click.option(
-    "--seed", type=click.IntRange(0, SEED_MAX), default=1, show_default=True, help="Fixes the whole plan."
+    "--seed", type=click.IntRange(0, SEED_MAX), default=1, show_default=True, help="Seed of the whole plan."
 )
 @click.option(
     "--controls",
     type=Word(list(Controls)),
     default=Controls.BETWEEN.value,
     show_default=True,
-    help="Make the runs without a bug between the others, after them, or none now.",
+    help="Make the control runs, without a bug, between the others, after them, or not now.",
 )
 @click.option(
-    "--for", "limit_s", type=Time(), help="Begin no run after this time; the same command goes on then."
+    "--for", "limit_s", type=Time(), help="Begin no run after this time; the same command continues later."
 )
 @click.option(
     "--outcomes",
     "target",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Keep what came of the runs in this file; what stands there is not run again.",
+    help="Record the outcomes of runs in this file; runs that it has are not repeated.",
 )
 @click.option(
     "--outcomes-from",
@@ -120,12 +124,12 @@ class BudgetShape(click.ParamType[Budget]):
 @click.option(
     "--adopt",
     metavar="HOW",
-    help="Run nothing: take the store's runs with bugs as tries, in their order; HOW says by what they were "
-    "chosen, such as 'nightly'.",
+    help="Run nothing: count the store's runs with bugs, in their order; HOW says how they were chosen, "
+    "such as 'nightly'.",
 )
 @hosts_options
-@click.option("--no-run", is_flag=True, help="Write the pages over what the store holds.")
-@click.option("--plan", "dry", is_flag=True, help="Say what would be run by now, at most.")
+@click.option("--no-run", is_flag=True, help="Run nothing; write the pages from stored runs.")
+@click.option("--plan", "dry", is_flag=True, help="Print which runs are missing, at most.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write a page of Markdown.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page of HTML.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -153,9 +157,9 @@ def sensitivity_command(
     runs: Path,
     **given: Any,
 ) -> int:
-    """Measure how many seeded bugs are seen: each BUG, or all, alone in Kafka under a nightly's runs.
+    """Measure how many seeded bugs are seen: each BUG, or all, one at a time in a preset's runs.
 
-    What was run before is not run again; what runs say goes to stderr. Exit codes: 0 every bug was seen or
+    Runs in the store are not repeated; the output of runs goes to stderr. Exit codes: 0 every bug was seen or
     its budget is spent, 1 a control run is invalid, 2 runs are missing.
     """
     if compared:

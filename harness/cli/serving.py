@@ -20,13 +20,17 @@ PORT = 8123
 @click.pass_context
 @runs_option
 @click.option(
-    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0: any that is free."
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="Port; 0 means any free port.",
 )
 @click.option("--open/--no-open", "opens", default=False, help="Open it in a web browser.")
 def serve(context: click.Context, runs: Path, port: int, *, opens: bool) -> None:
     """Browse stored runs: table, filters, trends, reports, downloads.
 
-    Listens on 127.0.0.1 alone, until Ctrl-C.
+    Listens only on 127.0.0.1, until Ctrl-C.
     """
     missing = not runs.is_dir()
     if missing and context.get_parameter_source("runs") is not ParameterSource.DEFAULT:

@@ -22,7 +22,7 @@ from results.summary import encode_summary, outcome_of, summarise
 @click.option(
     "--step-summary",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Append what GitHub shows of a step to a file, such as $GITHUB_STEP_SUMMARY.",
+    help="Append a summary for GitHub's page of the step to a file, such as $GITHUB_STEP_SUMMARY.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
@@ -35,9 +35,9 @@ def summary(
     *,
     as_json: bool,
 ) -> None:
-    """Sum up every run below the FOLDERs: one Markdown page, what went wrong first.
+    """Summarise all runs in the FOLDERs on one Markdown page, problems first.
 
-    Exits as a campaign of these runs would.
+    The exit code is that of a campaign of these runs.
     """
     found = sorted({run.folder.resolve() for folder in folders for run in list_runs(folder)})
     if not found:

@@ -37,20 +37,20 @@ EXIT_CODES = {Standing.AS_EXPECTED: 0, Standing.UNEXPECTED: 1, Standing.UNKNOWN:
     type=click.IntRange(1, 100),
     default=1,
     show_default=True,
-    help="Runs a side, seeds 1..N.",
+    help="Runs for each expected outcome, with seeds 1..N.",
 )
-@click.option("--no-run", is_flag=True, help="Write down what there is; run nothing.")
+@click.option("--no-run", is_flag=True, help="Run nothing; report on stored runs.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to a file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @runs_option
 def track_record(
     *, only: tuple[str, ...], seeds: int, no_run: bool, out: Path | None, as_json: bool, runs: Path
 ) -> int:
-    """Hold krucible to known outcomes: red where Kafka has a bug, green where not.
+    """Check known bugs of Kafka: red in the versions that have them, green in those that do not.
 
-    What was run before is not run again; the runs are those of krucible run with the same --seeds, and what
-    they say goes to stderr. Exit codes: 0 all as expected, 1 a side is not, 2 a run is missing or unknown,
-    3 the harness failed.
+    Runs in the store are not repeated; those that krucible run made with the same --seeds count too. The
+    output of runs goes to stderr. Exit codes: 0 all as expected, 1 an outcome is not as expected, 2 a run is
+    missing or unknown, 3 the harness failed.
     """
     chosen = _chosen(only)
     with cancellable() as cancelled, contextlib.redirect_stdout(sys.stderr):

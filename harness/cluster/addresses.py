@@ -57,7 +57,7 @@ def _first_free(pool: IPv4Network, taken: list[IPv4Network], folder: Path) -> IP
         if not _is_reserved(folder / str(subnet.network_address)):
             return subnet
     raise KrucibleError(
-        what="no free network for the cluster",
+        what="there is no free network for the cluster",
         got=f"every /24 of {pool} is in use",
         expected="at least one that is free",
         where="the engine's networks",

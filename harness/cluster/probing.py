@@ -143,14 +143,14 @@ def _power_loss(client: DockerClient, base: str) -> None:
             raise NotPossibleError("a disk that a container used can't be unmounted")
         mount(disk)
         if (disk / WRITTEN).exists():
-            raise NotPossibleError("what was not synced outlived the loss of power")
+            raise NotPossibleError("data that was not synced survived a power loss")
 
 
 def _dead_disk(client: DockerClient, base: str) -> None:
     with _loop_disk() as disk, _container(client, base, WRITES, disk) as container:
         shut_down(disk)
         if container.exec_run(["/bin/touch", f"{DISK_AT}/more"])[0] == 0:
-            raise NotPossibleError("a disk that is dead takes writes")
+            raise NotPossibleError("a failed disk accepts writes")
 
 
 @contextmanager

@@ -39,7 +39,7 @@ class NodeWatcher:
             raise self._failure
         if self._thread.is_alive():
             raise EngineError(
-                "the engine no longer tells how the nodes are",
+                "the engine no longer reports the state of the nodes",
                 got=f"no answer within {STOP_BOUND_S:.0f} s",
                 next_step="krucible doctor",
             )

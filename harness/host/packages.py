@@ -110,7 +110,7 @@ def install(packages: list[Package], say: Say) -> None:
         raise KrucibleError(
             "programs are missing",
             got=f"{listed}; not installed, because {reason}",
-            expected="all of them, under these names on Debian",
+            expected="all of them; these are the names of the packages on Debian",
             next_step=apt_line(packages),
         )
     say(f"will install: {listed}")
@@ -135,5 +135,5 @@ def _apt(command: tuple[str, ...], wanted: set[str], say: Say) -> None:
             "apt-get failed",
             got="; ".join(filter(None, said[-OUTPUT_LINES_SHOWN:])),
             where=" ".join(command),
-            next_step="mend what it says, then: krucible setup",
+            next_step="fix what it reports, then: krucible setup",
         )

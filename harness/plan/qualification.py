@@ -209,7 +209,7 @@ def matrix(
     builds = {Role.CANDIDATE: candidate} | ({} if baseline is None else {Role.BASELINE: baseline})
     if baseline is not None and candidate.options == baseline.options:
         raise UsageError(
-            "a candidate is compared to another build",
+            "the candidate and the baseline are the same build",
             got=f"{candidate.name} twice",
             expected="--candidate and --baseline that differ",
             next_step="drop --baseline, or name another one",

@@ -25,10 +25,10 @@ from harness.vocabulary import (
 _ALL = (broker(1), broker(2), broker(3))
 
 SCENARIO = Scenario(
-    summary="Replace a broker's disk by a new one, and the next one's once the first has caught up.",
+    summary="Replace a broker's disk by a new one, and the next broker's once the first has caught up.",
     why=(
-        "A broker that is back with another directory and an empty log must not count as in sync before it "
-        "has copied everything, or the second replacement takes the last copy."
+        "A broker that returns with a new directory and an empty log must not count as in sync before it has "
+        "copied everything. Otherwise the second replacement removes the last copy."
     ),
     schedule=ScriptedSchedule(
         moves=(

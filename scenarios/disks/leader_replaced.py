@@ -38,10 +38,13 @@ def _joined(newcomer: int) -> tuple[Await | Perform, ...]:
 
 
 SCENARIO = Scenario(
-    summary="Replace the disk of the quorum's leader, and empty the next leader's without a new identity.",
+    summary=(
+        "Replace the disk of the quorum's leader, and empty the next leader's without a new directory id."
+    ),
     why=(
-        "What the leader had committed, the others have to know; its empty disk has no vote under a new "
-        "directory id, and with the old one it votes before it knows anything, for none but one who does."
+        "The other voters must know what the leader had committed. Under a new directory id, an empty disk "
+        "has no vote. With the old directory id the node votes before it knows anything; it may vote only "
+        "for a candidate that has what was committed."
     ),
     schedule=ScriptedSchedule(
         moves=(

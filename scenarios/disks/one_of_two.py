@@ -22,8 +22,8 @@ from harness.vocabulary import (
 SCENARIO = Scenario(
     summary="Empty one of a broker's two log directories while partitions are moved onto that broker.",
     why=(
-        "With two directories half of a broker's replicas go and half stay; a move that had copied to "
-        "the lost half must not be taken for complete."
+        "When one of two directories is lost, half of a broker's replicas are lost and half stay. A "
+        "reassignment that had copied to the lost half must not count as complete."
     ),
     schedule=ScriptedSchedule(
         moves=(

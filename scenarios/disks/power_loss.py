@@ -24,8 +24,9 @@ _ALL = (broker(1), broker(2), broker(3))
 SCENARIO = Scenario(
     summary="Let one broker lose power, and later all three within a second.",
     why=(
-        "An acknowledgement means that all replicas in sync have a record in memory, not on a disk: one that "
-        "loses power takes it from the others again, three that do may lose the unsynced end of the log."
+        "An acknowledgement means that all replicas in sync have a record in memory, not on disk. One broker "
+        "that loses power copies the record from the others again. Three that lose power may lose the "
+        "unsynced end of the log."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -25,10 +25,13 @@ from harness.vocabulary import (
 _B = tuple(broker(number) for number in range(1, 5))
 
 SCENARIO = Scenario(
-    summary="Move partitions onto a broker whose disk is being replaced, then replace the leader's as well.",
+    summary=(
+        "Reassign partitions to a broker whose disk is being replaced, then replace the leader's as well."
+    ),
     why=(
-        "A move that lasts has more replicas than copies: one that comes back empty, whether it is to stay "
-        "or to go, must not count as in sync, nor the move as complete, before it has copied everything."
+        "During a reassignment a partition has more replicas than copies. A replica that comes back empty, "
+        "whether added or removed, must not count as in sync before it has copied everything. Until then the "
+        "reassignment must not count as complete."
     ),
     schedule=ScriptedSchedule(
         moves=(

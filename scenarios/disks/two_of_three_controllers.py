@@ -27,8 +27,9 @@ _BROKERS = tuple(broker(number) for number in (1, 2, 3))
 SCENARIO = Scenario(
     summary="Stop a controller, let the others commit, replace the disks of both, and start the first again.",
     why=(
-        "In a static quorum an empty disk votes like any other: with one of them the lagging voter is a "
-        "majority, and what was committed without it is gone. That is licensed; anything else is not."
+        "In a static quorum a voter with an empty disk votes like any other. With one of them the lagging "
+        "voter is a majority, and what was committed without it is lost. That loss is permitted; any other "
+        "is not."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -31,10 +31,13 @@ from harness.vocabulary import (
 _C = tuple(controller(number) for number in range(1, 5))
 
 SCENARIO = Scenario(
-    summary="Add a voter, and replace another's disk while the leader, cut off, can't commit its removal.",
+    summary=(
+        "Add a voter, and replace another's disk while the leader is cut off and can't commit its removal."
+    ),
     why=(
-        "Whether the removal happened is open until another leads: with it two of three are a majority, "
-        "without it three of four, and the voter whose disk is empty must not be counted either way."
+        "Until another voter leads, it is open whether the removal happened. If it did, two of three are a "
+        "majority; if it did not, three of four are. In both cases the voter with the empty disk must not be "
+        "counted."
     ),
     schedule=ScriptedSchedule(
         moves=(

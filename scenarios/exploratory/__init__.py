@@ -1,1 +1,1 @@
-"""Random trouble, to find what nobody thought of."""
+"""Random faults and operations, to find what nobody thought of."""

@@ -5,8 +5,8 @@ from harness.vocabulary import BulkWorkload, RandomSchedule, Scenario
 SCENARIO = Scenario(
     summary="60,000 records a second from two processes, under partitions, kills, pauses and stops.",
     why=(
-        "Replicas lag by thousands of records when a leader is lost, so whatever a new leader must keep, "
-        "truncate or take over of a producer's state is never empty."
+        "Replicas lag by thousands of records when a leader is lost. So there are always records, and state "
+        "of producers, that a new leader must keep, truncate or take over."
     ),
     schedule=RandomSchedule(duration_ms=40_000, changes={"alter": 1}),
     workload=BulkWorkload(),

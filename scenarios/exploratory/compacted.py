@@ -6,8 +6,8 @@ from scenarios.blinks import BLINKS
 SCENARIO = Scenario(
     summary="Keyed records on a topic that is cleaned every few hundred milliseconds, under every fault.",
     why=(
-        "The cleaner swaps segments while leaders change and followers truncate: where the latest value of "
-        "a key, and not only an older one, would vanish."
+        "The cleaner replaces segments while leaders change and followers truncate. A defect here loses the "
+        "latest value of a key, and not only older ones."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
     topology=Topology(config={"log.cleaner.backoff.ms": "500"}),

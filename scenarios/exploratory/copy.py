@@ -5,10 +5,13 @@ from scenarios.blinks import NONE_LATE
 from scenarios.cleaning import OFTEN_CLEANED
 
 SCENARIO = Scenario(
-    summary="A group copies a topic to another one, its offsets in the transactions, under faults.",
+    summary=(
+        "A group copies a topic to another one and commits its offsets in the transactions, under faults."
+    ),
     why=(
-        "Members leave and come back, coordinators of the group and of transactions move, and a transaction "
-        "spans the copies and the offsets: where a record is copied twice, or not at all."
+        "Members leave and come back, the coordinators of the group and of transactions move, and a "
+        "transaction has both the copies and the offsets. A defect here copies a record twice, or not at "
+        "all."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=NONE_LATE),
     topology=Topology(

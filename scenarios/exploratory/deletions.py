@@ -6,8 +6,8 @@ from scenarios.blinks import BLINKS
 SCENARIO = Scenario(
     summary="The oldest records of some partition are deleted every second, under faults of every kind.",
     why=(
-        "An answer waits until every live replica has moved the beginning of its log: where deleted records "
-        "come back, or records above the offset that was asked for are gone."
+        "The answer to DeleteRecords waits until every live replica has moved the start of its log. A defect "
+        "here returns deleted records, or removes records above the offset that was asked for."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
     topology=Topology(),

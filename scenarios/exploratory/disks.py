@@ -4,10 +4,13 @@ from harness.vocabulary import DiskKind, Quorum, RandomSchedule, Scenario, Topol
 from scenarios.blinks import BLINKS
 
 SCENARIO = Scenario(
-    summary="Disks replaced, one directory of two lost, power cut, between partitions, kills and pauses.",
+    summary=(
+        "Disks are replaced, one directory of two is lost, power is cut; also partitions, kills and pauses."
+    ),
     why=(
-        "A node that comes back with less than it had must not count as one that has it all: not in an ISR, "
-        "not in a quorum, not for the directory that stayed. One disk at a time licenses no loss."
+        "A node that comes back with less data than before must not count as one that has everything: not in "
+        "an ISR, not in a quorum, not for the directory that was kept. The loss of one disk at a time "
+        "permits no loss of records."
     ),
     schedule=RandomSchedule(
         duration_ms=75_000,

@@ -4,10 +4,10 @@ from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="All copies gone at once, the last in sync taken away, a leader cut off from all but clients.",
+    summary="All replicas stop at once, the last one in sync is lost, a leader can reach only its clients.",
     why=(
-        "What Kafka promises is decided at edges that single faults seldom meet: the one replica left "
-        "was held back, or a controller ends with the leader whose ISR it has just changed."
+        "Single faults seldom reach the edge cases of Kafka's guarantees, such as a last replica that was "
+        "held back, or a controller that ends together with the leader whose ISR it has just changed."
     ),
     schedule=mostly_gambits(
         {

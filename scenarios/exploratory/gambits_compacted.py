@@ -4,10 +4,11 @@ from harness.vocabulary import CompactedWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="Copies of a compacted topic end while they are cleaned, and when they have to truncate.",
+    summary="Replicas of a compacted topic end while they are cleaned, and when they have to truncate.",
     why=(
-        "A restart meets segments that were being swapped, checkpoints from before the cleaning, and a tail "
-        "that others do not have: where the latest value of a key would vanish, or an older one come back."
+        "A restart finds segments that were being replaced, checkpoints from before the cleaning, and a tail "
+        "that other replicas do not have. A defect here loses the latest value of a key, or returns an older "
+        "one."
     ),
     schedule=mostly_gambits(
         {

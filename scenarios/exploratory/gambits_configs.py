@@ -4,10 +4,12 @@ from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="min.insync.replicas and unclean elections switched while an ISR shrinks and its last one goes.",
+    summary=(
+        "min.insync.replicas and unclean elections are switched while an ISR shrinks and its last one ends."
+    ),
     why=(
-        "What is committed, who is eligible and who may lead are decided by limits of the moment: where one "
-        "that was in force a moment ago is obeyed, or one that is in force is not."
+        "The current configuration decides what is committed, who is eligible and who may lead. A defect "
+        "here follows a configuration that is no longer in force, or ignores the one that is."
     ),
     schedule=mostly_gambits(
         {

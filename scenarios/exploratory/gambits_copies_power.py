@@ -4,10 +4,11 @@ from harness.vocabulary import DiskKind, LogWorkload, Mode, Quorum, Scenario, To
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="Two or all copies of a partition lose power within 100 ms of an acknowledged write.",
+    summary="Two or all replicas of a partition lose power within 100 ms of an acknowledged write.",
     why=(
-        "Nobody syncs before an acknowledgement, so what one copy in sync still has must not give way to "
-        "what the others lost; where all lose power, all have to agree on what is left."
+        "No replica syncs before an acknowledgement. A replica in sync that kept its records must not "
+        "truncate them to what the others have left. If all replicas lose power, they must agree on what is "
+        "left."
     ),
     schedule=mostly_gambits(
         {

@@ -5,10 +5,10 @@ from scenarios.cleaning import OFTEN_CLEANED
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="Coordinators of the group and of its transactions taken away while a topic is copied.",
+    summary="Coordinators of the group and of its transactions are taken away while a topic is copied.",
     why=(
-        "The offsets and the copies of a transaction are completed by two coordinators, neither of which may "
-        "be who began: where a record is copied twice, or not at all."
+        "Two coordinators complete the offsets and the copies of a transaction, and neither may be the one "
+        "that began it. A defect here copies a record twice, or not at all."
     ),
     schedule=mostly_gambits(
         {

@@ -4,10 +4,10 @@ from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="Segments rolled, and removed on request, while copies end or have to truncate.",
+    summary="Segments are rolled, and deleted on request, while replicas end or have to truncate.",
     why=(
-        "Where a log begins is kept in a checkpoint of its own, apart from what is removed and from what is "
-        "truncated: where deleted records come back, or others are gone, is a restart between the two."
+        "The start of a log is kept in a checkpoint, apart from the segments that are deleted or truncated. "
+        "After a restart between these steps, a defect returns deleted records, or loses others."
     ),
     schedule=mostly_gambits(
         {

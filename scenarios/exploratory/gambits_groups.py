@@ -4,10 +4,10 @@ from harness.vocabulary import GroupsWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="Coordinators of groups taken away and led back while members leave, stall and commit.",
+    summary="Coordinators of groups are taken away and led back while members leave, stall and commit.",
     why=(
-        "A coordinator that takes over knows its members from the log alone: where a rebalance that was "
-        "under way, or a commit on its way, falls between two of them."
+        "A new coordinator knows its members only from the log. A defect here concerns a rebalance or a "
+        "commit that was in progress when the coordinator changed."
     ),
     schedule=mostly_gambits(
         {

@@ -4,10 +4,10 @@ from harness.vocabulary import GroupsWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="A group of KIP-848's protocol beside a classic one; coordinators go, members leave and stall.",
+    summary="A group of KIP-848's protocol and a classic one; coordinators move, members leave and stall.",
     why=(
-        "The coordinator assigns partition by partition, and each member has an epoch of its own: where a "
-        "partition has two owners, or a commit of an epoch that is over counts, after a coordinator moved."
+        "The coordinator assigns partition by partition, and each member has an epoch of its own. After a "
+        "coordinator moved, a defect gives a partition two owners, or accepts a commit of an old epoch."
     ),
     schedule=mostly_gambits(
         {

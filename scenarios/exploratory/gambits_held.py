@@ -5,10 +5,12 @@ from scenarios.gambit_schedules import mostly_gambits
 from scenarios.regressions.kafka_17754_delayed_end_txn import LATE_END
 
 SCENARIO = Scenario(
-    summary="What some producers ask is held past timeouts and their successors' starts, then let go.",
+    summary=(
+        "Requests of some producers are held past timeouts and the start of their successors, then released."
+    ),
     why=(
         "A request that arrives late belongs to a transaction that was aborted, or to a producer that was "
-        "fenced: where it is taken for one of the next transaction, half of that is decided by it."
+        "fenced. If Kafka counts it for the next transaction, it decides half of that transaction."
     ),
     schedule=mostly_gambits(
         {"held-requests": 8, "transaction-coordinator": 2, "lost-answers": 1, "flapping": 1},

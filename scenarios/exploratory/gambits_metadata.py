@@ -4,10 +4,10 @@ from harness.vocabulary import MetadataWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="Topics come, go and come again while a broker is away, and while controllers are taken away.",
+    summary="Topics are created, deleted and created again while a broker or controllers are away.",
     why=(
-        "A broker that comes back has folders of topics that are gone, and of others with the same name: "
-        "where old records show up in a new topic, or what was removed comes back."
+        "A broker that comes back has folders of topics that were deleted, and of topics with the same name "
+        "as new ones. A defect here shows old records in a new topic, or brings back what was deleted."
     ),
     schedule=mostly_gambits(
         {

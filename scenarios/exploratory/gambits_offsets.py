@@ -5,10 +5,10 @@ from scenarios.cleaning import OFTEN_CLEANED
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="Coordinators of groups taken away and led back between a commit and the next read.",
+    summary="Coordinators of groups are taken away and led back between a commit and the next read.",
     why=(
-        "A coordinator that takes over loads what its predecessor wrote, and may be deposed while it does: "
-        "where an acknowledged commit is lost, or an old one comes back."
+        "A new coordinator loads what its predecessor wrote, and may be deposed while it loads. A defect "
+        "here loses an acknowledged commit, or returns an old one."
     ),
     schedule=mostly_gambits(
         {

@@ -4,10 +4,10 @@ from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="Five batches of a producer at a time on their way to a partition whose leader or ISR changes.",
+    summary="A producer has five batches in flight to a partition whose leader or ISR changes.",
     why=(
-        "The first batch is lost or refused, and those behind it arrive: where one is taken although a "
-        "sequence before it is missing, or is taken twice when it comes again."
+        "The first batch is lost or refused, and those behind it arrive. A defect here appends a batch "
+        "although an earlier sequence is missing, or appends it twice when it is sent again."
     ),
     schedule=mostly_gambits(
         {

@@ -4,10 +4,10 @@ from harness.vocabulary import DiskKind, Mode, Quorum, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="A majority of the voters lose power within 100 ms of an acknowledged change, again and again.",
+    summary="A majority of the voters loses power within 100 ms of an acknowledged change, again and again.",
     why=(
-        "A change of metadata is acknowledged once a majority has it on its disk, so none may be lost with "
-        "the power; a voter that remembers less than it voted for elects two leaders."
+        "A metadata change is acknowledged once a majority has it on disk, so a loss of power must lose "
+        "none. If a voter forgets its vote, two leaders can be elected."
     ),
     schedule=mostly_gambits(
         {

@@ -4,10 +4,12 @@ from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="Moves to brokers that are away or slow, completed, cancelled, overridden, leaders killed.",
+    summary=(
+        "Reassignments to absent or slow brokers are completed, cancelled, overridden; leaders are killed."
+    ),
     why=(
-        "A move that can't end has replicas of before and of after, and whoever leads or controls may go in "
-        "the middle: where a copy that is not in sync counts, or one that is wanted is removed."
+        "A reassignment that can't end has old and new replicas, and its leader or controller may be lost in "
+        "the middle. A defect here counts a replica that is not in sync, or removes one that is wanted."
     ),
     schedule=mostly_gambits(
         {

@@ -4,10 +4,13 @@ from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="Segments rolled, and removed at an age of 15 seconds, while copies end or have to truncate.",
+    summary=(
+        "Segments are rolled, and deleted at an age of 15 seconds, while replicas end or have to truncate."
+    ),
     why=(
-        "Each copy decides by itself what is too old, and a follower that comes back may have to begin where "
-        "the leader's log does by now. A defect here removes young records too, or leaves a hole in a log."
+        "Each replica decides by itself which segments are too old. A follower that comes back may have to "
+        "start where the leader's log starts by now. A defect here deletes young records too, or leaves a "
+        "hole in a log."
     ),
     schedule=mostly_gambits(
         {

@@ -4,10 +4,11 @@ from harness.vocabulary import Mode, Scenario, Topology, TxnWorkload
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="Coordinators of transactions taken away and led back while transactions begin and end.",
+    summary="Coordinators of transactions are taken away and led back while transactions begin and end.",
     why=(
-        "What a coordinator has prepared is completed by whoever leads its partition next, and a retry meets "
-        "another leader: where half a transaction, an aborted one or a zombie's shows."
+        "A transaction that a coordinator has prepared is completed by the next leader of its partition, and "
+        "a retry reaches another leader. A defect here makes half a transaction visible, an aborted one, or "
+        "a zombie's."
     ),
     schedule=mostly_gambits(
         {

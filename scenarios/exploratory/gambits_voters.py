@@ -4,10 +4,10 @@ from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="Voters leave, join and lose disks, two leave at once, leaders go, and links lose packets.",
+    summary="Voters leave, join, lose disks, two leave at once; leaders are lost and links lose packets.",
     why=(
-        "A change of the voters counts as soon as it is in a log, and is taken back with it: where a leader "
-        "goes in between, nodes may count votes by different sets."
+        "A change of the voters counts as soon as it is in a log, and is undone if it is truncated. If a "
+        "leader is lost in between, nodes may count votes by different sets of voters."
     ),
     schedule=mostly_gambits(
         {

@@ -4,10 +4,10 @@ from harness.vocabulary import GroupsWorkload, RandomSchedule, Scenario, Topolog
 from scenarios.blinks import BLINKS
 
 SCENARIO = Scenario(
-    summary="Members of groups leave, stall, come back too late and commit, under faults of every kind.",
+    summary="Members of groups leave, stall, return too late and commit, under faults of every kind.",
     why=(
-        "Coordinators move while a rebalance is under way and while members commit: where a group passes "
-        "over records, goes back, or accepts what a member commits that it went on without."
+        "Coordinators move during rebalances and while members commit. A defect here makes a group skip "
+        "records, go back, or accept a commit of a member that the group has replaced."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
     topology=Topology(config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}),

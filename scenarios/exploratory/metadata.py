@@ -5,12 +5,13 @@ from scenarios.blinks import BLINKS
 
 SCENARIO = Scenario(
     summary=(
-        "Topics come, go and come again under their old names, configs change, every broker is asked for "
-        "both, under faults of every kind."
+        "Topics are created, deleted and created again, configs change, every broker is asked for both, "
+        "under faults of every kind."
     ),
     why=(
-        "Controllers resign with changes under way, and brokers catch up from the log or a snapshot: where "
-        "an acknowledged change is lost, what was deleted comes back, or a name stands for the wrong topic."
+        "Controllers resign while changes are in progress, and brokers catch up from the log or a snapshot. "
+        "A defect here loses an acknowledged change, brings back what was deleted, or uses a name for the "
+        "wrong topic."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
     workload=MetadataWorkload(),

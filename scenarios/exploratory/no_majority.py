@@ -5,8 +5,8 @@ from harness.vocabulary import Majority, Mode, RandomSchedule, Scenario, Topolog
 SCENARIO = Scenario(
     summary="Two of three controllers at a time are killed, frozen or cut off; later they come back.",
     why=(
-        "Without a majority nothing may be decided, and what was decided before must be there when it is "
-        "back. Until then no change of metadata is promised to be answered, and all of safety is."
+        "Without a majority nothing may be decided, and what was decided before must be there when the "
+        "majority is back. Until then no metadata change has to be answered, but all safety guarantees hold."
     ),
     schedule=RandomSchedule(
         duration_ms=45_000,

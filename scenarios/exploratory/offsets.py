@@ -5,10 +5,10 @@ from scenarios.blinks import BLINKS
 from scenarios.cleaning import OFTEN_CLEANED
 
 SCENARIO = Scenario(
-    summary="Offsets of several groups, committed and fetched by both libraries, under faults of every kind.",
+    summary="Both client libraries commit and fetch offsets of several groups, under faults of every kind.",
     why=(
         "Group coordinators move with the leaders of their partitions and load what their predecessors "
-        "wrote: where an acknowledged commit is lost, or an old one comes back."
+        "wrote. A defect here loses an acknowledged commit, or returns an old one."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
     topology=Topology(

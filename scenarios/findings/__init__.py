@@ -1,1 +1,1 @@
-"""What krucible found and no ticket tells yet, each red as long as Kafka does it; see docs/findings.md."""
+"""Defects that krucible found and no ticket describes, red until Kafka fixes them; see docs/findings.md."""

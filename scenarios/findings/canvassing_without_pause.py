@@ -25,8 +25,8 @@ _C = tuple(controller(number) for number in range(1, 4))
 SCENARIO = Scenario(
     summary="Kill the leader of three while another voter comes back with a new disk.",
     why=(
-        "The third can't be elected without the vote of the one that has a new directory id now. That one "
-        "refuses each request for its vote, and whoever is refused has to wait before it asks again."
+        "The third voter can't be elected without the vote of the one that now has a new directory id. That "
+        "one refuses each request for its vote. A candidate that was refused must wait before it asks again."
     ),
     schedule=ScriptedSchedule(
         moves=(

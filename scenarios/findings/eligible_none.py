@@ -25,10 +25,11 @@ from harness.vocabulary import (
 _B = tuple(broker(number) for number in range(1, 4))
 
 SCENARIO = Scenario(
-    summary="Kill all copies of a partition, alter min.insync.replicas, start them again.",
+    summary="Kill all replicas of a partition, alter min.insync.replicas, start them again.",
     why=(
-        "Altering the limit cleans who is eligible and who led last (KIP-966). Where nobody is in sync these "
-        "are all that is known of a partition, so that nobody may lead it, although all copies are whole."
+        "Altering the limit clears the eligible replicas and the last known leader (KIP-966). If no replica "
+        "is in sync, these are all that the controller knows of the partition. Then nobody may lead it, "
+        "although all replicas are intact."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -39,11 +39,11 @@ def _leaves(number: int, then: tuple[int, ...]) -> tuple[Perform | Await, ...]:
 
 
 SCENARIO = Scenario(
-    summary="Replace all three voters while the one that led is down, and start that one again.",
+    summary="Replace all three voters while the former leader is down, and start that one again.",
     why=(
-        "It starts as a leader that has resigned, without time to wait for anybody, and the voters that it "
-        "knows do not answer: unless it asks the servers that it was configured with all the same, it "
-        "canvasses for ever."
+        "It starts as a leader that has resigned, without a timeout for an election, and the voters that it "
+        "knows do not answer. Unless it also asks the servers in its configuration, it asks for votes for "
+        "ever."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -29,8 +29,8 @@ SCENARIO = Scenario(
     summary="Shut down both brokers of a partition, send a heartbeat of the last one, start the other one.",
     why=(
         "A broker that has shut down keeps its broker epoch until it registers again. A heartbeat that the "
-        "network held until then must not make it electable: its process is gone, and a living replica that "
-        "may lead has to wait."
+        "network held until then must not make it eligible as leader: its process has ended, and a live "
+        "replica that may lead has to wait."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -14,8 +14,9 @@ from harness.vocabulary import (
 SCENARIO = Scenario(
     summary="Kill two of three brokers while offsets are committed, and fetch offsets from the third.",
     why=(
-        "The coordinators that move to the third broker have read every acknowledged commit, and answer as "
-        "of the high watermark that they were told last; with two brokers down nothing raises it."
+        "The coordinators that move to the third broker have read every acknowledged commit. They answer "
+        "only up to the high watermark that they were told last, and with two brokers down nothing raises "
+        "it."
     ),
     schedule=FixedSchedule(
         steps=(Step(6_000, 14_000, Kill(broker(1))), Step(6_000, 14_000, Kill(broker(2)))),

@@ -21,10 +21,10 @@ from harness.vocabulary import (
 )
 
 SCENARIO = Scenario(
-    summary="Let a young broker of a dynamic quorum lose power before its metadata log was synced.",
+    summary="Let a new broker of a dynamic quorum lose power before its metadata log was synced.",
     why=(
-        "Its quorum-state, which is synced, names a leader; the voters are in the log, which is not. A node "
-        "that knows a leader and no voters must ask for them, not give up."
+        "Its quorum-state file is synced and names a leader. The voters are in the log, which is not synced. "
+        "A node that knows a leader but no voters must ask for the voters; it must not exit."
     ),
     schedule=ScriptedSchedule(
         moves=(

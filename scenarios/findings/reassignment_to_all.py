@@ -22,10 +22,12 @@ from harness.vocabulary import (
 )
 
 SCENARIO = Scenario(
-    summary="Move a partition to two brokers of which one is down, then ask for old and new ones together.",
+    summary=(
+        "Reassign a partition to two brokers of which one is down, then to the old and new ones together."
+    ),
     why=(
-        "The second request neither adds nor removes anybody, compared with the replicas that there are "
-        "while the first goes on: what the first one removes has to be taken back all the same."
+        "While the first request is in progress, the second neither adds nor removes a replica. But it must "
+        "cancel the removals of the first."
     ),
     schedule=ScriptedSchedule(
         moves=(

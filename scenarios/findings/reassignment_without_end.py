@@ -25,10 +25,11 @@ from harness.vocabulary import (
 _B = tuple(broker(number) for number in range(1, 5))
 
 SCENARIO = Scenario(
-    summary="Move a partition to one broker more, which is down, and then back to those that it had.",
+    summary="Add a broker that is down to a partition's replicas, then ask for the original replicas again.",
     why=(
-        "The second request adds nobody, so the record of it leaves the added broker standing, and has it "
-        "removed as well: the move waits for a broker that must be in sync and must not be counted."
+        "The second request adds no replica, so its record keeps the added broker among the adding replicas "
+        "and also lists it for removal. The reassignment waits for a broker that must be in sync and must "
+        "not be counted."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -40,11 +40,11 @@ def _started(*numbers: int) -> tuple[Heal, ...]:
 
 
 SCENARIO = Scenario(
-    summary="Let two voters join while the leader of three is cut off; later let only it and one more live.",
+    summary="Let two voters join while the leader of three is cut off; later only it and one other are up.",
     why=(
-        "The old leader truncates what it alone had appended and copies the records of the new voters in "
-        "its place. If it does not look at them it goes on counting to three, and two of five are a "
-        "majority to it: they commit, and the other three know nothing of it."
+        "The old leader truncates what only it had appended, and copies the records of the new voters in its "
+        "place. If it does not read them, it still counts three voters, and takes two of five for a "
+        "majority. These two commit, and the other three do not know of it."
     ),
     schedule=ScriptedSchedule(
         moves=(

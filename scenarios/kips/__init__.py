@@ -1,1 +1,1 @@
-"""Promises of Kafka's improvement proposals, each tried where it is hardest to keep."""
+"""Promises of Kafka's improvement proposals, each tested where it is hardest to keep."""

@@ -21,10 +21,11 @@ from harness.vocabulary import (
 )
 
 SCENARIO = Scenario(
-    summary="Add partitions while a leader is away, as the controller is killed, and while it is away.",
+    summary="Add partitions while a leader is away, while the controller is killed, and while it is away.",
     why=(
-        "A partition is made by one record of the metadata log, and by each broker on its own disk: who was "
-        "away, or led the quorum no more, has to make it later, and nothing written there may be lost."
+        "One record of the metadata log creates a partition, and each broker creates it on its own disk. A "
+        "broker that was away, or a new controller, has to do it later, and nothing written there may be "
+        "lost."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -26,10 +26,13 @@ from harness.vocabulary import (
 _B = tuple(broker(number) for number in range(1, 5))
 
 SCENARIO = Scenario(
-    summary="Shrink; then cancel one move midway and override two others while the target is cut off.",
+    summary=(
+        "Shrink; then cancel one reassignment midway and override two others while the target is cut off."
+    ),
     why=(
-        "A second request starts from replicas that the first one has left half changed: what is put back, "
-        "dropped or kept must be right although the target, cut off, still believes in the first."
+        "A second request starts from replicas that the first one has changed in part. The right replicas "
+        "must be restored, removed or kept, although the target is cut off and still follows the first "
+        "request."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -29,10 +29,10 @@ from harness.vocabulary import (
 _SLOW_BYTES_PER_S = 20_000
 
 SCENARIO = Scenario(
-    summary="Kill the active controller while partitions move, cut the next one off, cancel one move.",
+    summary="Kill the active controller during reassignments, cut the next one off, cancel one reassignment.",
     why=(
-        "What is being moved is known by the metadata log alone: a new controller has to take up every move "
-        "where the old one left it, and a cancelled one must not come back."
+        "Only the metadata log has the reassignments in progress. A new controller has to continue each of "
+        "them where the old one left it, and a cancelled one must not come back."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -27,8 +27,8 @@ _SLOW_BYTES_PER_S = 20_000
 SCENARIO = Scenario(
     summary="Move partitions under load: expand, move leaders, override, cancel, with brokers killed.",
     why=(
-        "While a partition moves it has more replicas than it will keep; whoever is dropped too early or "
-        "counted too late takes acknowledged records along."
+        "During a reassignment a partition has more replicas than it will keep. A replica that is removed "
+        "too early or counted too late loses acknowledged records."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -28,10 +28,11 @@ _B = tuple(broker(number) for number in range(1, 5))
 _SLOW_BYTES_PER_S, _FAST_BYTES_PER_S = 100_000, 10_000_000
 
 SCENARIO = Scenario(
-    summary="Kill the target of throttled moves, cut their source off, and let them end without it.",
+    summary="Kill the target of throttled reassignments, cut their source off, and let them end without it.",
     why=(
-        "The source that is to go leads, and cut off it believes so for as long as the move takes: its "
-        "successor has to feed the target within the limits, and the old one must acknowledge nothing more."
+        "The source is to be removed and leads. While it is cut off, it believes that it leads for as long "
+        "as the reassignment takes. Its successor has to feed the target within the throttle, and the old "
+        "leader must acknowledge nothing more."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -29,10 +29,10 @@ _PREFERRED = ElectLeaders(ElectionType.PREFERRED, (("log-0", 0),))
 _EVERYWHERE = ElectLeaders(ElectionType.PREFERRED)
 
 SCENARIO = Scenario(
-    summary="Ask for preferred leaders at the moment that the active controller is killed.",
+    summary="Ask for preferred leaders at the moment when the active controller is killed.",
     why=(
-        "The old controller may have appended the election or not, and answered or not: the answer, the log "
-        "and the brokers have to agree in the end, whoever of them knew first."
+        "The old controller may or may not have appended the election, and may or may not have answered. In "
+        "the end the answer, the log and the brokers have to agree, whichever of them knew first."
     ),
     schedule=ScriptedSchedule(
         moves=(

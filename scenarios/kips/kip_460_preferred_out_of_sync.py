@@ -29,7 +29,7 @@ SCENARIO = Scenario(
     summary="Ask for the preferred leader while it is down, and again once it is in sync.",
     why=(
         "A preferred replica that leads before it has caught up would truncate what was acknowledged in its "
-        "absence: the request must be refused until it is in sync, and nothing may be lost by either answer."
+        "absence. The request must be refused until it is in sync, and neither answer may lose anything."
     ),
     schedule=ScriptedSchedule(
         moves=(

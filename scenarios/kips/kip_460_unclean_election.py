@@ -27,11 +27,12 @@ _PREFERRED = ElectLeaders(ElectionType.PREFERRED, _WHERE)
 _UNCLEAN = ElectLeaders(ElectionType.UNCLEAN, _WHERE)
 
 SCENARIO = Scenario(
-    summary="Elect a lagging replica uncleanly once the only in-sync one is gone.",
+    summary="Elect a lagging replica uncleanly once the only one in sync is gone.",
     why=(
-        "With min.insync.replicas=1 a lone leader acknowledges what nobody else has; the election that Kafka "
-        "then refuses to hold by itself may be asked for, and costs exactly what lies above the end of the "
-        "elected replica's log. Consumers have read past that end, and go on in what is written anew."
+        "With min.insync.replicas=1 a lone leader acknowledges records that no other replica has. Kafka does "
+        "not hold the election by itself, but an operator may ask for it. It costs exactly the records above "
+        "the end of the elected replica's log. Consumers have read past that end, and continue with what is "
+        "written after it."
     ),
     schedule=ScriptedSchedule(
         moves=(

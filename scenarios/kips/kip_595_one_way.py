@@ -38,8 +38,9 @@ def _cut(name: str, pattern: Pattern, *, inward: bool) -> tuple[Move, ...]:
 SCENARIO = Scenario(
     summary="Cut the leader's calls to the other controllers, then theirs to it, then its packets each way.",
     why=(
-        "A leader that can call and is not called tells everybody that it leads while no majority fetches; "
-        "it has to resign all the same; one that is only called may stay. None may lead beside another."
+        "A leader that can send requests but receives none tells everybody that it leads, while no majority "
+        "fetches from it. It has to resign all the same. A leader that only receives requests may stay. "
+        "There must never be two leaders."
     ),
     schedule=ScriptedSchedule(
         moves=(

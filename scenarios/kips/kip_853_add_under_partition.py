@@ -37,10 +37,10 @@ def _cut(pattern: Pattern, around: Target | Member) -> Fault:
 
 
 SCENARIO = Scenario(
-    summary="Add a voter while it is cut off, while the leader is, and while it alone sees everybody.",
+    summary="Add a voter while it is cut off, while the leader is, and while only it can reach all others.",
     why=(
-        "A newcomer counts as soon as it is written down: out of reach it must be refused, a leader that is "
-        "cut off can't commit it, and where it is the only link it is what makes a majority of four."
+        "A new voter counts as soon as its record is appended. If it is out of reach, it must be refused. A "
+        "leader that is cut off can't commit it. Where it is the only link, it makes a majority of four."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -27,9 +27,9 @@ _C = tuple(controller(number) for number in range(1, 4))
 SCENARIO = Scenario(
     summary="Replace the disk of a voter, then of the next one.",
     why=(
-        "A voter that comes back with an empty log may not vote for what it has forgotten: directory ids "
-        "tell the old disk from the new one, so one is to leave and the other to join before the next is "
-        "replaced."
+        "A voter that comes back with an empty log may not vote, because it has forgotten what it knew. "
+        "Directory ids distinguish the old disk from the new one. So the old one has to be removed and the "
+        "new one added before the next disk is replaced."
     ),
     schedule=ScriptedSchedule(
         moves=tuple(

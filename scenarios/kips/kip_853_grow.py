@@ -25,9 +25,8 @@ _C = tuple(controller(number) for number in range(1, 6))
 SCENARIO = Scenario(
     summary="Grow a standalone quorum to three and to five voters while controllers are cut off.",
     why=(
-        "Every change moves the majority: a voter counts as soon as the record of its joining is "
-        "appended, so a cut at that moment tells whether old and new majority ever disagree about who "
-        "leads."
+        "Every change moves the majority: a voter counts as soon as the record that adds it is appended. A "
+        "cut at that moment shows whether the old and the new majority ever disagree about the leader."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -26,9 +26,8 @@ from harness.vocabulary import (
 SCENARIO = Scenario(
     summary="Cut the leader off, ask it to remove a voter, and kill it before it could commit that.",
     why=(
-        "The record of the change is in one log alone: whoever leads next may know nothing of it, and "
-        "the old leader has to cut it off again, the set of voters that it already counted with "
-        "included."
+        "Only one log has the record of the change, and the next leader may not know of it. The old leader "
+        "then has to truncate the record, and to drop the set of voters that it already counted with."
     ),
     schedule=ScriptedSchedule(
         moves=(

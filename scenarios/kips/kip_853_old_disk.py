@@ -27,8 +27,8 @@ _C = tuple(controller(number) for number in range(1, 5))
 SCENARIO = Scenario(
     summary="Remove a voter that is down, start it on its old disk, and add it again.",
     why=(
-        "Its log still calls it a voter: until it has fetched the change it may stand for election, and its "
-        "votes must count for nothing."
+        "In its log it is still a voter. Until it has fetched the change it may become a candidate, and its "
+        "votes must not count."
     ),
     schedule=ScriptedSchedule(
         moves=(

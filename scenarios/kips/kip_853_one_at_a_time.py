@@ -26,9 +26,9 @@ from harness.vocabulary import (
 SCENARIO = Scenario(
     summary="Ask for a second change of voters while the first can't be committed.",
     why=(
-        "With its majority cut away a leader appends a set of voters that it can't commit; a second set "
-        "on top of it would differ from the committed one by two voters, and two majorities need not "
-        "meet then."
+        "A leader that is cut off from its majority appends a set of voters that it can't commit. A second "
+        "set on top of it would differ from the committed one by two voters, and then two majorities need "
+        "not have a voter in common."
     ),
     schedule=ScriptedSchedule(
         moves=(

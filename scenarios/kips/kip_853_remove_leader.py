@@ -26,11 +26,12 @@ from harness.vocabulary import (
 )
 
 SCENARIO = Scenario(
-    summary="Remove the leader of four voters, let it back in, and cut the next one off as it is removed.",
+    summary=(
+        "Remove the leader of four voters, add it again, and cut the next leader off while it is removed."
+    ),
     why=(
-        "The leader commits its own removal without counting itself and then resigns; cut off in "
-        "between, its successors decide whether the change happened, and it must not lead again either "
-        "way."
+        "The leader commits its own removal without counting itself, and then resigns. If it is cut off in "
+        "between, its successors decide whether the change happened. In either case it must not lead again."
     ),
     schedule=ScriptedSchedule(
         moves=(

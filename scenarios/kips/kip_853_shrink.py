@@ -35,8 +35,8 @@ def _left(count: int) -> tuple[Perform | Await, ...]:
 SCENARIO = Scenario(
     summary="Shrink a quorum of five to three and to one, with a voter down in between.",
     why=(
-        "A leader that removes voters, itself perhaps among them, must commit with the new set and then "
-        "resign; what was committed by five has to be known to the one that is left."
+        "A leader that removes voters, perhaps itself, must commit with the new set and then resign. The one "
+        "voter that is left must know what the five committed."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -27,8 +27,8 @@ _C = tuple(controller(number) for number in range(1, 4))
 SCENARIO = Scenario(
     summary="Raise kraft.version from 0 to 1 on a static quorum, under load, and remove a voter.",
     why=(
-        "The set of voters moves from everybody's configuration into the log: before that it can't be "
-        "changed at all, afterwards the configuration must no longer count."
+        "The set of voters moves from every node's configuration into the log. Before that it can't be "
+        "changed at all; afterwards the configuration must no longer count."
     ),
     schedule=ScriptedSchedule(
         moves=(

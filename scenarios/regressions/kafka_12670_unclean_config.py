@@ -22,10 +22,10 @@ from harness.vocabulary import (
 )
 
 SCENARIO = Scenario(
-    summary="Let a lagging replica be the only live one of a topic that permits unclean elections.",
+    summary="Make a lagging replica the only live one of a topic that permits unclean elections.",
     why=(
-        "Up to 3.8 KRaft's controllers take the configuration and ignore it, so that a partition whose last "
-        "in-sync replica is gone stays offline although its owner chose availability."
+        "Up to 3.8 KRaft controllers accept the configuration and ignore it. A partition whose last in-sync "
+        "replica is lost stays offline, although its owner chose availability."
     ),
     schedule=ScriptedSchedule(
         moves=(

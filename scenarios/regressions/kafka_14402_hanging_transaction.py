@@ -14,9 +14,9 @@ from harness.vocabulary import (
 SCENARIO = Scenario(
     summary="A transaction is aborted while one of its Produce requests waits on another connection.",
     why=(
-        "The broker that gets the late request can't tell that its transaction is over: before 3.6.0 it "
-        "appends the record, the last stable offset stays in front of it for ever, and what others commit "
-        "behind it is never read at read_committed."
+        "The broker that receives the late request can't know that its transaction is over. Before 3.6.0 it "
+        "appends the record. The last stable offset then never passes that record, and consumers at "
+        "read_committed never read what others commit after it."
     ),
     schedule=FixedSchedule(steps=(), duration_ms=18_000),
     topology=Topology(

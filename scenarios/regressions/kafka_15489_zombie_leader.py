@@ -19,8 +19,9 @@ from harness.vocabulary import (
 SCENARIO = Scenario(
     summary="Cut the active controller off from the other controllers, both ways, for 25 s.",
     why=(
-        "Brokers still reach the old leader and it still believes itself elected: before 3.7.0 nothing tells "
-        "it that no majority fetches from it any more, while the others elect a leader in the next epoch."
+        "Brokers still reach the old leader, and it still believes that it is the leader. Before 3.7.0 it "
+        "does not notice that no majority fetches from it any more, while the others elect a leader in the "
+        "next epoch."
     ),
     schedule=FixedSchedule(
         steps=(

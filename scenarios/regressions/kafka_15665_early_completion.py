@@ -27,10 +27,10 @@ from harness.vocabulary import (
 )
 
 SCENARIO = Scenario(
-    summary="Reassign a partition to two brokers of which one is down, then take the other one's disk.",
+    summary="Reassign a partition to two brokers of which one is down, then wipe the other one's disk.",
     why=(
-        "Up to 3.7 only brokers that are added must be in sync for a reassignment to complete; where one "
-        "goes and none is added it is complete at once, and the copy that was in sync is deleted."
+        "Up to 3.7 only added brokers must be in sync for a reassignment to complete. A reassignment that "
+        "removes a replica and adds none completes at once, and the replica that was in sync is deleted."
     ),
     schedule=ScriptedSchedule(
         moves=(

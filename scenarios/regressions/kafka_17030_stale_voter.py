@@ -42,8 +42,8 @@ def _leaves(number: int, then: tuple[int, ...]) -> tuple[Perform | Await, ...]:
 SCENARIO = Scenario(
     summary="Replace all three voters while one of them is down, and start that one again.",
     why=(
-        "What it knows as voters are all gone; unless it also asks the servers that it was configured "
-        "with, it stands for election for ever and never learns that it was removed."
+        "All voters that it knows are gone. Unless it also asks the servers in its configuration, it stands "
+        "for election for ever and never learns that it was removed."
     ),
     schedule=ScriptedSchedule(
         moves=(
@@ -79,7 +79,7 @@ SCENARIO = Scenario(
             Validity.INVALID,
             ("voter-lost", "node-died", "node-log-fatal"),
             before="3.9.1",
-            why="KAFKA-17030: fixed in 3.9.1 and 4.0.0; leaders end there over a removed voter's answer",
+            why="KAFKA-17030: fixed in 3.9.1 and 4.0.0; before that, a removed voter's answer ended leaders",
         ),
     ),
     ticket="KAFKA-17030",

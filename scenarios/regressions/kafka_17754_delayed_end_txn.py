@@ -16,10 +16,10 @@ LATE_END = ("G1a", "torn-transaction", "marker-against-answer", "markers-differ"
 SCENARIO = Scenario(
     summary="A commit waits on its connection, is retried on another, and arrives in the next transaction.",
     why=(
-        "With the transaction protocol before KIP-890's second part every transaction of a producer has the "
-        "same epoch, so the coordinator can't tell the late commit from one of the transaction under way: "
-        "half of that is committed although its producer aborts it. The client's protocol decides, on any "
-        "broker."
+        "With the transaction protocol before the second part of KIP-890, all transactions of a producer "
+        "have the same epoch. The coordinator can't distinguish the late commit from one of the current "
+        "transaction. It commits half of that transaction, although the producer aborts it. This depends on "
+        "the client's protocol, not on the broker's version."
     ),
     schedule=FixedSchedule(steps=(), duration_ms=18_000),
     topology=Topology(config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}),

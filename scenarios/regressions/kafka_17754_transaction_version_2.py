@@ -9,8 +9,8 @@ SCENARIO: Scenario = msgspec.structs.replace(
     OLDER,
     summary="A commit waits on its connection, is retried on another, and is refused when it arrives.",
     why=(
-        "With transaction.version 2 every EndTxn raises the producer's epoch, so the late commit carries the "
-        "epoch of a transaction that is over, and the coordinator answers PRODUCER_FENCED."
+        "With transaction.version 2 every EndTxn raises the producer's epoch. The late commit has the epoch "
+        "of a transaction that is over, and the coordinator answers PRODUCER_FENCED."
     ),
     workload=msgspec.structs.replace(OLDER.workload, transaction_version=2),
     versions_min="4.1.0",

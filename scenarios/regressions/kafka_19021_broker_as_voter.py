@@ -26,10 +26,10 @@ from harness.vocabulary import (
 )
 
 SCENARIO = Scenario(
-    summary="Offer a broker that is no controller as a voter.",
+    summary="Add a broker that is not a controller as a voter.",
     why=(
-        "A broker fetches the metadata log as any observer does, so the leader takes it for a candidate; "
-        "as a voter it never votes, and the quorum survives one failure less, or the broker exits."
+        "A broker fetches the metadata log as any observer does, so the leader accepts it as a voter. As a "
+        "voter it never votes, and the quorum tolerates one failure less, or the broker exits."
     ),
     schedule=ScriptedSchedule(
         moves=(

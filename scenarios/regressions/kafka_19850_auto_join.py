@@ -25,8 +25,8 @@ _C = tuple(controller(number) for number in range(1, 4))
 SCENARIO = Scenario(
     summary="Remove a follower and then the leader while controllers join by themselves.",
     why=(
-        "With controller.quorum.auto.join.enable a controller that was removed and still runs is a voter "
-        "again within seconds: the set of voters changes and nobody asked for it."
+        "With controller.quorum.auto.join.enable, a controller that was removed and still runs is a voter "
+        "again within seconds. The set of voters changes although nobody asked for it."
     ),
     schedule=ScriptedSchedule(
         moves=(

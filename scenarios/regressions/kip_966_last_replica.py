@@ -25,10 +25,11 @@ _ELR = "eligible.leader.replicas.version"
 """New clusters have level 1 since 4.1.0."""
 
 SCENARIO = Scenario(
-    summary="Stop two replicas cleanly, kill the third and empty its disk, start it first.",
+    summary="Stop two replicas cleanly, kill the third and empty its disk, and start it first.",
     why=(
-        "Without eligible leader replicas the last member of the ISR stays in it for ever, even with an "
-        "empty log: it leads, and the two that still have every acknowledged record truncate to nothing."
+        "Without eligible leader replicas, the last member of the ISR stays in it for ever, even with an "
+        "empty log. It leads, and the two that still have every acknowledged record truncate their logs to "
+        "nothing."
     ),
     schedule=ScriptedSchedule(
         moves=(
@@ -60,13 +61,13 @@ SCENARIO = Scenario(
             Validity.INVALID,
             ("known-gap",),
             before="4.1.0",
-            why="KIP-966: the last in-sync replica is believed whatever it has",
+            why="KIP-966: the last in-sync replica may lead whatever it has",
         ),
         Expectation(
             Validity.INVALID,
             ("known-gap",),
             features={_ELR: 0},
-            why="KIP-966: without the feature it is as it was before",
+            why="KIP-966: without the feature the behaviour is the old one",
         ),
     ),
     ticket="KIP-966",

@@ -23,10 +23,11 @@ from harness.vocabulary import (
 )
 
 SCENARIO = Scenario(
-    summary="Cut a controller that follows off from the others, twice, for 20 s each.",
+    summary="Cut a follower among the controllers off from the others, twice, for 20 s each.",
     why=(
-        "A follower that hears of no leader asks for votes again and again, each time in a higher epoch; "
-        "when it is back its epoch deposes a leader that never failed. Pre-vote asks first."
+        "A follower that hears of no leader asks for votes again and again, each time in a higher epoch. "
+        "When it is back, its epoch deposes a leader that never failed. With pre-vote it asks first whether "
+        "it would be elected."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -14,8 +14,8 @@ from harness.vocabulary import (
 SCENARIO = Scenario(
     summary="Cut the active controller off, kill the leader of a partition, pause a random node.",
     why=(
-        "Each fault takes away a role that the cluster must hand over (the quorum's leader, a partition's "
-        "leader, any follower), so controller election, leader election and ISR shrinking all happen."
+        "Each fault takes a role away that the cluster must hand over: the quorum's leader, a partition's "
+        "leader, any follower. So controller election, leader election and ISR shrinking all happen."
     ),
     schedule=FixedSchedule(
         steps=(

@@ -157,6 +157,6 @@ def test_one_content_under_two_names_is_not_compared_to_itself(tmp_path: Path) -
         )
         for name in ("a", "b")
     ]
-    with pytest.raises(UsageError, match="compared to another build"):
+    with pytest.raises(UsageError, match="are the same build"):
         require_two(*twice)
     require_two(twice[0], contents.of_build("4.3.1", {"kafka_version": "4.3.1"}))

@@ -183,7 +183,7 @@ def test_a_run_of_another_kafka_is_no_run_of_the_campaign(
     store_plans = one.campaign.missing()
     one.run()
     assert store_plans == one.campaign.missing() == [1]
-    assert "this run was of another Kafka" in capsys.readouterr().err
+    assert "this run used another build of Kafka" in capsys.readouterr().err
 
 
 def test_a_host_without_krucible_or_with_a_store_of_its_own_is_told(

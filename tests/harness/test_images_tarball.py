@@ -96,8 +96,8 @@ def refused(path: Path) -> str:
 @pytest.mark.parametrize(
     ("member", "told"),
     [
-        (file("/etc/passwd"), "leads elsewhere: '/etc/passwd'"),
-        (file("kafka_2.13-4.3.1/libs/../../../x.jar"), "leads elsewhere"),
+        (file("/etc/passwd"), "outside the release's folder: '/etc/passwd'"),
+        (file("kafka_2.13-4.3.1/libs/../../../x.jar"), "outside the release's folder"),
         (link("kafka_2.13-4.3.1/libs", "/var"), "neither file nor folder"),
         (link("kafka_2.13-4.3.1/libs/x.jar", "/etc/passwd"), "neither file nor folder"),
         (link("kafka_2.13-4.3.1/libs/x.jar", "/etc/passwd", tarfile.LNKTYPE), "neither file nor folder"),

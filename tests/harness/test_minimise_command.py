@@ -124,7 +124,7 @@ def test_a_run_is_minimised_by_one_process_at_a_time(
     assert cli.invoke(["minimise", str(red), "--runs-at-most", "1"]) == 2
     assert (codes, len(made.plans)) == ([3], 1)
     said = capsys.readouterr().err
-    assert "another process minimises this run" in said
+    assert "another process is minimising this run" in said
     assert f"{folder / 'lock'} is locked" in said
 
 
@@ -213,7 +213,7 @@ def test_an_anomaly_with_a_name_that_leads_elsewhere_is_refused(
     folder = stored(store, a_verdict(Validity.INVALID, name))
     before = sorted(store.parent.rglob("*"))
     assert cli.invoke(["minimise", str(folder)]) == 64
-    assert "an anomaly of that run has no name of an anomaly" in capsys.readouterr().err
+    assert "an anomaly in the run's verdict has an invalid name" in capsys.readouterr().err
     assert sorted(store.parent.rglob("*")) == before
     assert made.plans == []
 

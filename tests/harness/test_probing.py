@@ -138,7 +138,7 @@ def test_a_host_that_can_do_everything_has_no_reasons() -> None:
         ),
         ({"paused": "running"}, {"pause": "a paused container is running"}),
         ({"stop_code": 137}, {"stop": "the container ended with 137, expected 0"}),
-        ({"immortal": True}, {"dead-disk": "a disk that is dead takes writes"}),
+        ({"immortal": True}, {"dead-disk": "a failed disk accepts writes"}),
         (
             {"remote": True},
             {
@@ -155,7 +155,7 @@ def test_what_a_host_cannot_do_is_told(manners: dict[str, Any], expected: dict[s
 
 def test_what_loop_devices_can_not_do_is_told(loop: FakeLoop) -> None:
     loop.kept = True
-    assert reasons(FakeHost()) == {"power-loss": "what was not synced outlived the loss of power"}
+    assert reasons(FakeHost()) == {"power-loss": "data that was not synced survived a power loss"}
     loop.busy = True
     assert reasons(FakeHost()) == {"power-loss": "a disk that a container used can't be unmounted"}
     for refusal in (KrucibleError("no loop"), OSError("no loop")):

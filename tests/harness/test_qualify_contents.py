@@ -157,7 +157,7 @@ def test_a_tarball_that_is_built_anew_meanwhile_is_told_and_decides_nothing(
     monkeypatch.setattr(running, "run_one", rebuilding)
     assert qualify(path) == 2
     err = capsys.readouterr().err
-    assert "this run was of another Kafka than its campaign" in err
+    assert "this run used another build of Kafka than its campaign" in err
     assert "expected: Kafka 4.3.1 of " in err
 
 
@@ -177,7 +177,7 @@ def test_a_build_is_not_compared_to_itself_under_another_path(
 ) -> None:
     path = candidate(tmp_path, b"rc0")
     assert qualify(path, "--baseline", str(copied(path, tmp_path / "twin"))) == 64
-    assert "a candidate is compared to another build" in capsys.readouterr().err
+    assert "the candidate and the baseline are the same build" in capsys.readouterr().err
     assert fake.done == []
 
 

@@ -119,7 +119,7 @@ def test_what_makes_no_sense_on_a_build_is_said() -> None:
 
 
 def test_a_build_is_not_compared_to_itself() -> None:
-    with pytest.raises(UsageError, match="another build"):
+    with pytest.raises(UsageError, match="are the same build"):
         matrix(PRESETS["smoke"], NEW, NEW)
 
 

@@ -126,7 +126,7 @@ def judge_left(folder: Path, how: str, output: IO[bytes] | None = None) -> Verdi
     if code not in EXIT_CODES.values():
         ended = signal.Signals(-code).name if code < 0 else f"code {code}"
         raise KrucibleError(
-            "what a run left could not be judged",
+            "the records of a run that ended could not be judged",
             got=f"judging ended with {ended}; before that {how}",
             where=str(folder),
             next_step=f"krucible check {folder}",

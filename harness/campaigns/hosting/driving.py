@@ -207,6 +207,6 @@ def working_hosts(asked: OnHosts, runs: Path, images: Iterable[ImageAsked]) -> I
                 "no host can do runs",
                 got=f"{number(len(found), 'host')}, each of which lacks something",
                 where=asked.master,
-                next_step="mend what is told above; docs/hosts.md says what a host needs",
+                next_step="fix what is listed above; docs/hosts.md says what a host needs",
             )
         yield WorkingHosts(hosts, usable, asked.clusters, desk)

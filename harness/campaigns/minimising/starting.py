@@ -85,7 +85,7 @@ def _wanted(recorded: Recorded, verdict: Verdict, asked: str | None) -> str:
         raise UsageError(
             "only a run that is invalid can be minimised",
             got=f"the verdict {verdict.validity}",
-            expected="an anomaly that is to come back",
+            expected="an anomaly that can return",
             where=where,
             next_step="krucible list names the runs with their verdicts",
         )
@@ -99,7 +99,7 @@ def _wanted(recorded: Recorded, verdict: Verdict, asked: str | None) -> str:
         )
     if odd := [each for each in found if not _ID.fullmatch(each)]:
         raise UsageError(
-            "an anomaly of that run has no name of an anomaly",
+            "an anomaly in the run's verdict has an invalid name",
             got=clean(repr(odd[0]), _TEXT_MAX),
             expected="letters, digits and hyphens, as docs/anomalies.md has them",
             where=where,

@@ -99,11 +99,11 @@ class Kept:
                 fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the lock ends with the process
             except BlockingIOError:
                 raise KrucibleError(
-                    "another process minimises this run",
+                    "another process is minimising this run",
                     got=f"{self.folder / _LOCK_FILE} is locked",
                     expected=f"one process that minimises {self.state.run} for {self.state.wanted}",
                     where=str(self.folder),
-                    next_step="wait for it, or end it with Ctrl-C and go on with the same command",
+                    next_step="wait for it, or end it with Ctrl-C and continue with the same command",
                 ) from None
             if self._path.exists():
                 self.state = self._read()

@@ -66,7 +66,7 @@ def _options(run: StoredRun) -> RunOptions:
         return msgspec.convert(run.identity.options, RunOptions)
     except msgspec.ValidationError as error:
         raise KrucibleError(
-            "a run was asked for with options that this krucible does not have",
+            "a run was made with options that this krucible does not have",
             got=str(error),
             where=str(run.folder),
             next_step="use the krucible that made it, or move the run out of the store",

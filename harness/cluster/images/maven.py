@@ -190,11 +190,11 @@ def resolve_jar(wanted: Coordinate, sha512: str, progress: Progress) -> Path:
     found = hashlib.sha512(jar.read_bytes()).hexdigest()
     if found != sha512:
         raise KrucibleError(
-            f"{name} is not what it was",
+            f"{name} does not have the expected checksum",
             got=f"SHA-512 {found}",
             expected=sha512,
             where=str(jar),
-            next_step=f"remove {jar}, find out where Maven had it from, then try again",
+            next_step=f"remove {jar}, find out from where Maven downloaded it, then try again",
         )
     return jar
 

@@ -149,7 +149,7 @@ def _obtain_first(version: str, providers: list[Provider], progress: Progress, m
         tried.append(f"{provider.source.value}: {reason}")
         progress(f"no image from {provider.source.value}: {reason}")
     raise KrucibleError(
-        f"no image of Kafka {version} can be had",
+        f"no image of Kafka {version} can be pulled or built",
         got="; ".join(tried),
         expected="a registry that answers, or Maven and a Debian mirror",
         next_step=mend,

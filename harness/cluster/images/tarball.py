@@ -175,7 +175,7 @@ def _parts(path: Path, member: tarfile.TarInfo) -> tuple[str, ...]:
     """
     place = PurePosixPath(member.name)
     if place.is_absolute() or ".." in place.parts or not place.parts:
-        raise _no_release(path, f"a member that leads elsewhere: {member.name!r}")
+        raise _no_release(path, f"a member outside the release's folder: {member.name!r}")
     if not (member.isdir() or member.isreg()):
         raise _no_release(path, f"{member.name!r}, which is neither file nor folder")
     return place.parts
