@@ -116,7 +116,7 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
     if begun is None or _first(operations, "inject", FAIL) is not None:
         return None
     told = msgspec.convert(begun.value, PlannedFault)
-    resolved = next((o.value for o in operations if "targets" in (o.value or {})), {})
+    resolved: dict[str, Any] = next((o.value for o in operations if "targets" in (o.value or {})), {})
     aimed = msgspec.convert(resolved, _Aimed)
     return FaultWindow(
         id=fault,
