@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType, once
-from checkers.history.shapes import FaultAimed, PlannedFault
+from checkers.history.shapes import PlannedFault
 
 FOREVER_NS = 2**63 - 1
 """End of a window that was never seen to close; later than any run."""
@@ -14,6 +14,13 @@ _ENDING = _DOWN | {"dead-disk"}
 """Kinds that end processes, in histories that were recorded before injections told it themselves."""
 _SILENT = _DOWN | {"pause"}
 """Kinds that silence nodes, in those histories."""
+
+
+class _Aimed(msgspec.Struct, frozen=True):
+    """What is read of a completion: what was planned is read of the invocation alone."""
+
+    targets: tuple[str, ...] = ()
+    cut: tuple[tuple[str, str], ...] = ()
 
 
 class FaultWindow(msgspec.Struct, frozen=True):
@@ -109,8 +116,8 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
     if begun is None or _first(operations, "inject", FAIL) is not None:
         return None
     told = msgspec.convert(begun.value, PlannedFault)
-    resolved = next((o.value for o in operations if "targets" in (o.value or {})), begun.value)
-    aimed = msgspec.convert(resolved, FaultAimed)
+    resolved: dict[str, Any] = next((o.value for o in operations if "targets" in (o.value or {})), {})
+    aimed = msgspec.convert(resolved, _Aimed)
     return FaultWindow(
         id=fault,
         kind=told.kind,

@@ -31,7 +31,7 @@ _TIMESTAMPS = {
 
 
 class Answered(NamedTuple):
-    """OffsetsAsked a broker answered of one partition.
+    """What a broker answered of one partition.
 
     Attributes:
         partition: its number.

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
-from checkers.history.operations import History, Operation, OperationType
+from checkers.history.operations import INVOKE, OK, History, Operation, OperationType
 
 Story = Callable[..., History]
 
@@ -64,6 +64,16 @@ def test_unknown_targets_may_be_anybody(story: Story) -> None:
     assert lost.concerns("c2")
     assert known.concerns("c1")
     assert not known.concerns("c2")
+
+
+def test_a_completion_need_not_repeat_what_was_planned() -> None:
+    told = [(INVOKE, {"kind": "kill"}), (OK, {"targets": ["c1"], "silences": None, "blink": None})]
+    lines = [
+        Operation(index, index, "nemesis", kind, "inject", "f1", value)
+        for index, (kind, value) in enumerate(told)
+    ]
+    (window,) = fault_windows(History("r", "2026-11-20T00:00:00Z", tuple(lines)))
+    assert (window.kind, window.targets, window.silences, window.blink) == ("kill", ("c1",), True, False)
 
 
 @pytest.mark.parametrize(

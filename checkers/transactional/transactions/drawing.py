@@ -90,9 +90,13 @@ def _arcs(drawn: Drawn, shown: int) -> tuple[list[_Arc], list[_Arc]]:
         for (source, target, sign), reason in zip(drawn.arcs, reasons, strict=False)
         if source < shown and target < shown
     ]
-    down = [arc for arc in arcs if arc.target == arc.source + 1]
-    others = sorted((arc for arc in arcs if arc not in down), key=lambda arc: abs(arc.source - arc.target))
-    return down, others[:AROUND_SHOWN]
+    down: dict[int, _Arc] = {}
+    for arc in arcs:
+        if arc.target == arc.source + 1:
+            down.setdefault(arc.source, arc)  # a walk can take the same way twice: there is room for one
+    others = [arc for arc in arcs if arc is not down.get(arc.source)]
+    others.sort(key=lambda arc: abs(arc.source - arc.target))
+    return list(down.values()), others[:AROUND_SHOWN]
 
 
 def _top(number: int) -> int:

@@ -118,6 +118,14 @@ def test_arrows_that_go_around_are_few_and_apart() -> None:
     assert len(lanes) == len(set(lanes)) == AROUND_SHOWN
 
 
+def test_the_second_arrow_to_the_next_box_goes_around() -> None:
+    arcs = ((0, 1, "ww"), (1, 0, "wr"), (0, 1, "rw"), (1, 2, "ww"), (2, 0, "rw"))
+    svg = draw_cycle(Drawn("G-nonadjacent", ("{}",) * 3, arcs))
+    assert svg.count("<polygon") == len(arcs)
+    places = re.findall(r'<text (x="\d+" y="\d+")', svg)
+    assert len(places) == len(set(places))
+
+
 def test_a_cycle_is_told_with_the_witness_of_its_anomaly() -> None:
     result = lists("0 > ax1 ry\n 1 > ay1 rx\n 0 < ax1 ry\n 1 < ay1 rx\n 2 rx1 ry1")
     assert [cycle["witness"] for cycle in result.figures["cycles"]] == [[0, 1, 2, 3]]
