@@ -17,6 +17,8 @@ from results.wilson import wilson
 
 CHOICE_OF_KAFKA = r"\s+--kafka-(version|image|tarball)[ =]\S+"
 """What a reproduce line says of Kafka, and not of the schedule."""
+REPLAYS = r"krucible\s+replay\s"
+"""How the reproduce line of a replay begins."""
 TWICE = 2
 """Verdicts that a schedule needs before anything can be said of it."""
 
@@ -102,7 +104,9 @@ def told_of(identity: RunIdentity, verdict: str) -> Told:
     known = content_of(image, image.checksums) if image else ""
     content = " ".join(filter(None, (identity.kafka_version, identity.seeded_bug, known)))
     schedule = re.sub(CHOICE_OF_KAFKA, "", identity.reproduce)
-    return Told(identity.run, content, schedule, identity.replay_of, verdict)
+    # A run that makes another one smaller names that one too, but has a schedule of its own.
+    replay_of = identity.replay_of if re.match(REPLAYS, identity.reproduce) else ""
+    return Told(identity.run, content, schedule, replay_of, verdict)
 
 
 def content_of(image: ImageIdentity | None, checksums: Mapping[str, str]) -> str:

@@ -208,7 +208,7 @@ def _judged(one: Durations, p: float | None, tests: int) -> Durations:
     return msgspec.structs.replace(
         one,
         p_corrected=round(p, 6),
-        finding=_seen(found, least),
+        finding=_seen(found, blind=least is None),
         detectable_ms=None if least is None else round(least),
     )
 
@@ -217,17 +217,24 @@ def _judged_share(one: Shares, p: float, tests: int) -> Shares:
     shares = [count / of if of else 0.0 for count, of in _counts(one)]
     found = finding_of(shares[0] - shares[1], Interval(one.low, one.high), p, MARGIN_SHARE)
     least = detectable_share(one.candidate_of, one.baseline, one.baseline_of, MARGIN_SHARE, tests)
+    blind = least is None and not _cannot_be_worse(one, tests)
     return msgspec.structs.replace(
         one,
         p_corrected=round(p, 6),
-        finding=_seen(found, least),
+        finding=_seen(found, blind=blind),
         detectable=None if least is None else round(least, 4),
     )
 
 
-def _seen(found: Finding, least: float | None) -> Finding:
+def _cannot_be_worse(one: Shares, tests: int) -> bool:
+    """Whether it happened in all of the baseline's runs, which are enough to show a smaller share."""
+    fewer = detectable_share(one.candidate_of, 0, one.baseline_of, MARGIN_SHARE, tests)
+    return 0 < one.baseline_of == one.baseline and fewer is not None
+
+
+def _seen(found: Finding, *, blind: bool) -> Finding:
     """That nothing was shown says something only if something could have been."""
-    return Finding.BLIND if found is Finding.NO_DIFFERENCE and least is None else found
+    return Finding.BLIND if found is Finding.NO_DIFFERENCE and blind else found
 
 
 def _counts(one: Shares) -> tuple[tuple[int, int], tuple[int, int]]:

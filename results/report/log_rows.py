@@ -12,8 +12,11 @@ from results.observed import LogLine, Observed
 from results.report.limits import Limits
 
 _LEVELS = ("FATAL", "ERROR", "WARN")
-_NUMBERS = re.compile(r"(?=[\w-]*\d)[\w-]{16,}|@[0-9a-f]+|\d+")
-"""What differs from one line to the next of the same statement: ids, which are long, addresses, numbers."""
+_NUMBERS = re.compile(r"(?<![\w-])(?=[\w-]*\d)[\w-]{16,}|@[0-9a-f]+|\d+")
+"""What differs from one line to the next of the same statement: ids, which are long, addresses, numbers.
+
+An id is looked for at the beginning of a word alone, so that a long word takes no time that is squared.
+"""
 
 
 class LogRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -209,11 +209,13 @@ class _Table:
         self._rows = [log.rows_at(self._cuts[:-1]) for log in logs]
         self._due = [self._due_of(log) for log in logs]
         self._alike = self._compared()
+        differing = np.flatnonzero(~self._alike)
+        self._first = int(differing[0]) if len(differing) else None
 
     def _due_of(self, log: ReplicaLog) -> _Flags:
         """Which ranges a replica has to have: but none that it removed, or above the high watermark."""
         first, end = self._cuts[:-1], self._cuts[1:]
-        committed: _Flags = first < (first.max() + 1 if self._mark is None else self._mark)
+        committed: _Flags = np.ones(len(first), dtype=bool) if self._mark is None else first < self._mark
         due: _Flags = (end > log.start) & (committed | (first < log.end))
         return due
 
@@ -240,7 +242,7 @@ class _Table:
         rows = [*self._folded(0, first), *self._near(first, end, focus), *self._folded(end, len(self._alike))]
         return SideBySide(
             partition=clean(str(self._partition), _NAME * 2),
-            summary=tuple(self._summary(focus)),
+            summary=(*self._outside(offset), *self._summary(focus)),
             columns=columns,
             rows=tuple(rows),
             notes=notes,
@@ -248,9 +250,8 @@ class _Table:
 
     def _focus(self, offset: int | None) -> int | None:
         """The range to look at: that of the offset, or the first that differs."""
-        if offset is None:
-            differing = np.flatnonzero(~self._alike)
-            return int(differing[0]) if len(differing) else None
+        if offset is None or not len(self._alike):
+            return self._first
         place = int(np.searchsorted(self._cuts, offset, side="right")) - 1
         return min(max(place, 0), len(self._alike) - 1)
 
@@ -273,7 +274,7 @@ class _Table:
                 at = alike_until
                 continue
             yield from (Row(kind="mark", text=text) for text in self._marks(at))
-            yield self._row(at, first=at == focus and not self._alike[at])
+            yield self._row(at, first=at == self._first)
             at += 1
 
     def _row(self, at: int, *, first: bool) -> Row:
@@ -327,13 +328,23 @@ class _Table:
         told = offsets_text(int(self._cuts[first]), int(self._cuts[end]))
         yield Row(kind="fold", offsets=told, text=f"{ranges}, {how}")
 
+    def _outside(self, offset: int | None) -> Iterator[str]:
+        """Says that the range below is the nearest one, where no log has a batch so far out."""
+        if offset is None or self._cuts[0] <= offset < self._cuts[-1]:
+            return
+        span = offsets_text(int(self._cuts[0]), int(self._cuts[-1]))
+        yield f"None of these logs has a batch at offset {offset:,}; their batches span {span}."
+
     def _summary(self, focus: int) -> Iterator[str]:
         place = offsets_text(int(self._cuts[focus]), int(self._cuts[focus + 1]))
         before = self._alike[:focus]
         if focus and before.all():
             yield f"The replicas hold the same batches below offset {int(self._cuts[focus]):,}."
         elif focus:
-            yield f"{int((~before).sum()):,} ranges below offset {int(self._cuts[focus]):,} differ as well."
+            count = int((~before).sum())
+            ranges = "1 range" if count == 1 else f"{count:,} ranges"
+            differ = "differs" if count == 1 else "differ"
+            yield f"{ranges} below offset {int(self._cuts[focus]):,} {differ} as well."
         if self._alike[focus]:
             yield f"At {place} all hold: {self._alike_text(focus)}."
             return

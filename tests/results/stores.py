@@ -38,12 +38,13 @@ def put_run(
     folder.mkdir(parents=True)
     digits = name.partition("Z-")[0]
     began = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}T{digits[9:11]}:{digits[11:13]}:{digits[13:15]}Z"
+    run_again = f"krucible run {scenario} --seed {name.rpartition('-')[2]}"
     identity = msgspec.structs.replace(
         IDENTITY,
         scenario=scenario,
         kafka_version=version,
         run=run or name,
-        reproduce=f"krucible run {scenario} --seed {name.rpartition('-')[2]}",
+        reproduce=f"krucible replay {replay_of}" if replay_of else run_again,
         seed=int(name.rpartition("-")[2]),
         began_at=began,
         replay_of=replay_of,

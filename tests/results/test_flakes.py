@@ -89,10 +89,21 @@ def test_the_content_is_the_jars_and_the_schedule_does_not_name_kafka() -> None:
     assert told_of(IDENTITY, "valid") == Told(
         "r1", "4.3.1 abc", "krucible run smoke/kill --seed 1 --mode isolated", "", "valid"
     )
-    bare = msgspec.structs.replace(IDENTITY, image=None, seeded_bug="forgets", replay_of="r0")
+    bare = msgspec.structs.replace(
+        IDENTITY, image=None, seeded_bug="forgets", replay_of="r0", reproduce="krucible replay runs/r0"
+    )
     assert told_of(bare, "")[1:4:2] == ("4.3.1 forgets", "r0")
     by_tarball = msgspec.structs.replace(IDENTITY, reproduce="krucible run x --kafka-tarball=k.tgz --seed 3")
     assert told_of(by_tarball, "").schedule == "krucible run x --seed 3"
+
+
+def test_a_run_that_makes_another_one_smaller_has_its_own_schedule() -> None:
+    """`krucible minimise` names the red run in its candidates; that they end valid makes it no flake."""
+    line = "krucible run candidates/lost-write-1.py --seed 1"
+    smaller = msgspec.structs.replace(IDENTITY, run="r2", reproduce=line, replay_of="r1")
+    assert odd(told_of(IDENTITY, "invalid"), told_of(smaller, "valid")) is None
+    again = msgspec.structs.replace(smaller, reproduce="krucible replay runs/r1")
+    assert odd(told_of(IDENTITY, "invalid"), told_of(again, "valid")) == (1, 2)
 
 
 def test_an_outcome_keeps_what_tells_the_content() -> None:

@@ -9,8 +9,9 @@ from results.qualification.compared import Comparisons, Finding
 from results.qualification.comparing import compare, finding_of
 from results.qualification.inference import ALPHA, share_difference, shares_p, shift
 from results.qualification.power import POWER, detectable_share, detectable_shift
+from results.summary import Outcome
 from results.wilson import Interval
-from tests.results.qualified import both
+from tests.results.qualified import LOST, both
 
 TESTS = 5
 MARGIN_MS = 1_000
@@ -91,6 +92,14 @@ def test_a_comparison_that_could_say_nothing_is_blind_and_is_not_counted() -> No
     assert {one.finding for one in seven.shares} == {Finding.NO_DIFFERENCE}
     assert (seven.tests(), seven.tried(), len(seven.blind())) == (4, 1, 3)
     assert all(one.detectable_ms is None for one in seven.durations)
+
+
+@pytest.mark.parametrize(("runs", "finding"), [(2, Finding.BLIND), (20, Finding.NO_DIFFERENCE)])
+def test_what_happened_in_all_runs_of_the_baseline_can_be_no_worse(runs: int, finding: Finding) -> None:
+    """More runs than all don't exist: that nothing worse was seen is then no matter of too few runs."""
+    lost = both(*range(runs), outcome=Outcome.INVALID, found=[LOST])
+    (share,) = (one for one in compare(lost).shares if one.name == LOST.id)
+    assert (share.baseline, share.detectable, share.finding) == (runs, None, finding)
 
 
 def test_only_small_enough_differences_count_as_seen() -> None:

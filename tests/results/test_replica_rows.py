@@ -253,3 +253,24 @@ def test_hostile_names_and_errors_stay_text() -> None:
     assert page.count("<script>") == 1
     assert "\u202e" not in page
     assert "\x1b" not in page
+
+
+def test_only_the_first_difference_is_called_so() -> None:
+    twice = [*other(4, crc=99)[:10], ALIKE[10]._replace(crc=98), *ALIKE[11:]]
+    made = table({"n1": ALIKE, "n2": twice}, 10)
+    assert [row.offsets for row in made.rows if row.kind == "batch"] == ["10"]
+    assert not [row for row in made.rows if row.first]
+    assert made.summary[0] == "1 range below offset 10 differs as well."
+
+
+def test_an_offset_that_no_log_reaches_is_not_taken_for_the_nearest_range() -> None:
+    made = table({"n1": ALIKE, "n2": ALIKE}, 30)
+    said = f"None of these logs has a batch at offset 30; their batches span 0{DASH}19."
+    assert made.summary[0] == said
+    assert made.summary[2].startswith("At 19 all hold: batch 19")
+
+
+def test_logs_whose_batches_end_before_they_begin_have_no_table() -> None:
+    empty = [Batch(5, 0)]
+    assert ReplicaTables(replicated({"n1": empty, "n2": empty}, 20)).of(LOG, 5) is None
+    assert ReplicaTables(replicated({"n1": empty, "n2": empty}, 20)).of(LOG, None) is None

@@ -169,6 +169,14 @@ def logged(*lines: tuple[str, str, str]) -> Story:
     return story
 
 
+def test_a_line_of_one_long_word_takes_no_time_that_is_squared() -> None:
+    """A search for ids that begins anew at each letter would take many minutes here."""
+    word = "x" * 300_000
+    story = logged(("n1", "2026-11-20T21:57:10Z", f"{word} 1"), ("n1", "2026-11-20T21:57:11Z", f"{word} 2"))
+    (row,) = log_table(observe(story.history()), STEPS[0]).rows
+    assert row.alike == 1
+
+
 def test_lines_that_differ_in_numbers_and_ids_are_one_row() -> None:
     story = logged(
         ("n1", "2026-11-20T21:57:10Z", "[handler-1] append failed on nQrsPDoWSNW-7l1juOA4ZA:log-0-4"),

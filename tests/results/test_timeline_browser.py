@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from results.report import write_report
@@ -248,6 +249,17 @@ def test_every_row_that_tells_a_time_leads_to_it(page: Chromium) -> None:
     assert "6.000 s is marked" in page.evaluate(SHOWN)
     label = page.evaluate("document.querySelector('[aria-label=Faults] .show-at').getAttribute('aria-label')")
     assert label == "6.0 s: show on the timeline"
+
+
+def test_a_time_that_is_not_on_the_timeline_leads_nowhere(
+    page: Chromium, red_run: Run, tmp_path: Path
+) -> None:
+    later = msgspec.structs.replace(red_run.history, began_at="2026-11-20T22:56:57Z")
+    page.open(write_report(tmp_path, later, red_run.verdict, red_run.identity))
+    times = "document.querySelectorAll('[aria-label=\"Node logs\"] [data-at]').length"
+    assert page.evaluate(times) > 0
+    assert page.evaluate(times.replace("[data-at]", ".show-at")) == 0
+    assert page.evaluate("document.querySelectorAll('[aria-label=Faults] .show-at').length") > 0
 
 
 def test_lanes_are_left_out_by_the_keyboard_and_come_back(page: Chromium) -> None:

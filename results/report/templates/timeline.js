@@ -351,7 +351,7 @@
   // What the cursor and others need to know.
   chart.secondsUnder = (event) => secondsAt(from + (placeUnder(event) - left) / scale());
 
-  // Every element that tells a time becomes a button that shows it.
+  // Every element that tells a time of the timeline becomes a button that shows it; a node's log may tell others.
   const back = tools.querySelector("#timeline-back");
   const showMoment = (seconds, origin) => {
     marked = Math.min(Math.max(seconds, begin), begin + length);
@@ -365,6 +365,7 @@
   document.querySelectorAll("[data-at]").forEach((element) => {
     const seconds = Number(element.dataset.at || element.textContent.replace(/[^\d.]/g, ""));
     if (!element.textContent.trim() || !Number.isFinite(seconds)) return;
+    if (seconds < begin - 0.06 || seconds > begin + length + 0.06) return;
     const button = document.createElement("button");
     const time = element.textContent;
     button.type = "button";
