@@ -135,12 +135,12 @@ def _against(said: Qualification) -> str:
 
 
 def _detectable(compared: Comparisons) -> str:
-    """From what size on differences would have been seen, best and worst of each kind."""
+    """From what size on differences would have been seen, best and worst of each kind; `nothing` if none."""
     shifts = sorted(one.detectable_ms for one in compared.durations if one.detectable_ms is not None)
     shares = sorted(one.detectable for one in compared.shares if one.detectable is not None)
     told = [f"≥ {' to '.join(distinct(map(seconds, (shifts[0], shifts[-1]))))}"] if shifts else []
     told += [f"shares ≥ {' to '.join(distinct(map(percent, (shares[0], shares[-1]))))}"] if shares else []
-    return ", ".join(told)
+    return ", ".join(told) or "nothing"
 
 
 def _day(said: Qualification) -> str:

@@ -90,7 +90,7 @@ def _head(flow: Flow, rows: _Rows) -> Markup:
     parts = []
     for name, x in rows.lanes.items():
         kind = "node" if name in flow.nodes else "client"
-        parts.append(svg.element("line", x1=x, x2=x, y1=_HEAD, y2=rows.end, class_=f"lane {kind}"))
+        parts.append(svg.element("line", x1=x, x2=x, y1=_HEAD, y2=rows.end, class_=f"lifeline {kind}"))
         parts.append(_lane_name(name, x, kind, int((rows.pitch - 6) / _NAME_CHARACTER)))
     return svg.group(parts)
 
@@ -104,7 +104,7 @@ def _lane_name(name: str, x: float, kind: str, characters: int) -> Markup:
         svg.element("tspan", f"{word} ", x=x, y=_HEAD - 8 - (len(told) - 1 - at) * 12)
         for at, word in enumerate(told)
     ]
-    return svg.element("text", *hint, *lines, class_=f"lane-name {kind}", text_anchor="middle")
+    return svg.element("text", *hint, *lines, class_=f"lifeline-name {kind}", text_anchor="middle")
 
 
 def _band(fault: FaultSeen, flow: Flow, rows: _Rows) -> Markup:

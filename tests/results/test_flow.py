@@ -266,7 +266,7 @@ def test_no_label_meets_another_one_or_leaves_the_drawing(make: Any) -> None:
 
 def test_names_of_lanes_do_not_touch() -> None:
     drawn = str(draw_flow(flow(crowded())))
-    names = re.findall(r'<tspan x="([\d.]+)" y="([\d.]+)">([^<]*) </tspan>(?=.*?class="lane-name)', drawn)
+    names = re.findall(r'<tspan x="([\d.]+)" y="([\d.]+)">([^<]*) </tspan>(?=.*?class="lifeline-name)', drawn)
     at: dict[str, list[tuple[float, str]]] = {}
     for x, y, name in names:
         at.setdefault(y, []).append((float(x), name))

@@ -66,11 +66,13 @@ def span(page: Chromium) -> tuple[float, float]:
 
 def mouse(page: Chromium, kind: str, x: float, **more: Any) -> None:
     """An event of the mouse within the latency lane, at a share of the plot's width."""
-    box = page.evaluate(
-        "(({left, right, top}) => [left, right, top])"
-        "(document.querySelector('#timeline .dots').parentElement.getBoundingClientRect())"
+    # A lane is wider than the plot while the timeline is zoomed: what lies outside is only clipped.
+    left, right, top = page.evaluate(
+        "(() => { const chart = document.querySelector('#timeline'), box = chart.getBoundingClientRect();"
+        " const scale = box.width / chart.viewBox.baseVal.width, left = box.left + 58 * scale;"
+        " const lane = chart.querySelector('.dots').parentElement.getBoundingClientRect();"
+        " return [left, left + 980 * scale, lane.top]; })()"
     )
-    left, right, top = box
     at = {"x": left + x * (right - left), "y": min(top + 40, HEIGHT - 20)}
     page.call("Input.dispatchMouseEvent", type=kind, **at, **more)
 

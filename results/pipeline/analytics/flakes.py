@@ -4,7 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from results.flakes import CHOICE_OF_KAFKA, TWICE
+from results.flakes import CHOICE_OF_KAFKA, REPLAYS, TWICE
 from results.pipeline.schemas import BOOLEAN, DOUBLE, LONG, TEXT, column
 from results.wilson import Z
 
@@ -36,14 +36,16 @@ def flakes(runs: DataFrame) -> DataFrame:
     """Runs of one scenario, version and options, and how many ended unlike most of their schedule.
 
     Replays count for their run's schedule, and for nothing else; those of runs that are not here for nothing.
+    A candidate of ``krucible minimise`` names a run too, and has a schedule of its own.
     """
     place = ("scenario", "kafka_version", "options")
     content = F.coalesce("image_digest", "image_reference", F.lit(""))
     asked = F.regexp_replace("options", r"\s+--seeds?[ =]\S+", "")
     schedule = F.regexp_replace("options", CHOICE_OF_KAFKA, "")
     told = runs.withColumns({"content": content, "schedule": schedule, "options": asked})
-    planned = told.where(F.col("replay_of").isNull())
-    every = planned.unionByName(_with_their_schedule(told.where(F.col("replay_of").isNotNull()), planned))
+    replayed = F.col("replay_of").isNotNull() & F.col("options").rlike(f"^{REPLAYS}")
+    planned = told.where(~replayed)
+    every = planned.unionByName(_with_their_schedule(told.where(replayed), planned))
     parts = (_counted(planned, place), _repeated(every, place))
     low, high = wilson(F.col("odd"), F.col("repeated"))
     measured = [*(f.name for f in FLAKES if f.name not in place and f.dataType == LONG), "odd"]

@@ -96,20 +96,24 @@ def test_a_schedule_is_flaky_that_ends_differently_on_the_same_kafka(spark: Spar
 
 def test_the_table_of_flakes_has_the_definition_that_everything_has(spark: SparkSession) -> None:
     chance = random.Random(5)
-    rows = [
-        run(
-            f"r{number}",
-            chance.choice(("valid", "invalid", "unknown")),
-            seed=(seed := chance.randrange(6)),
-            options=f"krucible run smoke/kill --seed {seed}",
-            image_digest=f"sha256:{chance.randrange(2)}",
-            replay_of=f"r{chance.randrange(20)}" if number > 20 else None,
+    rows = []
+    for number in range(60):
+        seed, origin = chance.randrange(6), f"r{chance.randrange(20)}" if number > 20 else None
+        is_replay = origin is not None and number % 4 > 0  # the others are candidates of krucible minimise
+        again = f"krucible replay {origin}" if is_replay else f"krucible run smoke/kill --seed {seed}"
+        validity, digest = chance.choice(("valid", "invalid", "unknown")), f"sha256:{chance.randrange(2)}"
+        rows.append(
+            run(f"r{number}", validity, seed=seed, options=again, image_digest=digest, replay_of=origin)
         )
-        for number in range(60)
-    ]
     (row,) = table_of(spark, "runs", *rows).transform(flakes).collect()
     found = flakes_among(
-        Told(one["run_id"], one["image_digest"], one["options"], one["replay_of"] or "", one["validity"])
+        Told(
+            one["run_id"],
+            one["image_digest"],
+            one["options"],
+            one["replay_of"] if one["options"].startswith("krucible replay") else "",
+            one["validity"],
+        )
         for one in rows
     )
     assert found is not None
