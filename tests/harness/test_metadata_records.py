@@ -8,7 +8,6 @@ has, filled with extreme, absent and random values by Kafka's own converters.
 import re
 import struct
 import tarfile
-import time
 from collections.abc import Callable, Mapping
 from itertools import takewhile
 from pathlib import Path
@@ -282,18 +281,6 @@ def test_what_nodes_have_in_common_is_decoded_once() -> None:
     reader = FileReader()
     first, second = (reader.read(contents[LOG]) for _ in range(2))
     assert all(one is other for (_, one), (_, other) in zip(first.batches, second.batches, strict=True))
-
-
-@pytest.mark.no_cover
-def test_ten_thousand_records_take_less_than_a_second() -> None:
-    """What a chaos run's controller writes, of which the seven nodes' logs are read at the end of it."""
-    contents, _ = unpacked("4.3.1-all-versions")
-    (data,) = contents.values()
-    number = sum(len(each.records) for _, each in FileReader().read(data).batches)
-    began = time.thread_time()
-    for _ in range(10_000 // number + 1):
-        FileReader().read(data)
-    assert time.thread_time() - began < 1
 
 
 def test_control_records_that_end_transactions_are_opaque() -> None:

@@ -3,8 +3,6 @@
 Among them are those on which jepsen.tests.kafka itself fails; ours must not.
 """
 
-import time
-
 import pytest
 
 from checkers.verdict.verdict import Validity
@@ -107,17 +105,13 @@ def test_what_nobody_saw_yet_is_told_and_legal() -> None:
     assert judgement.verdict.validity is Validity.VALID
 
 
-@pytest.mark.no_cover
-def test_a_large_base_offset_costs_nothing() -> None:
+def test_nothing_is_made_for_offsets_below_the_first_one() -> None:
+    base = 10**15  # neither memory nor time would suffice
     sent = "".join(
-        f"0 invoke send [[:send 1 {n}]]\n0 ok send [[:send 1 [{20_000_000 + n} {n}]]]\n" for n in range(50)
+        f"0 invoke send [[:send 1 {n}]]\n0 ok send [[:send 1 [{base + n} {n}]]]\n" for n in range(50)
     )
-    records = " ".join(f"[{20_000_000 + n} {n}]" for n in range(50))
-    began = time.thread_time()
-    judgement = judged(sent + polls(records))
-    took_s = time.thread_time() - began
-    assert judgement.verdict.validity is Validity.VALID
-    assert took_s < 1
+    records = " ".join(f"[{base + n} {n}]" for n in range(50))
+    assert judged(sent + polls(records)).verdict.validity is Validity.VALID
 
 
 def test_an_offset_conflict_is_found_whichever_comes_first() -> None:
