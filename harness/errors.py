@@ -88,5 +88,5 @@ def refused(error: OSError) -> KrucibleError:
         "the operating system refused",
         got=error.strerror or str(error) or type(error).__name__,
         where=str(error.filename or ""),
-        next_step=_NEXT_STEPS.get(error.errno or 0, "mend that, then try again"),
+        next_step=_NEXT_STEPS.get(error.errno or 0, "fix that, then try again"),
     )

@@ -185,7 +185,7 @@ def _advertised(address: Address) -> dict[Address, int] | None:
 
 
 def _answering(addresses: Sequence[Address], where: str) -> tuple[Address, ...]:
-    """Those that answer, all asked at once: a paused node costs the limit, not its number times that.
+    """Those that answer.  All are asked at once, so several paused nodes take no longer than one.
 
     Raises:
         KrucibleError: if none does.

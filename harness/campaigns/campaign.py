@@ -13,7 +13,9 @@ from harness.campaigns.contents import Content, Contents, key_of
 from harness.cluster.images.tarball import digest_of
 from harness.errors import KrucibleError, disk_errors_told
 from harness.plan.planning import RunPlan, reproduce_line
+from results.addresses import reports_from
 from results.campaign import render_campaign
+from results.campaign_page import render_campaign_page
 from results.step_summary import append_step_summary
 from results.store import (
     VERDICT_FILE,
@@ -27,6 +29,7 @@ from results.summary import Outcome, RunOutcome, Summary, encode_summary, outcom
 
 STATE_FILE = "campaign.json"
 SUMMARY_FILE = "summary.md"
+PAGE_FILE = "summary.html"
 EXIT_CODES = {Outcome.VALID: 0, Outcome.INVALID: 1, Outcome.UNKNOWN: 2, Outcome.FAILED: 3}
 _FOLDER = "campaigns"
 
@@ -134,7 +137,8 @@ class Campaign:
 
     def finish(self) -> int:
         """Write the summary of what there is, say where, and give the exit code."""
-        summary = sum_up(self.folder, self._title, self.outcomes(), f"{len(self._seeds)} seeds")
+        reports = reports_from(self.folder, [Path(folder) for folder in self._state.done.values()])
+        summary = sum_up(self.folder, self._title, self.outcomes(), f"{len(self._seeds)} seeds", reports)
         if self.missing():
             click.echo(f"missing  {len(self.missing())} seeds; the same command goes on with them")
         return EXIT_CODES[summary.outcome]
@@ -179,23 +183,28 @@ class Campaign:
         save_record(self.folder / STATE_FILE, self._state)
 
 
-def sum_up(folder: Path, title: str, outcomes: Sequence[RunOutcome], what: str) -> Summary:
+def sum_up(
+    folder: Path, title: str, outcomes: Sequence[RunOutcome], what: str, reports: Mapping[str, str]
+) -> Summary:
     """Write the summary of some runs into a folder, and what GitHub shows of a step; say how they ended.
 
     Args:
-        folder: that gets ``summary.md`` and ``summary.json``.
+        folder: that gets ``summary.md``, ``summary.html`` and ``summary.json``.
         title: of the step.
         outcomes: of the runs.
         what: how many of what there were to be, for the first line.
+        reports: by name of a run's folder, the address of its report from this folder.
     """
     summary = summarise(outcomes)
     write_whole(folder / SUMMARY_FILE, render_campaign(summary).encode())
+    write_whole(folder / PAGE_FILE, render_campaign_page(summary, reports).encode())
     write_whole(folder / "summary.json", encode_summary(summary))
     with disk_errors_told():
         append_step_summary(title, outcomes)
     counts = ", ".join(f"{count} {name}" for name, count in summary.counts.items() if count)
     click.echo(f"{summary.outcome.upper()}: {what}, {counts or 'none run'}")
     click.echo(f"summary  {folder / SUMMARY_FILE}")
+    click.echo(f"page     {folder / PAGE_FILE}   (open it in a browser)")
     return summary
 
 

@@ -1,11 +1,8 @@
 """What stores hold of a qualification: its planned runs, its controls, and everything else in them."""
 
-import os
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import quote
 
 import msgspec
 
@@ -16,10 +13,11 @@ from harness.errors import UsageError
 from harness.plan.catalogue import expectation_for, load_scenario, scenario_names
 from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
 from harness.plan.qualification import Build, Job, Role, control_jobs, pair_of
+from results.addresses import reports_from
 from results.flakes import content_of
 from results.qualification import Elsewhere, OnRecord, Planned, Run, failed_run, run_of
 from results.qualification import Role as Side
-from results.store import REPORT_FILE, RunSummary, RunUnreadableError, list_runs, load_identity
+from results.store import RunSummary, RunUnreadableError, list_runs, load_identity
 from results.summary import RunOutcome, outcome_of
 from results.track_record import SideRecord
 
@@ -77,14 +75,7 @@ class Stores:
 
         Names that several runs have, and runs without a report, are left out.
         """
-        every = self.every()
-        times = Counter(run.folder.name for run in every)
-        reports = [run.folder / REPORT_FILE for run in every if times[run.folder.name] == 1]
-        return {
-            report.parent.name: quote(os.path.relpath(report.resolve(), folder.resolve()))
-            for report in reports
-            if report.is_file()
-        }
+        return reports_from(folder, [run.folder for run in self.every()])
 
 
 def gather_planned(jobs: Sequence[Job], stores: Stores) -> Gathered:

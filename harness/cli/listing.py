@@ -150,7 +150,7 @@ def _scenario_lines(scenarios: dict[str, Scenario | UsageError]) -> Iterator[str
     width = min(max(map(len, scenarios), default=0), _SCENARIO_WIDTH_MAX)
     for name, scenario in scenarios.items():
         if isinstance(scenario, UsageError):
-            # Whole, however long: it is what must be mended.
+            # Whole, however long: it is what must be fixed.
             text = clean(" ".join(scenario.got.split()), _TEXT_MAX)
             yield f"{name:<{width}}  can't be loaded: {scenario.where}: {text}"
         else:

@@ -6,7 +6,9 @@ import click
 
 from harness.campaigns.campaign import EXIT_CODES
 from harness.errors import UsageError, disk_errors_told
+from results.addresses import reports_from
 from results.campaign import render_campaign
+from results.campaign_page import render_campaign_page
 from results.junit import render_junit, stored_suite
 from results.step_summary import append_step_summary
 from results.store import list_runs, write_whole
@@ -16,6 +18,9 @@ from results.summary import encode_summary, outcome_of, summarise
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FOLDER…")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to a file.")
+@click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the page as an HTML file too."
+)
 @click.option(
     "--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write all runs as one JUnit file."
 )
@@ -29,10 +34,11 @@ from results.summary import encode_summary, outcome_of, summarise
 def summary(
     context: click.Context,
     folders: tuple[Path, ...],
+    *,
     out: Path | None,
+    html: Path | None,
     junit: Path | None,
     step_summary: Path | None,
-    *,
     as_json: bool,
 ) -> None:
     """Summarise all runs in the FOLDERs on one Markdown page, problems first.
@@ -50,6 +56,9 @@ def summary(
     outcomes = [outcome_of(run) for run in found]
     summed = summarise(outcomes)
     with disk_errors_told():
+        if html is not None:
+            reports = reports_from(html.parent, found)
+            write_whole(html, render_campaign_page(summed, reports).encode())
         if junit is not None:
             write_whole(junit, render_junit(map(stored_suite, found)))
         if step_summary is not None:

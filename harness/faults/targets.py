@@ -16,7 +16,7 @@ class Resolved(msgspec.Struct, frozen=True):
 
 
 def resolve(target: Target | Member, draw: int, snapshot: ClusterSnapshot) -> Resolved | None:
-    """The node that the target means now; None if every node, or the one named, is held by a fault already.
+    """The node that the target means now; None if no node is free, or the one named is not.
 
     Where nobody free has the role, any free node stands in, so that a schedule never skips a step; the
     record says so.

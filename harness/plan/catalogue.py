@@ -144,7 +144,7 @@ def _broken(name: str, got: str, expected: str) -> UsageError:
         got=got,
         expected=expected,
         where=str(file_of(name)),
-        next_step="mend that file; krucible list shows every scenario that can't be loaded",
+        next_step="fix that file; krucible list shows every scenario that can't be loaded",
     )
 
 

@@ -115,7 +115,7 @@ def claim_of(found: Sequence[Found], operations: int, faults: int) -> str:
 
 
 def why_of(reasons: Sequence[Reason], comparisons: Comparisons, controls: Sequence[SideRecord]) -> str:
-    """Why the decision is what it is, in a sentence: the gravest reason, or that there is none."""
+    """Why the decision is what it is, in a sentence: the most severe reason, or that there is none."""
     if reasons:
         more = f" ({number(len(reasons) - 1, 'more reason')})" if len(reasons) > 1 else ""
         return f"{reasons[0].text}{more}."

@@ -15,7 +15,7 @@ from results.qualification.compared import (
 )
 from results.qualification.listed import RUNS_MAX
 from results.qualification.power import POWER
-from results.qualification.section import Section, named
+from results.sections.section import Section, named
 from results.summary import Spread
 from results.text import seconds
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from results.qualification.records import Role, Run
-from results.qualification.section import Section
+from results.sections.section import Section
 from results.text import seconds
 
 RUNS_MAX = 2_000

@@ -1,13 +1,8 @@
 """A qualification as one HTML file that opens from disk, dressed like the reports of runs."""
 
-import base64
-import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import jinja2
-from markupsafe import Markup
 
 from results.cleaning import clean
 from results.qualification.comparison_sections import CHARTS_UNDER, measure_id, pair_ids
@@ -15,11 +10,10 @@ from results.qualification.deciding import Decision
 from results.qualification.dots import paired_dots
 from results.qualification.finding import Found, Standing
 from results.qualification.model import Qualification
-from results.qualification.section import Section
 from results.qualification.sections import facts_of, identity_of, sections_of
 from results.qualification.texts import title_of
-from results.report import TEMPLATES as REPORT_TEMPLATES
 from results.report import glyphs
+from results.sections.html import cleaned, environment_of, style_of
 
 TEMPLATES = Path(__file__).parent / "templates"
 _LOOKS = {
@@ -32,7 +26,6 @@ _COMMAND_MAX = 2_000
 _NAME_MAX = 60
 _PROOF_MAX = 24
 _FOUND_MAX = 60
-_KINDS = {">": "n", "`": "code", "/": "runs"}
 _RED = (Standing.UNEXPLAINED, Standing.DOUBTFUL)
 
 
@@ -44,25 +37,9 @@ def render_page(said: Qualification, places: Mapping[str, str] | None = None) ->
         places: by name of a run's folder, the address of its report, relative to the page. Runs without one
             are named and not linked.
     """
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(TEMPLATES),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    return (
+        environment_of(TEMPLATES).get_template("qualification.html.j2").render(_context(said, places or {}))
     )
-    return environment.get_template("qualification.html.j2").render(_context(said, places or {}))
-
-
-def style_of() -> dict[str, Any]:
-    """What a template's head takes: the style, and the hash by which the page permits it."""
-    files = (REPORT_TEMPLATES / "report.css", TEMPLATES / "qualification.css")
-    style = "\n".join(file.read_text(encoding="utf-8") for file in files)
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    return {
-        "style": Markup(style),  # noqa: S704 - shipped with krucible, not from a run
-        "style_hash": f"sha256-{digest}",
-    }
 
 
 def _context(said: Qualification, places: Mapping[str, str]) -> dict[str, Any]:
@@ -112,37 +89,3 @@ def _finding(found: Found, places: Mapping[str, str]) -> dict[str, Any]:
         "command": clean(found.command, _COMMAND_MAX),
         "report": places.get(found.folder, ""),
     }
-
-
-def cleaned(section: Section, places: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """A section for a template, with columns told apart: of numbers, of code, of runs, of text.
-
-    Args:
-        section: what is shown.
-        places: addresses of runs, as `render_page` takes them.
-    """
-    kinds = [_KINDS.get(name[:1], "") for name in section.head]
-    names = [clean(name[1:] if name[:1] in _KINDS else name, _NAME_MAX) for name in section.head]
-    none = ("",) * len(section.rows)
-    rows = [
-        {
-            "id": own,
-            "target": target,
-            "cells": [(kind, _cell(kind, cell, places or {})) for kind, cell in zip(kinds, row, strict=True)],
-        }
-        for row, own, target in zip(section.rows, section.ids or none, section.targets or none, strict=True)
-    ]
-    return {
-        "title": section.title,
-        "lead": section.lead,
-        "head": list(zip(kinds, names, strict=True)),
-        "rows": rows,
-        "note": clean(section.note, _TEXT_MAX),
-    }
-
-
-def _cell(kind: str, cell: str, places: Mapping[str, str]) -> Any:
-    """A text; of a cell of runs, each of its words with the address that it leads to."""
-    if kind != "runs":
-        return clean(cell, _TEXT_MAX)
-    return [(clean(word, _NAME_MAX), places.get(word, "")) for word in cell.split()]

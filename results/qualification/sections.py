@@ -10,8 +10,8 @@ from results.qualification.finding import Found
 from results.qualification.listed import first_of_cell, runs_section
 from results.qualification.model import Build, Cell, Qualification, State
 from results.qualification.records import Role, Run
-from results.qualification.section import Section, named
 from results.qualification.spent import spent_text
+from results.sections.section import Section, named
 from results.summary import Outcome
 from results.track_record import SideRecord
 

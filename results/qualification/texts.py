@@ -5,14 +5,14 @@ from collections.abc import Iterator
 import msgspec
 
 from results.cleaning import clean
-from results.markdown import code, distinct, number, table, told
+from results.markdown import code, distinct, number, told
 from results.qualification.compared import Comparisons
 from results.qualification.comparison_sections import percent
 from results.qualification.deciding import Decision
 from results.qualification.finding import Found
 from results.qualification.model import Build, Qualification
-from results.qualification.section import Section
 from results.qualification.sections import facts_of, identity_of, sections_of
+from results.sections.markdown import section_blocks
 from results.text import seconds
 from results.track_record import Standing
 
@@ -80,29 +80,6 @@ def markdown_blocks(said: Qualification) -> list[str]:
 def _reasons(said: Qualification) -> Iterator[str]:
     if said.reasons:
         yield "\n".join(f"- {told(reason.makes)}: {told(reason.text)}" for reason in said.reasons)
-
-
-def section_blocks(section: Section) -> Iterator[str]:
-    """A section's heading, lead, table and note."""
-    yield f"## {section.title}"
-    if section.lead:
-        yield section.lead
-    if section.rows:
-        ways = [code_cell if name.startswith(("`", "/")) else told for name in section.head]
-        rows = [tuple(way(cell) for way, cell in zip(ways, row, strict=True)) for row in section.rows]
-        yield table([_head(name) for name in section.head], rows)
-    if section.note:
-        yield told(section.note)
-
-
-def _head(name: str) -> str:
-    """A column's name as `table` wants it; kinds of faults come from runs."""
-    return f">{told(name[1:])}" if name.startswith(">") else told(name.removeprefix("`").removeprefix("/"))
-
-
-def code_cell(text: str) -> str:
-    """Any text as code of a table's cell; nothing where there is none."""
-    return f"`{code(text)}`" if text else ""
 
 
 def _found(found: Found) -> str:

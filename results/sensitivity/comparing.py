@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from results.markdown import distinct, number
-from results.qualification.section import Section
+from results.sections.section import Section
 from results.sensitivity.model import Ending, Rate, Sensitivity, Sought, Trial, first_rate_of, rate_of
 from results.sensitivity.sections import (
     alarms_of,

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-import jinja2
-
 from results.cleaning import clean
-from results.qualification.page import TEMPLATES, cleaned, style_of
-from results.qualification.section import Section
+from results.sections.html import cleaned, environment_of, style_of
+from results.sections.section import Section
 from results.sensitivity.comparing import claims_of, comparison_of
 from results.sensitivity.model import Sensitivity
 from results.sensitivity.sections import sections_of
@@ -28,17 +26,14 @@ def render_comparison_page(measured: Sequence[Sensitivity]) -> str:
 
 
 def _rendered(title: str, claims: Sequence[str], lead: str, sections: Sequence[Section]) -> str:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader([_OWN, TEMPLATES]),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("sensitivity.html.j2").render(
-        **style_of(),
-        title=clean(title, _TEXT_MAX),
-        claims=[clean(claim, _TEXT_MAX) for claim in claims],
-        lead=clean(lead, _TEXT_MAX),
-        sections=[cleaned(section) for section in sections],
+    return (
+        environment_of(_OWN)
+        .get_template("sensitivity.html.j2")
+        .render(
+            **style_of(),
+            title=clean(title, _TEXT_MAX),
+            claims=[clean(claim, _TEXT_MAX) for claim in claims],
+            lead=clean(lead, _TEXT_MAX),
+            sections=[cleaned(section) for section in sections],
+        )
     )

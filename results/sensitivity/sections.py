@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from checkers.history.units import MS_PER_S
 from results.markdown import distinct, number
-from results.qualification.section import Section
+from results.sections.section import Section
 from results.sensitivity.model import (
     Control,
     Ending,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from results.markdown import number, told
-from results.qualification.texts import section_blocks
+from results.sections.markdown import section_blocks
 from results.sensitivity.comparing import claims_of, comparison_of
 from results.sensitivity.model import Sensitivity, rate_of
 from results.sensitivity.sections import sections_of, told_alarms, told_rate

@@ -22,7 +22,7 @@ class HeatCell(NamedTuple):
 
     @property
     def worst(self) -> str:
-        """The gravest outcome of the day; empty where nothing was run."""
+        """The most severe outcome of the day; empty where nothing was run."""
         return next(iter(self.counts), "")
 
     @property

@@ -193,7 +193,7 @@ def test_a_directory_that_nobody_fetches_with_is_said_to_lag(quorum: Quorum) -> 
     wait_until(lags)
 
 
-def test_an_endpoint_that_is_wrong_is_mended_by_the_voter(quorum: Quorum) -> None:
+def test_an_endpoint_that_is_wrong_is_fixed_by_the_voter(quorum: Quorum) -> None:
     """The leader has a connection to that id by now and looks no further; the voter sends UpdateRaftVoter."""
     wrong = (*quorum.place(104)[:2], REFUSED_PORT)
     answer = add_voter(quorum.leader, quorum.cluster_id, quorum.key(104), [wrong], BOUND_MS)

@@ -201,7 +201,7 @@ def test_who_has_no_process_is_refused_or_told_once_it_is_tried(rig: Rig) -> Non
     assert told["blink1"][1].value["refused"] == "dead"
 
 
-def test_who_dies_right_then_was_not_befallen(rig: Rig) -> None:
+def test_who_dies_right_then_was_not_hit(rig: Rig) -> None:
     rig.errors["inject"] = NotRunningError("b1")
     told = rig.play(AT_ONCE)
     assert types_of(told["blink1"]) == [("inject", "invoke"), ("inject", "fail")]

@@ -152,7 +152,7 @@ def test_voters_that_gambits_wipe_and_change_are_drawn_too() -> None:
     assert planning._tag_there(RemovePart("voter-1")) == "remove-voter"
 
 
-def test_a_bug_of_brokers_takes_what_befalls_brokers() -> None:
+def test_a_bug_of_brokers_takes_what_hits_brokers() -> None:
     power, copies = "exploratory/gambits-power", "exploratory/gambits-copies-power"
     assert draws_of(power)["power-loss"] > draws_of(power, Role.BROKER).get("power-loss", 0)
     assert draws_of(copies, Role.BROKER)["power-loss"] > 0
@@ -163,7 +163,7 @@ def test_a_bug_of_brokers_takes_what_befalls_brokers() -> None:
     assert draws_of(chaos) == draws_of(chaos, Role.BROKER) == draws_of(chaos, Role.CONTROLLER)
 
 
-def test_a_bug_of_the_quorum_takes_what_befalls_controllers() -> None:
+def test_a_bug_of_the_quorum_takes_what_hits_controllers() -> None:
     power, copies = "exploratory/gambits-power", "exploratory/gambits-copies-power"
     voting = bug(faults="power-loss", node=Role.CONTROLLER, area=Area.KRAFT)
     assert fits(voting, power)
@@ -183,12 +183,12 @@ def test_a_bug_of_the_quorum_takes_what_befalls_controllers() -> None:
         ("follower-1", Role.BROKER),
     ],
 )
-def test_a_fault_befalls_whom_it_is_for(at: Target | Member | str, role: Role | None) -> None:
+def test_a_fault_hits_whom_it_is_for(at: Target | Member | str, role: Role | None) -> None:
     assert planning._hit_by(at, Kill()) is role
 
 
 @pytest.mark.parametrize("fault", [Partition(Pattern.HALVES), PacketLoss(LossPattern.MESH)])
-def test_what_is_cut_among_nodes_of_one_role_befalls_them_alone(fault: Partition | PacketLoss) -> None:
+def test_what_is_cut_among_nodes_of_one_role_hits_them_alone(fault: Partition | PacketLoss) -> None:
     roles = {Among.CONTROLLERS: Role.CONTROLLER, Among.BROKERS: Role.BROKER, Among.ALL: None}
     for among, role in roles.items():
         cut = msgspec.structs.replace(fault, among=among)

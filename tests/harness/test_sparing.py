@@ -102,7 +102,7 @@ def test_of_two_copies_one_may_go(least: int) -> None:
     assert objection(POWER, N1, snapshot, [strike_of(N2, snapshot)]) is not None
 
 
-def test_a_fault_befalls_the_first_from_whom_it_need_not_be_withheld() -> None:
+def test_a_fault_hits_the_first_from_whom_it_need_not_be_withheld() -> None:
     held = seen(told={WHERE: (partition(1, 2),)})
     found = [chosen(WipeDisk(Target.BROKER, sparing=True, draw=draw), held, ()) for draw in range(12)]
     assert set(found) == {Resolved(N3, "role"), Resolved(N4, "role")}, "who has no copy that is in sync"
@@ -142,7 +142,7 @@ def test_nobody_stands_in_for_whom_a_fault_is_withheld_from(
     ],
 )
 @pytest.mark.parametrize("kind", [Kill, LostAnswers])
-def test_no_fault_befalls_a_node_that_died_by_itself(
+def test_no_fault_hits_a_node_that_died_by_itself(
     kind: type[Kill | LostAnswers], target: Target | Member, down: tuple[str, ...], found: Resolved | str
 ) -> None:
     snapshot = led(NODES, 1, (1,), held=frozenset(down), dead=frozenset({"n1"}) - set(down))

@@ -18,7 +18,7 @@ from results.qualification import (
     render_text,
 )
 from results.qualification.listed import RUNS_MAX
-from results.qualification.section import ROWS_MAX
+from results.sections.section import ROWS_MAX
 from results.summary import Outcome
 from tests.results.qualified import CONTROLS, LOST, QUESTION, both, run, said
 

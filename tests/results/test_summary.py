@@ -139,7 +139,7 @@ def test_the_page_shows_trouble_first() -> None:
     assert "  - again: `krucible run exploratory/chaos --seed 2`" in page
     assert "| `lost-write` | 1 | 1 | 1 | 2 |" in page
     assert "- 💥 seed ?, failed, `gone`" in page
-    assert "| ? | 💥 failed |  |  |  |  |  |  |  |  | `gone` |" in page
+    assert "| ? | 💥 failed |  |  |  |  |  |  |  |  |  | `gone` |" in page
 
 
 def at(offset: int, kind: str = "lost-write", place: str = "log-0/3") -> Anomaly:
@@ -170,7 +170,7 @@ def test_causes_of_all_runs_stand_together_by_their_kinds() -> None:
     head = page.index("| kinds of one cause | causes | anomalies | runs | seeds |\n")
     assert page[head:].split("\n\n")[0].splitlines()[2:] == [
         "| `lost-write` | 2 | 2 | 1 | 1 |",
-        "| `lost-write`, `duplicate` | 2 | 5 | 2 | 1, 2 |",
+        "| `lost-write, duplicate` | 2 | 5 | 2 | 1, 2 |",
         "| `poll-skip` | 1 | 1 | 1 | 4 |",
     ]
     assert "kinds of one cause" not in render_campaign(summarise([run(1)]))
@@ -260,11 +260,13 @@ RED_PAGE = """\
 | `duplicate` | 2 | 1 | 1 | 2 |
 | `lost-write` | 1 | 1 | 1 | 2 |
 
+## Causes
+
 The illegal ones by cause. A cause is what lies near each other in one place and one epoch.
 
 | kinds of one cause | causes | anomalies | runs | seeds |
 | --- | --: | --: | --: | --- |
-| `lost-write`, `duplicate` | 1 | 3 | 1 | 2 |
+| `lost-write, duplicate` | 1 | 3 | 1 | 2 |
 
 """  # noqa: RUF001 - a range
 
@@ -284,7 +286,9 @@ None was found in 48,000 acknowledged records under 4 faults.
 - Host: Linux 6.1.0-18-amd64, 2 CPUs, Docker 20.10.24
 - First run began: 2026-11-20T21:56:57Z
 - Records sent: 48,000 acknowledged, 24 unknown, 2 failed
-- Recovery after healing: 300 ms in the middle, 400 ms at most
+- Recovery after healing: median 300 ms, maximum 400 ms
+
+## Faults
 
 | fault | number | proven | unavailability p50 | max |
 | --- | --: | --: | --: | --: |
@@ -303,8 +307,8 @@ overlap the fault.
 ## Runs
 
 | seed | verdict | expected | faults | acknowledged | unknown | failed | longest unavailability | recovery \
-| anomalies | folder |
-| --: | --- | --- | --: | --: | --: | --: | --: | --: | --- | --- |
-| 1 | ✅ valid | yes | 2 | 24,000 | 12 | 1 | 100 ms | 200 ms |  | `20261120T220001Z-1` |
-| 2 | ✅ valid | yes | 2 | 24,000 | 12 | 1 | 200 ms | 400 ms |  | `20261120T220002Z-2` |
+| lasted | anomalies | run |
+| --: | --- | --- | --: | --: | --: | --: | --: | --: | --: | --- | --- |
+| 1 | ✅ valid | yes | 2 | 24,000 | 12 | 1 | 100 ms | 200 ms | 80.0 s |  | `20261120T220001Z-1` |
+| 2 | ✅ valid | yes | 2 | 24,000 | 12 | 1 | 200 ms | 400 ms | 80.0 s |  | `20261120T220002Z-2` |
 """

@@ -68,7 +68,7 @@ def test_a_side_is_confirmed_by_all_its_runs_or_contradicted_by_one(
     assert tried.standing is standing
 
 
-def test_the_gravest_side_counts() -> None:
+def test_the_most_severe_side_counts() -> None:
     good, short, failed = side(RED), side(seeds=1), side(FAILED)
     assert standing_of([good]) is Standing.AS_EXPECTED
     assert standing_of([good, short]) is Standing.UNKNOWN

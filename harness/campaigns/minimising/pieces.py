@@ -68,7 +68,7 @@ def removable_moves(gambit: Gambit) -> tuple[int, ...]:
 
 
 def with_moves(gambit: Gambit, places: Iterable[int]) -> Gambit:
-    """The gambit with its choices and these moves; nothing is mended that did not begin."""
+    """The gambit with its choices and these moves; nothing is healed that did not begin."""
     kept = set(places)
     moves: list[GambitMove] = []
     begun: set[str] = set()

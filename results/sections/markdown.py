@@ -1,0 +1,29 @@
+"""Sections as Markdown."""
+
+from collections.abc import Iterator
+
+from results.markdown import code, table, told
+from results.sections.section import Section
+
+
+def section_blocks(section: Section) -> Iterator[str]:
+    """A section's heading, lead, table and note."""
+    yield f"## {section.title}"
+    if section.lead:
+        yield section.lead
+    if section.rows:
+        ways = [_code_cell if name.startswith(("`", "/")) else told for name in section.head]
+        rows = [tuple(way(cell) for way, cell in zip(ways, row, strict=True)) for row in section.rows]
+        yield table([_head(name) for name in section.head], rows)
+    if section.note:
+        yield told(section.note)
+
+
+def _head(name: str) -> str:
+    """A column's name as `table` wants it; kinds of faults come from runs."""
+    return f">{told(name[1:])}" if name.startswith(">") else told(name.removeprefix("`").removeprefix("/"))
+
+
+def _code_cell(text: str) -> str:
+    """Any text as code of a table's cell; nothing where there is none."""
+    return f"`{code(text)}`" if text else ""
