@@ -46,7 +46,7 @@ def test_ctrl_c_is_told_in_a_line_and_leaves_the_tables_as_they_were(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        start_new_session=True,
+        process_group=0,  # not a session: it must not be less nice than who interrupts it
     ) as interrupted:
         wait_until(lambda: list(tables.glob(begun)) or interrupted.poll() is not None, BOUND_S)
         os.killpg(interrupted.pid, signal.SIGINT)
