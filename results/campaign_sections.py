@@ -85,8 +85,9 @@ def _anomalies(summary: Summary) -> Section:
         sent = number(summary.sent_ok, "acknowledged record")
         return Section("Anomalies", f"None was found in {sent} under {faults}.")
     illegal = sum(a.illegal_runs > 0 for a in summary.anomalies)
-    kinds = number(illegal, "kind") if illegal else "None"
-    lead = f"{kinds} of them against what is promised; the others were seen where they are permitted."
+    lead = f"Broken promises: {illegal:,} of {number(len(summary.anomalies), 'kind')}."
+    if illegal < len(summary.anomalies):
+        lead += " The others were seen only where they are permitted."
     rows = tuple(
         (a.id, f"{a.count:,}", f"{len(a.seeds):,}", f"{a.illegal_runs:,}", _seeds(a.seeds))
         for a in summary.anomalies

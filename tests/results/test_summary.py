@@ -185,9 +185,9 @@ def test_the_page_of_a_red_campaign_reads_well() -> None:
 def test_what_is_permitted_is_told_apart() -> None:
     legal = msgspec.structs.replace(LOST, id="G-single", illegal=False)
     page = render_campaign(summarise([run(1, Validity.VALID, legal), run(2, Validity.INVALID, LOST)]))
-    assert "1 kind of them against what is promised" in page
+    assert "Broken promises: 1 of 2 kinds." in page
     assert "| `G-single` | 1 | 1 | 0 | 1 |" in page
-    assert "None of them against" in render_campaign(summarise([run(1, Validity.VALID, legal)]))
+    assert "Broken promises: 0 of 1 kind." in render_campaign(summarise([run(1, Validity.VALID, legal)]))
 
 
 def test_runs_of_several_settings_say_which_they_are_of() -> None:
@@ -253,7 +253,7 @@ RED_PAGE = """\
 
 ## Anomalies
 
-2 kinds of them against what is promised; the others were seen where they are permitted.
+Broken promises: 2 of 2 kinds.
 
 | anomaly | number | runs | illegal in | seeds |
 | --- | --: | --: | --: | --- |
