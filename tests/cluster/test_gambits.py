@@ -47,7 +47,9 @@ ELECTING = (
 """Their shortest draws leave little time for an election of the quorum."""
 SENDING = ("held-requests", "held-sends", "lossy-sends", "lost-answers")
 """Their faults are proven by what clients send meanwhile."""
-DRAWN = {"held-follower": 11} | dict.fromkeys((*ELECTING, *SENDING), 7)
+LOADED = ("cut-off-leader",)
+"""Its shortest draw may be over before clients have sent as much as a run asks for."""
+DRAWN = {"held-follower": 11} | dict.fromkeys((*ELECTING, *SENDING, *LOADED), 7)
 """Draws of those that are not played as short as they can be.
 
 Of the first one the follower is held for little longer than its proof takes, and stays in sync.
