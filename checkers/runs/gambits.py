@@ -16,8 +16,9 @@ from checkers.columns.sends import calls_of
 from checkers.columns.tables import Integers
 from checkers.evidence.faults import FaultWindow
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
-from checkers.history.setup import Setup
+from checkers.history.setup import RequiredNumbers, Setup
 from checkers.history.shapes import GambitEnded
+from checkers.history.units import NS_PER_MS
 from checkers.verdict.verdict import Assumption
 
 GAMBIT = "gambit"
@@ -50,7 +51,7 @@ def check_gambits(history: History, setup: Setup, windows: Sequence[FaultWindow]
             f"at least {least} of {in_time} gambits that began early enough carried out to their end",
             f"{played} of {len(ended)} that ended{told}",
         ),
-        _under_load(windows, calls_of(history), setup.assumptions.invoked_during),
+        _under_load(windows, calls_of(history), setup.assumptions),
     ]
 
 
@@ -73,10 +74,13 @@ def _kind(operation: Operation) -> str:
     return msgspec.convert(operation.value, GambitEnded).kind
 
 
-def _under_load(windows: Sequence[FaultWindow], calls: tuple[Integers, Integers], least: int) -> Assumption:
+def _under_load(
+    windows: Sequence[FaultWindow], calls: tuple[Integers, Integers], numbers: RequiredNumbers
+) -> Assumption:
     """From a gambit's first fault until its last one was over, clients sent.
 
-    What they had sent before and had no answer to counts: a gambit may leave them nothing else to do.
+    What they had sent before and had no answer to counts: a gambit may leave them nothing else to do.  One
+    that was over sooner than a fault that stands alone may be needs its share of the records.
     """
     begun_ns, ended_ns = calls
     spans: dict[str, tuple[int, int]] = {}
@@ -88,10 +92,21 @@ def _under_load(windows: Sequence[FaultWindow], calls: tuple[Integers, Integers]
         name: int(np.searchsorted(begun_ns, until, "right") - np.searchsorted(ended_ns, since, "left"))
         for name, (since, until) in spans.items()
     }
-    observed = ", ".join(f"{name}: {count}" for name, count in counts.items()) or "none had a fault"
+    needed = {name: _needed(until - since, numbers) for name, (since, until) in spans.items()}
+    observed = ", ".join(
+        f"{name}: {count}" if count >= needed[name] else f"{name}: {count} of {needed[name]}"
+        for name, count in counts.items()
+    )
     return Assumption(
         "gambits-loaded",
-        min(counts.values(), default=least) >= least,
-        f"at least {least} records whose send was in progress during each gambit",
-        observed,
+        all(count >= needed[name] for name, count in counts.items()),
+        f"at least {numbers.invoked_during} records whose send was in progress during each gambit; "
+        f"in proportion fewer during one shorter than {numbers.fault_held_ms} ms",
+        observed or "none had a fault",
     )
+
+
+def _needed(lasted_ns: int, numbers: RequiredNumbers) -> int:
+    """How many records a gambit that lasted so long needs; one at least."""
+    share = min(1.0, lasted_ns / max(1, numbers.fault_held_ms * NS_PER_MS))
+    return max(1, round(numbers.invoked_during * share))

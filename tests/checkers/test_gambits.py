@@ -107,20 +107,42 @@ def test_a_third_of_the_gambits_in_time_come_to_their_end(
     assert found[1].count("all-copies: move 3, until: it did not") == len([e for e in ends if e is not OK])
 
 
-def test_a_gambit_without_load_proves_nothing(story: Story) -> None:
-    idle = RUN.replace("x20 info", "x19 info")
-    found = told(check_assumptions(with_gambits(story(idle, setup=NOTHING_ALONE), OK)))
-    assert found["gambits-loaded"] == (False, "g1: 19")
+@pytest.mark.parametrize(
+    ("until", "sent", "observed"),
+    [
+        ("5.4", 1, (False, "g1: 1 of 2")),
+        ("5.4", 2, (True, "g1: 2")),
+        ("7.5", 9, (False, "g1: 9 of 10")),
+        ("7.5", 10, (True, "g1: 10")),
+        ("10", 19, (False, "g1: 19 of 20")),
+        ("11", 19, (False, "g1: 19 of 20")),
+        ("11", 20, (True, "g1: 20")),
+    ],
+)
+def test_a_gambit_without_load_proves_nothing(
+    story: Story, until: str, sent: int, observed: tuple[bool, str]
+) -> None:
+    text = RUN.replace("x20 info", f"x{sent} info").replace("5.4 f1 heal", f"{until} f1 heal")
+    assert (
+        told(check_assumptions(with_gambits(story(text, setup=NOTHING_ALONE), OK)))["gambits-loaded"]
+        == observed
+    )
+
+
+def test_a_gambit_that_was_over_at_once_needs_load_too(story: Story) -> None:
+    text = RUN.replace("5.2 send log-0/0 x20 info\n", "").replace("5.4 f1 heal", "5.11 f1 heal")
+    found = told(check_assumptions(with_gambits(story(text, setup=NOTHING_ALONE), OK)))
+    assert found["gambits-loaded"] == (False, "g1: 0 of 1")
 
 
 def test_what_had_no_answer_yet_is_load_of_a_gambit(story: Story) -> None:
-    idle = RUN.replace("x20 info", "x19 info")
+    idle = RUN.replace("x20 info", "x1 info")
     history = with_gambits(story(idle, setup=NOTHING_ALONE), OK)
     begun = next(o for o in history.operations if o.f == "send" and o.time_ns == 5_200_000_000)
     waiting = Operation(begun.index, 4_900_000_000, 99, OperationType.INVOKE, "write", "k", 1)
     operations = sorted((*history.operations, waiting), key=lambda o: o.time_ns)
     history = msgspec.structs.replace(history, operations=tuple(operations))
-    assert told(check_assumptions(history))["gambits-loaded"] == (True, "g1: 20")
+    assert told(check_assumptions(history))["gambits-loaded"] == (True, "g1: 2")
 
 
 def test_a_gambit_lasts_from_its_first_fault_to_the_last_heal(story: Story) -> None:
