@@ -153,6 +153,7 @@ def qualify_command(
         no_run or bool(merge),
     )
     _require_two(asked)
+    _require_seeds_of_a_night(asked)
     planned = Matrix((), ()) if asked.preset is None else _matrix(asked, asked.preset)
     if dry:
         click.echo(_plan_json(planned) if as_json else _plan_text(planned), nl=False)
@@ -227,6 +228,17 @@ def _require_two(asked: _Asked) -> None:
         )
 
 
+def _require_seeds_of_a_night(asked: _Asked) -> None:
+    """Refuse a night where no seeds of a preset are taken; raises `UsageError`."""
+    if asked.night and (asked.seeds is not None or asked.preset is None):
+        other = "--seeds" if asked.seeds is not None else "--no-run without --preset"
+        raise UsageError(
+            f"--night and {other} exclude each other",
+            expected="a night moves the seeds of a preset on",
+            next_step="drop one of them",
+        )
+
+
 def _run_all(jobs: Sequence[Job], runs: Path, cancelled: threading.Event, contents: Contents) -> None:
     """Run what is missing, in order, until that is cancelled; each run is a campaign of its own.
 
@@ -271,7 +283,8 @@ def _report(asked: _Asked, planned: Matrix) -> Qualification:
 
 def _folder_name(asked: _Asked) -> str:
     builds = [asked.candidate.name, *([asked.baseline.name] if asked.baseline else [])]
-    words = [*("-against-".join(builds).split()), asked.preset or "stored"]
+    night = (f"night-{asked.night}",) if asked.night else ()
+    words = [*("-against-".join(builds).split()), asked.preset or "stored", *night]
     return re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(words))
 
 

@@ -202,7 +202,7 @@ def test_an_interrupted_qualification_is_inconclusive_and_says_what_is_missing(
 
 
 def test_another_night_runs_other_seeds_and_reports_over_them_alone(
-    fake: FakeRuns, capsys: pytest.CaptureFixture[str]
+    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert qualify() == 0
     capsys.readouterr()
@@ -211,6 +211,17 @@ def test_another_night_runs_other_seeds_and_reports_over_them_alone(
     seeds = {run["outcome"]["identity"]["seed"] for run in said["runs"]}
     assert seeds == {201, 202, 203}
     assert {seed for _scenario, _version, seed in fake.done} == {1, 2, 3, *seeds}
+    reports = {path.name for path in (tmp_path / "runs/qualifications").iterdir()}
+    assert reports == {"4.3.1-against-4.1.1-smoke", "4.3.1-against-4.1.1-smoke-night-2"}
+
+
+@pytest.mark.parametrize("words", [("--seeds", "1..2"), ("--no-run",)])
+def test_a_night_without_seeds_of_a_preset_is_refused(
+    fake: FakeRuns, words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert qualify("--night", "2", *words) == 64
+    assert f"--night and {words[0]}" in capsys.readouterr().err
+    assert fake.done == []
 
 
 def test_a_run_that_failed_is_told_and_tried_again(
