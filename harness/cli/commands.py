@@ -54,6 +54,11 @@ COMMANDS = {
         "minimise",
         "Reduce an invalid RUN to a smaller scenario that still shows its anomaly.",
     ),
+    "issue": Entry(
+        "harness.cli.issuing",
+        "issue_command",
+        "Print a stored RUN as a text that can be pasted into a tracker.",
+    ),
     "summary": Entry(
         "harness.cli.summing",
         "summary",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from checkers.verdict.verdict import Anomaly, Assumption, Validity, Verdict, result_of
 from results.issue import CAUSES_MAX, ISSUE_FILE, render_issue, save_issue
+from results.issue_markup import Format
 from tests.results.story import IDENTITY, Run
 
 FOLDER = Path("runs/smoke/partition/20261120T215657Z-7")
@@ -100,3 +101,41 @@ def test_it_goes_when_a_later_judgement_is_as_expected(tmp_path: Path, green_run
     assert save_issue(tmp_path, red_run.verdict, red_run.identity) == tmp_path / ISSUE_FILE
     assert save_issue(tmp_path, green_run.verdict, green_run.identity) is None
     assert not (tmp_path / ISSUE_FILE).exists()
+
+
+def without_blocks(page: str) -> str:
+    """What is left of a page in JIRA's markup without its blocks."""
+    return re.sub(r"^\{noformat\}\n.*?\n\{noformat\}$", "", page, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_jira_has_the_same_in_its_own_markup(red_run: Run) -> None:
+    markdown = render_issue(FOLDER, red_run.verdict, red_run.identity)
+    page = render_issue(FOLDER, red_run.verdict, red_run.identity, Format.JIRA)
+    assert page.startswith("h1. {{lost-write}} in {{smoke/partition}} on Kafka {{4.3.1}}\n")
+    for part in (
+        "*INVALID (valid was expected)*",
+        "||what||value||\n",
+        "|Kafka|{{4.3.1}}|",
+        "h2. Again\n\n{noformat}\nkrucible run smoke/partition",
+        "promised: a record acknowledged with acks=all survives as long as one in-sync replica does (Kafka's",
+    ):
+        assert part in page
+    assert len(page.split("\n\n")) == len(markdown.split("\n\n"))
+    assert page.count("{noformat}") == markdown.count("```")
+
+
+HOSTILE = "}} {noformat} {code} [~admin] |x| !pic.png! *b* -s- _i_ \\ h1. &lt; <b>"
+
+
+def test_nothing_that_a_run_tells_is_markup_of_jira() -> None:
+    anomaly = Anomaly(HOSTILE, HOSTILE, HOSTILE, HOSTILE, subject=HOSTILE, explanation=(HOSTILE,))
+    identity = msgspec.structs.replace(IDENTITY, scenario=HOSTILE, config={HOSTILE: HOSTILE})
+    page = render_issue(Path(HOSTILE.replace("/", "")), of(anomaly), identity, Format.JIRA)
+    assert page.count("{noformat}") % 2 == 0
+    outside = without_blocks(page)
+    assert "{noformat}" not in outside
+    told = re.sub(r"\{\{.*?\}\}", "", outside)
+    assert not re.search(r"[{}!~]|\[|\\|<b>|code|admin|pic", told), told
+    spans = re.findall(r"\{\{(.*?)\}\}", outside)
+    assert spans
+    assert not any(re.search(r"[{}\[\]|!*_~<>\\]", span) for span in spans)
