@@ -47,11 +47,11 @@ class Markdown:
     """CommonMark with GitHub's tables."""
 
     def heading(self, level: int, text: str) -> str:
-        """See `Markup`."""
+        """As many hashes as its level."""
         return f"{'#' * level} {text}"
 
     def bold(self, text: str) -> str:
-        """See `Markup`."""
+        """Between two pairs of asterisks."""
         return f"**{text}**"
 
     def code(self, text: str, limit: int = _VALUE_MAX) -> str:
@@ -78,11 +78,11 @@ class Jira:
     _SPECIAL = re.compile(r"[\\{}\[\]|!*_+^~?&<>#]|(?<!\w)-|-(?!\w)")
 
     def heading(self, level: int, text: str) -> str:
-        """See `Markup`."""
+        """Such as ``h1.``, before the text."""
         return f"h{level}. {text}"
 
     def bold(self, text: str) -> str:
-        """See `Markup`."""
+        """Between two single asterisks."""
         return f"*{text}*"
 
     def code(self, text: str, limit: int = _VALUE_MAX) -> str:
@@ -97,7 +97,7 @@ class Jira:
         return f"{{noformat}}\n{body}\n{{noformat}}"
 
     def table(self, head: Sequence[str], rows: Sequence[tuple[str, str]]) -> str:
-        """See `Markup`."""
+        """A row of names between double bars, and a row for each fact."""
         first = "||" + "||".join(head) + "||"
         return "\n".join((first, *(f"|{name}|{self.code(value)}|" for name, value in rows)))
 
