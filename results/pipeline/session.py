@@ -4,11 +4,13 @@ import logging
 import os
 import re
 import socket
+import subprocess
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from results.pipeline.errors import PipelineError, spark_errors_told
@@ -22,6 +24,7 @@ _MASTER = re.compile(
 )
 _HOST = re.compile(r"(?P<host>.+):(?P<port>\d{1,5})")
 _CONNECT_BOUND_S = 10
+_END_BOUND_S = 30
 _QUIET = Path(__file__).parent / "quiet.properties"
 _SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
@@ -103,14 +106,34 @@ def opened(
     verbose: bool = False,
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """A session for the block; stopped afterwards unless it was there before."""
+    """A session for the block; stopped afterwards unless it was there before.
+
+    On Ctrl-C its JVM has ended before this returns, so that nothing it prints comes after what we say of it.
+    """
     before = SparkSession.getActiveSession()
     session = open_session(master, app=app, verbose=verbose, settings=settings)
     try:
         yield session
     finally:
+        interrupted = isinstance(sys.exc_info()[1], KeyboardInterrupt)
         if before is None:
             session.stop()
+            if interrupted:
+                _end_jvm()
+
+
+def _end_jvm() -> None:
+    """Wait until the JVM that was started for the session is gone; it ends when its input does."""
+    process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - kept there for callers, says pyspark.java_gateway
+    if process is None or process.stdin is None:  # that of spark-submit ends with it
+        return
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - the next session starts another one
+    process.stdin.close()
+    try:
+        process.wait(_END_BOUND_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
 
 
 def fit_shuffles(session: SparkSession, size_bytes: int) -> int:
