@@ -1,4 +1,4 @@
-"""What holds for all tests: the same examples, time enough, no colours of a shell, and who has which."""
+"""What holds for all tests: the same examples, time, no colours of a shell, who has which, what is told."""
 
 import os
 from typing import Any
@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.sharing import Niceness, Sharing, turn_of
+from tests.telling import Telling
 
 settings.register_profile(
     "deterministic", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -17,9 +18,12 @@ for _name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
     os.environ.pop(_name, None)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         config.pluginmanager.register(Niceness(), "niceness")
+    elif (terminal := config.pluginmanager.get_plugin("terminalreporter")) is not None:
+        config.pluginmanager.register(Telling(terminal), "telling")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

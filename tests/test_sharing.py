@@ -42,7 +42,7 @@ def told(pytester: pytest.Pytester) -> list[tuple[str, int, int, str]]:
         path = pytester.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(A_TEST)
-    for name in ("conftest.py", "sharing.py"):
+    for name in ("conftest.py", "sharing.py", "telling.py"):
         shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
     options = ("-n", "2", "--import-mode=importlib")
     pytester.runpytest_subprocess("tests", *options).assert_outcomes(passed=3 * len(FILES))

@@ -1,5 +1,6 @@
 """A node's containers: what the engine refuses once may be asked again, what it refuses for good is told."""
 
+import os
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any, ClassVar, cast
@@ -139,3 +140,34 @@ def test_who_has_no_process_is_known_by_one_question() -> None:
     client = cast("Any", SimpleNamespace(containers=SimpleNamespace(list=listed)))
     assert RunContainers(client, "abc").ended() == {"n1"}
     assert [how["filters"] for how in asked] == [{"label": "krucible.run=abc"}]
+
+
+class Removable:
+    """A container that writes down when its removal begins and ends."""
+
+    def __init__(self, part: str, number: int, journal: list[str]) -> None:
+        self.labels = {"krucible.node": f"n{number}", "krucible.part": part}
+        self._name = f"{part} {number}"
+        self._journal = journal
+
+    def remove(self, *, force: bool, v: bool) -> None:
+        assert force
+        assert v
+        self._journal.append(f"begin {self._name}")
+        os.sched_yield()
+        self._journal.append(f"end {self._name}")
+
+
+def test_no_two_containers_leave_a_network_at_once() -> None:
+    journal: list[str] = []
+    containers = [Removable(part, number, journal) for number in range(40) for part in ("holder", "kafka")]
+    nothing = SimpleNamespace(list=lambda **_: [])
+    listed = SimpleNamespace(list=lambda **_: containers)
+    client = cast("Any", SimpleNamespace(containers=listed, volumes=nothing, networks=nothing))
+    RunContainers(client, "abc").remove(lambda: journal.append("before the network"))
+
+    assert sorted(journal[:80]) == sorted(f"{what} kafka {n}" for what in ("begin", "end") for n in range(40))
+    assert journal[80:] == [
+        *(f"{what} holder {n}" for n in range(40) for what in ("begin", "end")),
+        "before the network",
+    ]
