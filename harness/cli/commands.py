@@ -59,6 +59,11 @@ COMMANDS = {
         "issue_command",
         "Print a stored RUN as a text that can be pasted into a tracker.",
     ),
+    "findings": Entry(
+        "harness.cli.findings",
+        "findings_command",
+        "List defects of Kafka that krucible found, or print one of them as the text of a ticket.",
+    ),
     "summary": Entry(
         "harness.cli.summing",
         "summary",

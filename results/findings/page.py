@@ -1,0 +1,87 @@
+"""The page of findings: its sections, each with the facts of a bug report and what else is told of it.
+
+A section begins with a heading and a table of facts (`FACTS`); steps, the course of a run and a smallest case
+follow as Markdown.  The table at the top of the page gives each a short name and Kafka's component.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+import msgspec
+
+REQUIRED = ("versions", "command", "observed", "expected", "suspected")
+"""Facts that every section has."""
+FACTS = (*REQUIRED, "worst case", "also", "affected", "impact", "when", "until", "workaround")
+_LISTED = re.compile(r"\| \[(?P<short>[^\]]+)\]\(#(?P<anchor>[^)]+)\) \| (?P<component>[^|]+) \|")
+_FACT = re.compile(r"\| (?P<fact>[a-z ]+) \| (?P<text>.+) \|")
+_HEAD = ("| | |", "|---|---|")
+
+
+class PageError(ValueError):
+    """The page of findings is not written as this module reads it; says in which section."""
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """One section of the page.
+
+    Attributes:
+        name: its short name, words joined by hyphens.
+        title: its heading.
+        component: of Kafka.
+        facts: Markdown within a line, by the names in `FACTS`.
+        rest: what follows the facts, as Markdown.
+    """
+
+    name: str
+    title: str
+    component: str
+    facts: Mapping[str, str]
+    rest: str
+
+
+def read_findings(page: str) -> tuple[Finding, ...]:
+    """All findings of a page, in its order.
+
+    Raises:
+        PageError: if a section is not in the table at the top, or lacks a fact.
+    """
+    top, *sections = re.split(r"^## ", page, flags=re.MULTILINE)
+    listed = {found["anchor"]: found for found in _LISTED.finditer(top)}
+    findings = tuple(_finding(section, listed) for section in sections)
+    if len(listed) != len(findings):
+        raise PageError(
+            f"the table at the top has {len(listed)} findings, and {len(findings)} sections follow"
+        )
+    return findings
+
+
+def _finding(section: str, listed: Mapping[str, re.Match[str]]) -> Finding:
+    title, *lines = section.strip().splitlines()
+    row = listed.get(anchor_of(title))
+    if row is None:
+        raise PageError(f"the table at the top has no link to {title!r}")
+    if tuple(lines[1:3]) != _HEAD:
+        raise PageError(f"no table of facts follows {title!r}")
+    facts = dict(_facts(lines[3:]))
+    lacking = [name for name in REQUIRED if name not in facts] or sorted(facts.keys() - set(FACTS))
+    if lacking:
+        raise PageError(f"facts of {title!r} that are missing or unknown: {', '.join(lacking)}")
+    rest = "\n".join(lines[3 + len(facts) :]).strip()
+    return Finding(_hyphened(row["short"]), title, row["component"].strip(), facts, rest)
+
+
+def _facts(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
+    for line in lines:
+        found = _FACT.fullmatch(line)
+        if found is None:
+            return
+        yield found["fact"], found["text"].strip()
+
+
+def anchor_of(heading: str) -> str:
+    """The anchor that GitHub gives a heading."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def _hyphened(short: str) -> str:
+    return "-".join(re.findall(r"[\w.]+", short.lower()))

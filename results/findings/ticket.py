@@ -1,0 +1,49 @@
+"""A finding as the text of a ticket: title, versions, steps, observed, expected, cause, workaround."""
+
+from collections.abc import Callable, Iterator
+
+from results.findings.page import Finding
+from results.findings.wiki import wiki_of
+from results.issue_markup import Format
+
+_HEADINGS = {
+    "versions": "Versions",
+    "observed": "Observed",
+    "worst case": "Worst case",
+    "also": "Also observed",
+    "when": "When",
+    "until": "Until",
+    "impact": "Impact",
+    "affected": "Who is affected",
+    "expected": "Expected",
+    "suspected": "Suspected cause",
+    "workaround": "Workaround",
+}
+"""Facts in the order of a ticket, each with its heading; the command stands with the steps."""
+_SUSPICION = "This cause comes from reading the source; no fix was tested."
+_NEEDS = "Commands of krucible need a checkout of it, and Docker."
+_FORMATS: dict[Format, Callable[[str], str]] = {
+    Format.JIRA: lambda markdown: f"{wiki_of(markdown)}\n",
+    Format.MARKDOWN: str,
+}
+
+
+def render_ticket(finding: Finding, markup: Format) -> str:
+    """The ticket's text, with a newline at its end; its first line is the title."""
+    return _FORMATS[markup]("\n\n".join(_blocks(finding)) + "\n")
+
+
+def _blocks(finding: Finding) -> Iterator[str]:
+    yield f"# {finding.title}"
+    yield f"Component: {finding.component}"
+    facts = dict(finding.facts)
+    for name, heading in _HEADINGS.items():
+        if name in facts:
+            yield f"## {heading}"
+            yield facts[name]
+        if name == "versions":
+            yield from ("## Steps to reproduce", facts["command"], _NEEDS)
+            if finding.rest:
+                yield finding.rest
+        if name == "suspected":
+            yield _SUSPICION

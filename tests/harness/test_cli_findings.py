@@ -1,0 +1,47 @@
+"""`krucible findings` lists what was found, and prints a ticket."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import harness.cli.findings
+from harness.cli import invoke
+from harness.cli.findings import PAGE, complete_finding, findings_command
+from results.findings.page import read_findings
+
+NAMES = [each.name for each in read_findings(PAGE.read_text())]
+
+
+def test_every_finding_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["findings", "list"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in told if not line.startswith(" ")] == NAMES
+
+
+@pytest.mark.parametrize(("words", "heading"), [((), "h1. "), (("--format", "markdown"), "# ")])
+def test_a_finding_is_printed(
+    words: tuple[str, ...], heading: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["findings", "export", "formatting-does-not-sync", *words]) == 0
+    assert capsys.readouterr().out.startswith(f"{heading}Formatting does not sync\n")
+
+
+def test_a_name_that_is_none_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["findings", "export", "no-such"]) == 64
+    told = capsys.readouterr().err
+    assert "got:      no-such" in told
+    assert NAMES[0] in told
+
+
+def test_names_are_completed() -> None:
+    export = findings_command.commands["export"]
+    found = complete_finding(export.make_context("export", [NAMES[0]]), export.params[0], "formatting")
+    assert [item.value for item in found] == ["formatting-does-not-sync"]
+
+
+def test_what_has_no_docs_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness.cli.findings, "PAGE", tmp_path / "findings.md")
+    ran = CliRunner().invoke(findings_command, ["list"])
+    assert "the page of findings is not here" in str(ran.exception)
+    assert invoke(["findings", "list"]) == 3
