@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 import msgspec
 
 from checkers.history.operations import OperationType
+from checkers.history.requested import NodeConfigured
 from harness.nemesis.background import Background
 from harness.nemesis.conditions import Seen, judged
 from harness.nemesis.course import CourseContext
@@ -107,7 +108,7 @@ class ScriptCourse:
     def _configured(self, member: Member, properties: Mapping[str, str | None]) -> bool:
         node = self._context.look().node(member)
         meant = {name: _with_addresses(text, self._addresses) for name, text in properties.items()}
-        value = {"properties": meant}
+        value = NodeConfigured(meant)
         with self._context.recorder.operation("configure", node.name, value, node=node.name) as outcome:
             self._configure(node, meant)
             outcome.ok(value)
