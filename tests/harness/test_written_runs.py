@@ -8,6 +8,7 @@ import pytest
 
 from checkers.history import requested
 from checkers.history.operations import Operation, OperationType
+from checkers.history.recoveries import Recovery, RecoveryAwaited
 from tests.mutations.recordings import journals, names
 
 ASKED: dict[str, type[requested.AdminAsked]] = {
@@ -26,6 +27,8 @@ IN_NO_RUN = {"update-feature", "late-heartbeat", "create-partitions"}
 
 def struct_of(operation: Operation) -> type[msgspec.Struct] | None:
     """The struct that is written as the value of an operation; None where it is none, or not told here."""
+    if operation.f == "recover":
+        return RecoveryAwaited if operation.type is OperationType.INVOKE else Recovery
     asked = ASKED.get(operation.f)
     if asked is not None:
         answered = operation.type is not OperationType.INVOKE and "code" in operation.value
@@ -68,7 +71,7 @@ def test_what_a_run_wrote_is_written_again_as_it_was(run: str) -> None:
 
 
 def test_each_kind_is_in_some_run() -> None:
-    assert {*ASKED} - frozenset.union(*map(told, names())) == IN_NO_RUN
+    assert {*ASKED, "recover"} - frozenset.union(*map(told, names())) == IN_NO_RUN
 
 
 WHOM = {"to": "n1"}
