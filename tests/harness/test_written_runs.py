@@ -7,6 +7,18 @@ import msgspec
 import pytest
 
 from checkers.history import requested
+from checkers.history.logged import (
+    ELECTED,
+    ISR_SHRUNK,
+    LOADED,
+    NODE_LOG,
+    VOTE,
+    ElectedLogged,
+    FindingLogged,
+    IsrShrunk,
+    LogLoaded,
+    vote_logged,
+)
 from checkers.history.operations import Operation, OperationType
 from checkers.history.recoveries import Recovery, RecoveryAwaited
 from tests.mutations.recordings import journals, names
@@ -22,11 +34,22 @@ ASKED: dict[str, type[requested.AdminAsked]] = {
     "late-heartbeat": requested.HeartbeatSent,
 }
 """What an operator, or a client of the workload, writes when it asks."""
-IN_NO_RUN = {"update-feature", "late-heartbeat", "create-partitions"}
+IN_NO_RUN = {ISR_SHRUNK, "update-feature", "late-heartbeat", "create-partitions"}
+
+
+LOGGED: dict[str, type[msgspec.Struct]] = {
+    NODE_LOG: FindingLogged,
+    ELECTED: ElectedLogged,
+    LOADED: LogLoaded,
+    ISR_SHRUNK: IsrShrunk,
+}
+"""What is written of nodes' own logs, votes apart."""
 
 
 def struct_of(operation: Operation) -> type[msgspec.Struct] | None:
     """The struct that is written as the value of an operation; None where it is none, or not told here."""
+    if operation.f == "observe":
+        return type(vote_logged(operation.value)) if operation.key == VOTE else LOGGED.get(operation.key)
     if operation.f == "recover":
         return RecoveryAwaited if operation.type is OperationType.INVOKE else Recovery
     asked = ASKED.get(operation.f)
@@ -50,7 +73,7 @@ def again(line: bytes) -> tuple[str, bytes] | None:
     if struct is None:
         return None
     value = msgspec.convert(operation.value, struct)
-    what = f"{operation.f} {operation.key}" if operation.f == "observe" else operation.f
+    what = operation.key if operation.f == "observe" else operation.f
     return what, msgspec.json.encode(msgspec.structs.replace(operation, value=value))
 
 
@@ -71,7 +94,7 @@ def test_what_a_run_wrote_is_written_again_as_it_was(run: str) -> None:
 
 
 def test_each_kind_is_in_some_run() -> None:
-    assert {*ASKED, "recover"} - frozenset.union(*map(told, names())) == IN_NO_RUN
+    assert {*ASKED, *LOGGED, VOTE, "recover"} - frozenset.union(*map(told, names())) == IN_NO_RUN
 
 
 WHOM = {"to": "n1"}
