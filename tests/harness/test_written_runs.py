@@ -7,6 +7,20 @@ import msgspec
 import pytest
 
 from checkers.history import requested
+from checkers.history.courses import (
+    AWAIT,
+    CHOOSE,
+    MOVES,
+    PERFORM,
+    ChoiceAsked,
+    ChoiceMade,
+    ConditionAwaited,
+    ConditionSeen,
+    OperationAsked,
+    OperationPerformed,
+    ScriptEnded,
+    ScriptPlanned,
+)
 from checkers.history.logged import (
     ELECTED,
     ISR_SHRUNK,
@@ -34,7 +48,7 @@ ASKED: dict[str, type[requested.AdminAsked]] = {
     "late-heartbeat": requested.HeartbeatSent,
 }
 """What an operator, or a client of the workload, writes when it asks."""
-IN_NO_RUN = {ISR_SHRUNK, "update-feature", "late-heartbeat", "create-partitions"}
+IN_NO_RUN = {CHOOSE, ISR_SHRUNK, "update-feature", "late-heartbeat", "create-partitions"}
 
 
 LOGGED: dict[str, type[msgspec.Struct]] = {
@@ -46,12 +60,22 @@ LOGGED: dict[str, type[msgspec.Struct]] = {
 """What is written of nodes' own logs, votes apart."""
 
 
+COURSES: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct]]] = {
+    AWAIT: (ConditionAwaited, ConditionSeen),
+    CHOOSE: (ChoiceAsked, ChoiceMade),
+    PERFORM: (OperationAsked, OperationPerformed),
+    MOVES: (ScriptPlanned, ScriptEnded),
+    "recover": (RecoveryAwaited, Recovery),
+}
+"""What is written of moves and of recovery: when they begin, and when they end."""
+
+
 def struct_of(operation: Operation) -> type[msgspec.Struct] | None:
     """The struct that is written as the value of an operation; None where it is none, or not told here."""
     if operation.f == "observe":
         return type(vote_logged(operation.value)) if operation.key == VOTE else LOGGED.get(operation.key)
-    if operation.f == "recover":
-        return RecoveryAwaited if operation.type is OperationType.INVOKE else Recovery
+    if operation.f in COURSES:
+        return COURSES[operation.f][operation.type is not OperationType.INVOKE]
     asked = ASKED.get(operation.f)
     if asked is not None:
         answered = operation.type is not OperationType.INVOKE and "code" in operation.value
@@ -94,7 +118,7 @@ def test_what_a_run_wrote_is_written_again_as_it_was(run: str) -> None:
 
 
 def test_each_kind_is_in_some_run() -> None:
-    assert {*ASKED, *LOGGED, VOTE, "recover"} - frozenset.union(*map(told, names())) == IN_NO_RUN
+    assert {*ASKED, *COURSES, *LOGGED, VOTE} - frozenset.union(*map(told, names())) == IN_NO_RUN
 
 
 WHOM = {"to": "n1"}
