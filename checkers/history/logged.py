@@ -145,5 +145,6 @@ def vote_logged(value: Any) -> VoteLogged | VotesEnd:
     Raises:
         msgspec.ValidationError: it is not as docs/histories.md says.
     """
-    line = msgspec.convert(value, _Line).line
-    return msgspec.convert(value, VotesEnd if line is None else VoteLogged)
+    if msgspec.convert(value, _Line).line is None:
+        return msgspec.convert(value, VotesEnd)
+    return msgspec.convert(value, VoteLogged)

@@ -126,7 +126,7 @@ def _ended(asked: type[AdminAsked], answered: type[Answered]) -> type[msgspec.St
     return msgspec.defstruct(f"{asked.__name__}Ended", own, bases=(asked,), frozen=True, kw_only=True)
 
 
-ENDED = {
+ENDED: dict[type[AdminAsked], type[msgspec.Struct]] = {
     asked: _ended(asked, answered)
     for asked, answered in (
         (ElectionAsked, PartitionsAnswered),
