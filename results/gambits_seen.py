@@ -1,10 +1,10 @@
 """Gambits as a run recorded them: with whom each was played, and how far it came."""
 
-from typing import Any
-
 import msgspec
 
+from checkers.history.courses import ChoiceMade
 from checkers.history.operations import Operation, OperationType
+from checkers.history.shapes import GambitEnded
 
 
 class GambitSeen(msgspec.Struct, kw_only=True):
@@ -45,18 +45,18 @@ class GambitsSeen:
         if seen.invoked_ns is None:
             seen.invoked_ns = time_ns
         if operation.type is OperationType.OK:
-            value: dict[str, Any] = operation.value
-            seen.parts = seen.parts | {str(part): str(node) for part, node in value["parts"].items()}
-            if value["where"] is not None:
-                topic, number = value["where"]
-                seen.where = f"{topic}/{int(number)}"
+            made = msgspec.convert(operation.value, ChoiceMade)
+            seen.parts = seen.parts | made.parts
+            if made.where is not None:
+                topic, number = made.where
+                seen.where = f"{topic}/{number}"
 
     def end(self, operation: Operation, _: int) -> None:
         """The end of a gambit."""
         seen = self._of(operation)
         if operation.type is not OperationType.INVOKE:
-            seen.kind = str(operation.value["kind"])
-            seen.planned, seen.made = int(operation.value["planned"]), int(operation.value["made"])
+            ended = msgspec.convert(operation.value, GambitEnded)
+            seen.kind, seen.planned, seen.made = ended.kind, ended.planned, ended.made
             seen.outcome, seen.error = str(operation.type.value), operation.error
 
     def all(self) -> tuple[GambitSeen, ...]:

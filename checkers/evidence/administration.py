@@ -157,8 +157,7 @@ def _asked(request: Request) -> Iterator[Reassignment]:
     codes = _codes(request)
     for topic, number, target in msgspec.convert(request.began.value, ReassignmentAsked).targets:
         partition = PartitionName(topic, number)
-        replicas = None if target is None else tuple(target)
-        yield Reassignment(request, partition, replicas, codes.get(partition))
+        yield Reassignment(request, partition, target, codes.get(partition))
 
 
 def _codes(request: Request) -> dict[PartitionName, int]:
@@ -190,5 +189,5 @@ def _kinds_of(operation: Operation) -> set[str]:
         return {"add-partitions"}
     if operation.f != "alter-reassignments":
         return {"voters"}
-    targets = operation.value.get("targets", ())
+    targets = msgspec.convert(operation.value, ReassignmentAsked).targets
     return {"cancel" if wanted is None else "reassign" for _, _, wanted in targets}

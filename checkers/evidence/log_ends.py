@@ -6,29 +6,22 @@ import msgspec
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.node_logs import moment, ns_between
+from checkers.history.logged import ISR_SHRUNK, LOADED, IsrShrunk, LogLoaded
 from checkers.history.operations import History, Operation
 
 SLACK_NS = 2_000_000_000
 """How far the time of a line may lie beside the history's clock, whose beginning is told in whole seconds."""
 
 
-class _Line(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of a node's log.
+class Loaded(LogLoaded, frozen=True, kw_only=True):
+    """A log that a node loaded, and where and when that was logged.
 
     Attributes:
-        line: its number.
-        at: wall-clock time.
-        topic: of the partition.
-        partition: its number.
         index: the observation's place in the history.
         node: whose log it stands in.
         time_ns: when, on the history's clock; uncertain by `SLACK_NS`.
     """
 
-    line: int
-    at: str
-    topic: str
-    partition: int
     index: int = 0
     node: str = ""
     time_ns: int = 0
@@ -39,19 +32,17 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
         return PartitionName(self.topic, self.partition)
 
 
-class Loaded(_Line, frozen=True, kw_only=True):
-    """A log that a node found on its disk as it started, after recovery: where it ended."""
+class Shrunk(IsrShrunk, frozen=True, kw_only=True):
+    """An ISR that shrank, and where and when that was logged; the rest as in `Loaded`."""
 
-    end: int
+    index: int = 0
+    node: str = ""
+    time_ns: int = 0
 
-
-class Shrunk(_Line, frozen=True, kw_only=True):
-    """An ISR that its leader takes replicas from: its mark and end, and id and end of those that lag."""
-
-    isr: tuple[int, ...]
-    high_watermark: int
-    end: int
-    out: tuple[tuple[int, int], ...]
+    @property
+    def name(self) -> PartitionName:
+        """The partition of the ISR."""
+        return PartitionName(self.topic, self.partition)
 
 
 _L = TypeVar("_L", Loaded, Shrunk)
@@ -63,7 +54,7 @@ def loaded_logs(history: History) -> list[Loaded]:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    return _lines(history, "loaded", Loaded)
+    return _lines(history, LOADED, Loaded)
 
 
 def shrunk_isrs(history: History) -> list[Shrunk]:
@@ -72,7 +63,7 @@ def shrunk_isrs(history: History) -> list[Shrunk]:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    return _lines(history, "isr-shrunk", Shrunk)
+    return _lines(history, ISR_SHRUNK, Shrunk)
 
 
 def _lines(history: History, key: str, kind: type[_L]) -> list[_L]:

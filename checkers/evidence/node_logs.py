@@ -8,6 +8,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.evidence.faults import FaultWindow
+from checkers.history.logged import NODE_LOG, FindingLogged
 from checkers.history.operations import History, Operation
 from checkers.history.units import NS_PER_US
 from checkers.verdict.kinds import AnomalyKind
@@ -99,13 +100,6 @@ class LogLine(msgspec.Struct, frozen=True):
     text: str
 
 
-class _Observed(msgspec.Struct, frozen=True):
-    line: int | None
-    at: str | None = None
-    level: str | None = None
-    text: str | None = None
-
-
 def log_lines(history: History) -> list[LogLine]:
     """All lines that were gathered from nodes' logs.
 
@@ -113,19 +107,19 @@ def log_lines(history: History) -> list[LogLine]:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
     began_at = moment(history.began_at)
-    return [_log_line(operation, began_at) for operation in history.observed("node-log")]
+    return [_log_line(operation, began_at) for operation in history.observed(NODE_LOG)]
 
 
 def _log_line(operation: Operation, began_at: datetime | None) -> LogLine:
-    observed = msgspec.convert(operation.value, _Observed)
+    observed = msgspec.convert(operation.value, FindingLogged)
     at = moment(observed.at or "")
     return LogLine(
         index=operation.index,
         node=operation.node or "",
         time_ns=operation.time_ns if at is None or began_at is None else ns_between(began_at, at),
         number=observed.line,
-        level=observed.level or "",
-        text=observed.text or "",
+        level=observed.level,
+        text=observed.text,
     )
 
 

@@ -1,56 +1,154 @@
 """The types of what is asked of the cluster by admin operations, and of what it answers.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.
+The fields are those of docs/histories.md, as in `checkers.history.shapes`.  An invocation tells what was
+asked.  A completion tells that and then what was answered; `completed` joins them.
 """
 
 from typing import Annotated
 
 import msgspec
+from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict, fields
 
 from checkers.history.bounds import PARTITIONS_MAX
 
 Place = tuple[str, int]
 Result = tuple[str, int, int, str | None]
 """Topic, partition, error code and message."""
+ReassignmentTarget = tuple[str, int, tuple[int, ...] | None]
+"""Topic, partition, and the ids of the replicas that were asked for; None: to cancel."""
+Endpoint = tuple[str, str, int]
+"""Name of a listener, host, port."""
 
 
-class ElectionAsked(msgspec.Struct, frozen=True):
+class AdminAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """What all requests tell.
+
+    Attributes:
+        to: name of the node that was asked; unset where a client of the workload asked.
+    """
+
+    to: str | UnsetType = UNSET
+
+
+class ElectionAsked(AdminAsked, frozen=True, kw_only=True):
     """Partitions for which an election was asked; None: all of the cluster."""
 
-    partitions: list[Place] | None = None
+    partitions: tuple[Place, ...] | None = None
 
 
-class PartitionsAnswered(msgspec.Struct, frozen=True):
-    """What became of each of some partitions."""
+class ReassignmentAsked(AdminAsked, frozen=True, kw_only=True):
+    """Replicas that were asked for, by partition, and the limit for moving them; None: no limit."""
 
-    code: int
-    results: list[Result]
-
-
-class ReassignmentAsked(msgspec.Struct, frozen=True):
-    """Replicas that were asked for, by partition; None: to cancel."""
-
-    targets: list[tuple[str, int, list[int] | None]]
+    targets: tuple[ReassignmentTarget, ...]
+    throttle_bytes_per_s: int | None = None
 
 
-class TopicAltered(msgspec.Struct, frozen=True):
+class VoterAsked(AdminAsked, frozen=True, kw_only=True):
+    """Disk of a voter that was to leave, or to join; None where it is not told."""
+
+    directory_id: str | None = None
+
+
+class VoterOffered(VoterAsked, frozen=True, kw_only=True):
+    """Disk of a voter that was to join, and where the others reach it."""
+
+    endpoints: tuple[Endpoint, ...] = ()
+
+
+class FeatureAsked(AdminAsked, frozen=True, kw_only=True):
+    """The level that a feature was to have."""
+
+    level: int
+
+
+class TopicAltered(AdminAsked, frozen=True, kw_only=True):
     """A config of a topic, and the value that it was to have; None: none of its own."""
 
     config: str
     value: str | None = None
 
 
-class PartitionsAdded(msgspec.Struct, frozen=True):
+class PartitionsAdded(AdminAsked, frozen=True, kw_only=True):
     """How many partitions a topic was to have then."""
 
     count: Annotated[int, msgspec.Meta(ge=1, le=PARTITIONS_MAX)]
 
 
-class HeartbeatSent(msgspec.Struct, frozen=True):
+class HeartbeatSent(AdminAsked, frozen=True, kw_only=True):
     """A heartbeat in a broker's name: its epoch, and how much of the metadata log it says to have applied."""
 
     epoch: int
     metadata_offset: int
+
+
+class Answered(msgspec.Struct, frozen=True, kw_only=True):
+    """What all answers tell.
+
+    Attributes:
+        took_ms: how long the answer took; unset before it is recorded.
+        code: Kafka's error code, 0 for none.
+    """
+
+    took_ms: int | UnsetType = UNSET
+    code: int
+
+
+class AnsweredInWords(Answered, frozen=True, kw_only=True):
+    """An answer with a message; None where nothing came with it."""
+
+    message: str | None = None
+
+
+class PartitionsAnswered(AnsweredInWords, frozen=True, kw_only=True):
+    """What became of each of some partitions."""
+
+    results: tuple[Result, ...]
+
+
+class HeartbeatAnswered(Answered, frozen=True, kw_only=True):
+    """What the controller said of the broker.
+
+    Attributes:
+        is_caught_up: whether it has what the controller wants it to have.
+        is_fenced: whether it is fenced from now on.
+        should_shut_down: whether it may end its process.
+    """
+
+    is_caught_up: bool
+    is_fenced: bool
+    should_shut_down: bool
+
+
+def _ended(asked: type[AdminAsked], answered: type[Answered]) -> type[msgspec.Struct]:
+    """The fields of a request, and behind them those of an answer: a struct can't have both as bases."""
+    own = ((field.name, field.type, msgspec.field(default=field.default)) for field in fields(answered))
+    return msgspec.defstruct(f"{asked.__name__}Ended", own, bases=(asked,), frozen=True, kw_only=True)
+
+
+ENDED: dict[type[AdminAsked], type[msgspec.Struct]] = {
+    asked: _ended(asked, answered)
+    for asked, answered in (
+        (ElectionAsked, PartitionsAnswered),
+        (ReassignmentAsked, PartitionsAnswered),
+        (VoterAsked, AnsweredInWords),
+        (VoterOffered, AnsweredInWords),
+        (FeatureAsked, AnsweredInWords),
+        (TopicAltered, AnsweredInWords),
+        (PartitionsAdded, AnsweredInWords),
+        (HeartbeatSent, HeartbeatAnswered),
+    )
+}
+"""The type of a completion, by that of its invocation."""
+
+
+def completed(asked: AdminAsked, answered: Answered) -> msgspec.Struct:
+    """The value of a completion: what was asked and what was answered.
+
+    Raises:
+        TypeError: the answer is not one to this kind of request.
+    """
+    return ENDED[type(asked)](**asdict(asked), **asdict(answered))
 
 
 class NodeConfigured(msgspec.Struct, frozen=True):

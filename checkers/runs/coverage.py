@@ -15,6 +15,7 @@ from checkers.evidence.leader_epochs import LEADER_EPOCHS
 from checkers.evidence.metadata_whole import begun_later, opaque_records, thinned_logs
 from checkers.evidence.processes import gone, not_running
 from checkers.evidence.topic_partitions import partitions_of
+from checkers.history.logged import VOTE
 from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.operations import OK, History
 from checkers.history.quorum import leaders_seen
@@ -219,8 +220,8 @@ def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:
 
     Runs of before tell of no votes at all.
     """
-    ends = {o.node: o.value for o in history.observed("vote") if o.value["line"] is None}
-    if history.observed("vote"):
+    ends = {o.node: o.value for o in history.observed(VOTE) if o.value["line"] is None}
+    if history.observed(VOTE):
         unread = [name for name in setup.controllers.values() if ends.get(name, {}).get("further") != 0]
         yield Assumption(
             "votes-covered",

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from checkers.evidence.recoveries import Recovery
 from checkers.evidence.topic_partitions import partitions_by
 from checkers.history.operations import INVOKE, OK, History, Operation
+from checkers.history.recoveries import Recovery
 from checkers.runs.silent_coordinators import silences
 from checkers.runs.told_coordinators import TWO_COORDINATORS, two_coordinators
 from checkers.verdict.entry import Entry

@@ -42,7 +42,7 @@ def update_feature(address: Address, feature: str, level: int, timeout_ms: int) 
     return SettingAnswer(first.error_code, first.error_message)
 
 
-def alter_topic(address: Address, topic: str, config: str, value: str) -> SettingAnswer:
+def alter_topic(address: Address, topic: str, config: str, value: str | None) -> SettingAnswer:
     """Ask for one config of a topic to be set.
 
     Raises:

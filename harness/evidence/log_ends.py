@@ -6,7 +6,7 @@ The words are those of Kafka's LogLoader and UnifiedLog, and of kafka.cluster.Pa
 import re
 from collections.abc import Iterator
 
-import msgspec
+from checkers.history.logged import IsrShrunk, LogLoaded
 
 ENTRIES_MAX = 5_000
 """Entries that one node's log may have in a history; a start has one for each log."""
@@ -25,76 +25,34 @@ _SHRUNK = re.compile(
 _OUT = re.compile(r"\(brokerId: (?P<id>\d+), endOffset: (?P<end>-?\d+)")
 
 
-class Loaded(msgspec.Struct, frozen=True):
-    """A log that a node found on its disk as it started, after recovery.
-
-    Attributes:
-        line: number of the line, from 1.
-        at: wall-clock time of the line.
-        topic: ``__cluster_metadata`` for the metadata log.
-        partition: its number.
-        end: the offset after its last record.
-    """
-
-    line: int
-    at: str
-    topic: str
-    partition: int
-    end: int
-
-
-class Shrunk(msgspec.Struct, frozen=True):
-    """An ISR from which its leader takes replicas that lag, as it asks the controller to.
-
-    Attributes:
-        line: number of the line, from 1.
-        at: wall-clock time of the line.
-        topic: of the partition.
-        partition: its number.
-        isr: ids of the replicas in sync until then.
-        high_watermark: the leader's.
-        end: of the leader's log.
-        out: id and end of each replica that lags, as its fetches told; -1 where it had not fetched yet.
-    """
-
-    line: int
-    at: str
-    topic: str
-    partition: int
-    isr: list[int]
-    high_watermark: int
-    end: int
-    out: list[tuple[int, int]]
-
-
-def log_ends(log: str) -> Iterator[Loaded | Shrunk]:
+def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk]:
     """Entries of both kinds, the first `ENTRIES_MAX`; of a start the last line about each log.
 
     Loading looks at the producers of a log where its unflushed segments begin, too, and at its end last.
     """
-    entries: list[Loaded | Shrunk] = []
-    loading: dict[tuple[str, int], Loaded] = {}
+    entries: list[LogLoaded | IsrShrunk] = []
+    loading: dict[tuple[str, int], LogLoaded] = {}
     for number, line in enumerate(log.splitlines(), start=1):
         if _START in line:
             entries += loading.values()
             loading = {}
         elif loaded := _LOADED.match(line):
             partition = int(loaded["partition"])
-            found = Loaded(number, loaded["at"], loaded["topic"], partition, int(loaded["end"]))
+            found = LogLoaded(number, loaded["at"], loaded["topic"], partition, int(loaded["end"]))
             loading[found.topic, partition] = found
         elif shrunk := _SHRUNK.match(line):
             entries.append(_shrunk(number, shrunk))
     yield from sorted([*entries, *loading.values()], key=lambda entry: entry.line)[:ENTRIES_MAX]
 
 
-def _shrunk(number: int, told: re.Match[str]) -> Shrunk:
-    return Shrunk(
+def _shrunk(number: int, told: re.Match[str]) -> IsrShrunk:
+    return IsrShrunk(
         line=number,
         at=told["at"],
         topic=told["topic"],
         partition=int(told["partition"]),
-        isr=[int(each) for each in told["isr"].split(",")],
+        isr=tuple(int(each) for each in told["isr"].split(",")),
         high_watermark=int(told["mark"]),
         end=int(told["end"]),
-        out=[(int(each["id"]), int(each["end"])) for each in _OUT.finditer(told["out"])],
+        out=tuple((int(each["id"]), int(each["end"])) for each in _OUT.finditer(told["out"])),
     )

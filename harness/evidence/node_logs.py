@@ -5,12 +5,20 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 
-import msgspec
-
+from checkers.history.logged import (
+    ELECTED,
+    ISR_SHRUNK,
+    LOADED,
+    NODE_LOG,
+    VOTE,
+    ElectedLogged,
+    FindingLogged,
+    LogLoaded,
+)
 from harness.cluster.containers import NodeContainers
 from harness.cluster.logs import save_logs
-from harness.evidence.log_ends import Loaded, log_ends
-from harness.evidence.votes import Elected, votes
+from harness.evidence.log_ends import log_ends
+from harness.evidence.votes import votes
 from harness.record.journal import Recorder
 
 LINES_MAX = 500
@@ -23,33 +31,21 @@ _TELLING = re.compile(
 )
 
 
-class Finding(msgspec.Struct, frozen=True):
-    """A line that stands out, with the exception that it logs as a second one.
-
-    `line` counts from 1, and is None where it stands for `text` many more.
-    """
-
-    line: int | None
-    at: str | None
-    level: str
-    text: str
-
-
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
     """Save every node's log and record what stands out, and what it tells of votes and of logs' ends."""
     for name, log in save_logs(containers, folder).items():
         text = log.decode(errors="replace")
         for finding in findings(text):
-            recorder.observe("observe", "node-log", msgspec.to_builtins(finding), node=name)
+            recorder.observe("observe", NODE_LOG, finding, node=name)
         for entry in votes(text):
-            key = "elected" if isinstance(entry, Elected) else "vote"
-            recorder.observe("observe", key, msgspec.to_builtins(entry), node=name)
+            key = ELECTED if isinstance(entry, ElectedLogged) else VOTE
+            recorder.observe("observe", key, entry, node=name)
         for end in log_ends(text):
-            key = "loaded" if isinstance(end, Loaded) else "isr-shrunk"
-            recorder.observe("observe", key, msgspec.to_builtins(end), node=name)
+            key = LOADED if isinstance(end, LogLoaded) else ISR_SHRUNK
+            recorder.observe("observe", key, end, node=name)
 
 
-def findings(log: str) -> Iterator[Finding]:
+def findings(log: str) -> Iterator[FindingLogged]:
     """Lines of level ERROR or FATAL and those that tell of a dead thread, the first `LINES_MAX`.
 
     What goes beyond is counted in a last finding without a line.
@@ -65,6 +61,6 @@ def findings(log: str) -> Iterator[Finding]:
         found += 1
         if found <= LINES_MAX:
             text = f"{line}\n{following}" if _EXCEPTION.match(following) else line
-            yield Finding(number, at, level, text[:TEXT_CHARACTERS_MAX])
+            yield FindingLogged(number, at, level, text[:TEXT_CHARACTERS_MAX])
     if found > LINES_MAX:
-        yield Finding(None, None, "ERROR", f"{found - LINES_MAX} further lines")
+        yield FindingLogged(None, None, "ERROR", f"{found - LINES_MAX} further lines")

@@ -6,9 +6,8 @@ KIP-853 (3.9, directory ids) and KIP-996 (4.0, pre-votes); all of them are read.
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
-import msgspec
+from checkers.history.logged import ElectedLogged, VoteLogged, VotesEnd
 
 VOTES_MAX = 2_000
 """Entries that one node's log may have in a history; an election without pre-votes takes a few a second."""
@@ -37,60 +36,7 @@ _COUNTED = re.compile(
 _NO_DISK = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", "<undefined>"})
 
 
-class Vote(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A vote that a node granted or refused; its own, where it became a candidate.
-
-    Attributes:
-        line: number of the line, from 1.
-        at: wall-clock time of the line.
-        epoch: for which it was asked.
-        candidate_id: who asked.
-        candidate_directory_id: on which disk; None where that is not told.
-        granted: whether it was granted.
-        pre_vote: whether it was asked for a pre-vote, which binds nobody.
-        last_epoch: epoch of the last record of the candidate's log; None of its own vote.
-        last_offset: end of the candidate's log; None of its own vote.
-        directory_id: the voter's disk; None where that is not told.
-        pre_voters: of its own vote the voters that it knew; None where no pre-votes came before it.
-        pre_granting: those of them that had granted it their pre-votes, itself among them.
-    """
-
-    line: int
-    at: str | None
-    epoch: int
-    candidate_id: int
-    candidate_directory_id: str | None
-    granted: bool
-    pre_vote: bool
-    last_epoch: int | None
-    last_offset: int | None
-    directory_id: str | None
-    pre_voters: list[int] | None = None
-    pre_granting: list[int] | None = None
-
-
-class Elected(msgspec.Struct, frozen=True):
-    """A node that became the leader: by whose votes, and who the voters were for it.
-
-    Kafka 3.9.0 does not print whose votes it had; `granting` is None then.
-    """
-
-    line: int
-    at: str | None
-    epoch: int
-    granting: list[int] | None
-    voters: list[int]
-
-
-class Ending(msgspec.Struct, frozen=True):
-    """Stands at the end: how many lines the log has, and how many further entries were left out."""
-
-    line: None
-    lines: int
-    further: int
-
-
-def votes(log: str) -> Iterator[Vote | Elected | Ending]:
+def votes(log: str) -> Iterator[VoteLogged | ElectedLogged | VotesEnd]:
     """Votes and elections that a log tells of, the first `VOTES_MAX`, and an ending."""
     found = number = 0
     for number, line in enumerate(log.splitlines(), start=1):
@@ -99,10 +45,10 @@ def votes(log: str) -> Iterator[Vote | Elected | Ending]:
             found += 1
             if found <= VOTES_MAX:
                 yield entry
-    yield Ending(None, number, max(0, found - VOTES_MAX))
+    yield VotesEnd(None, number, max(0, found - VOTES_MAX))
 
 
-def _entry(number: int, line: str) -> Vote | Elected | None:
+def _entry(number: int, line: str) -> VoteLogged | ElectedLogged | None:
     at = _AT.match(line)
     when = at[0] if at else None
     if request := _REQUEST.search(line):
@@ -111,22 +57,22 @@ def _entry(number: int, line: str) -> Vote | Elected | None:
         return _own(number, when, candidate)
     if leader := _LEADER.search(line):
         voters, granting = _counted(leader["by"])
-        return Elected(number, when, int(leader["epoch"]), granting, voters) if voters else None
+        return ElectedLogged(number, when, int(leader["epoch"]), granting, voters) if voters else None
     return None
 
 
-def _counted(state: str) -> tuple[list[int], list[int] | None]:
+def _counted(state: str) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
     """The voters that a state counted votes of, and those that had granted them, None where it isn't told."""
     counted = {int(each["id"]): each["state"] for each in _COUNTED.finditer(state)}
-    granting = [voter for voter, state in counted.items() if state == "GRANTED"]
-    return list(counted), None if None in counted.values() else granting
+    granting = tuple(voter for voter, state in counted.items() if state == "GRANTED")
+    return tuple(counted), None if None in counted.values() else granting
 
 
-def _own(number: int, when: str | None, candidate: re.Match[str]) -> Vote:
+def _own(number: int, when: str | None, candidate: re.Match[str]) -> VoteLogged:
     """A candidate votes for itself; since KIP-996 after it asked others whether they would, too."""
     voters, granting = _counted(candidate["by"] or "")
     disk = _disk(candidate["disk"])
-    return Vote(
+    return VoteLogged(
         line=number,
         at=when,
         epoch=int(candidate["epoch"]),
@@ -142,13 +88,13 @@ def _own(number: int, when: str | None, candidate: re.Match[str]) -> Vote:
     )
 
 
-def _answered(number: int, when: str | None, request: re.Match[str]) -> Vote:
-    asked: dict[str, Any] = {each["name"]: each["value"] for each in _ASKED.finditer(request["asked"])}
-    return Vote(
+def _answered(number: int, when: str | None, request: re.Match[str]) -> VoteLogged:
+    asked: dict[str, str] = {each["name"]: each["value"] for each in _ASKED.finditer(request["asked"])}
+    return VoteLogged(
         line=number,
         at=when,
         epoch=int(request["epoch"]),
-        candidate_id=int(asked.get("replicaId", asked.get("candidateId", -1))),
+        candidate_id=int(asked.get("replicaId", asked.get("candidateId", "-1"))),
         candidate_directory_id=_disk(asked.get("replicaDirectoryId", asked.get("candidateDirectoryId"))),
         granted=request["how"] == "granted",
         pre_vote=asked.get("preVote") == "true",

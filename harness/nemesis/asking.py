@@ -1,14 +1,34 @@
 """From an admin operation to one request of one broker, and from its answer to what the history keeps."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from msgspec import structs
 
 from checkers.history.operations import OperationType
-from harness.administration.elections import elect_leaders
+from checkers.history.requested import (
+    AdminAsked,
+    Answered,
+    AnsweredInWords,
+    ElectionAsked,
+    FeatureAsked,
+    HeartbeatAnswered,
+    HeartbeatSent,
+    PartitionsAdded,
+    PartitionsAnswered,
+    ReassignmentAsked,
+    ReassignmentTarget,
+    TopicAltered,
+    VoterAsked,
+    VoterOffered,
+)
+from harness.administration.elections import ElectionResult, elect_leaders
 from harness.administration.heartbeats import Heartbeat, HeartbeatAnswer, registered_epoch, send_heartbeat
-from harness.administration.reassignments import alter_reassignments, list_reassignments
+from harness.administration.reassignments import (
+    ReassignmentResult,
+    alter_reassignments,
+    list_reassignments,
+)
 from harness.administration.settings import SettingAnswer, add_partitions, alter_topic, update_feature
 from harness.administration.throttles import Move, Throttle, set_throttle, throttle_for
 from harness.administration.voters import VoterKey, add_voter, outcome_of, remove_voter
@@ -21,6 +41,7 @@ from harness.vocabulary.administration import (
     AddVoter,
     AlterTopic,
     Concrete,
+    ElectionType,
     ElectLeaders,
     LateHeartbeat,
     Reassign,
@@ -41,6 +62,8 @@ has as many already.
 Address = tuple[str, int]
 Brokered = ElectLeaders | AddVoter | RemoveVoter | Reassign | UpdateFeature | AlterTopic | AddPartitions
 """Operations of which a broker can be asked."""
+Key = int | str | None
+"""A node's id, the name of a topic or feature, or the type of an election."""
 
 
 class NobodyToAskError(WireError):
@@ -78,8 +101,8 @@ class Administered(Protocol):
 class Asked(NamedTuple):
     """A request as the history keeps it: key, value, name of the node asked; and its listener."""
 
-    key: Any
-    value: dict[str, Any]
+    key: Key
+    value: AdminAsked
     to: str
     address: Address
 
@@ -89,7 +112,7 @@ class Answer(NamedTuple):
 
     outcome: OperationType
     codes: tuple[int, ...]
-    told: dict[str, Any]
+    told: Answered
 
 
 class Asking:
@@ -124,7 +147,7 @@ class Asking:
         address = self.address_of(node)
         if isinstance(operation, AddVoter | RemoveVoter):
             node, address = self._listener_for_voters(node, snapshot)
-        return Asked(key, {"to": node.name, **value}, node.name, address)
+        return Asked(key, structs.replace(value, to=node.name), node.name, address)
 
     def _prepare_heartbeat(self, operation: LateHeartbeat, snapshot: ClusterSnapshot) -> Asked:
         """A heartbeat for the active controller, in whose log the broker's epoch is looked up.
@@ -143,7 +166,7 @@ class Asking:
             raise NobodyToAskError(f"the metadata log of {controller.name} can't be read: {error}") from error
         if epoch is None:
             raise NobodyToAskError(f"no registration of {broker.name} is in the log of {controller.name}")
-        value = {"to": controller.name, "epoch": epoch, "metadata_offset": quorum.high_watermark}
+        value = HeartbeatSent(to=controller.name, epoch=epoch, metadata_offset=quorum.high_watermark)
         return Asked(broker.id, value, controller.name, self._cluster.controller_listeners[controller.name])
 
     def answering(self, snapshot: ClusterSnapshot) -> Node:
@@ -185,7 +208,7 @@ class Asking:
                 return other, self._cluster.controller_listeners[other.name]
         return node, self.address_of(node)
 
-    def ask(self, operation: Concrete, asked: Asked, timeout_ms: int) -> Answer:
+    def ask(self, asked: Asked, timeout_ms: int) -> Answer:
         """Send the request and wait for its answer.
 
         Raises:
@@ -193,49 +216,50 @@ class Asking:
             WireError: no answer; nobody knows what became of it.
         """
         address = asked.address
-        match operation:
-            case ElectLeaders(type=kind, partitions=partitions):
-                election = elect_leaders(address, kind, partitions, timeout_ms)
+        match asked.key, asked.value:
+            case str(kind), ElectionAsked(partitions=partitions):
+                election = elect_leaders(address, ElectionType(kind), partitions, timeout_ms)
                 return _by_partition(election.code, None, election.results)
-            case Reassign(targets=targets, throttle_bytes_per_s=throttle):
+            case None, ReassignmentAsked(targets=targets, throttle_bytes_per_s=throttle):
                 if throttle is not None:
                     self._limit(address, targets, throttle)
                 moving = alter_reassignments(address, targets, timeout_ms)
                 return _by_partition(moving.code, moving.message, moving.results)
-            case AddVoter() | RemoveVoter():
-                return self._ask_for_voter(operation, address, asked, timeout_ms)
-            case UpdateFeature() | AlterTopic() | AddPartitions():
-                return _plain(_set(operation, address, asked, timeout_ms))
-            case LateHeartbeat():
-                heartbeat = Heartbeat(asked.key, asked.value["epoch"], asked.value["metadata_offset"])
-                return _of_heartbeat(send_heartbeat(address, heartbeat, timeout_ms))
+            case int(voter), VoterAsked() as change:
+                return self._ask_for_voter(address, voter, change, timeout_ms)
+            case int(broker), HeartbeatSent(epoch=epoch, metadata_offset=offset):
+                return _of_heartbeat(send_heartbeat(address, Heartbeat(broker, epoch, offset), timeout_ms))
+            case str(name), FeatureAsked() | TopicAltered() | PartitionsAdded() as setting:
+                return _plain(_set(name, setting, address, timeout_ms))
+        raise AssertionError(asked)
 
-    def _as_value(self, operation: Brokered, snapshot: ClusterSnapshot) -> tuple[Any, dict[str, Any]]:
+    def _as_value(self, operation: Brokered, snapshot: ClusterSnapshot) -> tuple[Key, AdminAsked]:
         match operation:
             case ElectLeaders(type=kind, partitions=partitions):
-                return str(kind), {"partitions": partitions}
+                return str(kind), ElectionAsked(partitions=partitions)
             case AddVoter() | RemoveVoter():
                 voter = _meant(operation, snapshot)
                 return voter.id, self._voter(operation, voter, snapshot.quorum)
             case Reassign(targets=targets, throttle_bytes_per_s=throttle):
-                return None, {"targets": targets, "throttle_bytes_per_s": throttle}
+                return None, ReassignmentAsked(targets=targets, throttle_bytes_per_s=throttle)
             case UpdateFeature(feature=feature, level=level):
-                return feature, {"level": level}
+                return feature, FeatureAsked(level=level)
             case AlterTopic(topic=topic, config=config, value=wanted):
-                return topic, {"config": config, "value": wanted}
+                return topic, TopicAltered(config=config, value=wanted)
             case AddPartitions(topic=topic, count=count):
-                return topic or _first_topic(snapshot), {"count": count}
+                return topic or _first_topic(snapshot), PartitionsAdded(count=count)
 
     def _voter(
         self, operation: AddVoter | RemoveVoter, voter: Node, quorum: QuorumAnswer | None
-    ) -> dict[str, Any]:
+    ) -> VoterAsked:
         directory = self._directory(operation, voter, quorum)
         if directory is None:
             raise NobodyToAskError(f"the directory id of {voter.name} is not known")
-        value: dict[str, Any] = {"directory_id": directory}
-        if isinstance(operation, AddVoter):
-            value["endpoints"] = [(_CONTROLLER_LISTENER, *self._endpoint(voter))]
-        return value
+        if isinstance(operation, RemoveVoter):
+            return VoterAsked(directory_id=directory)
+        return VoterOffered(
+            directory_id=directory, endpoints=((_CONTROLLER_LISTENER, *self._endpoint(voter)),)
+        )
 
     def _directory(
         self, operation: AddVoter | RemoveVoter, voter: Node, quorum: QuorumAnswer | None
@@ -254,18 +278,16 @@ class Asking:
         """Where the voter is to be reached; a broker is offered by a listener of its own."""
         return {**self._cluster.observe_listeners, **self._cluster.controller_listeners}[voter.name]
 
-    def _ask_for_voter(
-        self, operation: AddVoter | RemoveVoter, address: Address, asked: Asked, timeout_ms: int
-    ) -> Answer:
-        key = VoterKey(asked.key, asked.value["directory_id"])
-        cluster = self._cluster.cluster_id
-        if isinstance(operation, AddVoter):
-            answer = add_voter(address, cluster, key, asked.value["endpoints"], timeout_ms)
+    def _ask_for_voter(self, address: Address, voter: int, asked: VoterAsked, timeout_ms: int) -> Answer:
+        key, cluster = VoterKey(voter, asked.directory_id or ""), self._cluster.cluster_id
+        if isinstance(asked, VoterOffered):
+            answer = add_voter(address, cluster, key, asked.endpoints, timeout_ms)
         else:
             answer = remove_voter(address, cluster, key, timeout_ms)
-        return Answer(outcome_of(answer), (answer.code,), {"code": answer.code, "message": answer.message})
+        told = AnsweredInWords(code=answer.code, message=answer.message)
+        return Answer(outcome_of(answer), (answer.code,), told)
 
-    def _limit(self, address: Address, targets: Iterable[Any], bytes_per_s: int) -> None:
+    def _limit(self, address: Address, targets: Sequence[ReassignmentTarget], bytes_per_s: int) -> None:
         known = self._look().partitions
         moves = [
             Move(topic, number, known[topic, number].replicas, wanted)
@@ -314,9 +336,11 @@ def _may_join(node: Node, voters: set[int]) -> bool:
     return node.is_controller and node.id not in voters
 
 
-def _by_partition(code: int, message: str | None, results: tuple[Any, ...]) -> Answer:
-    rows = [(one.topic, one.partition, one.code, one.message) for one in results]
-    told = {"code": code, "message": message, "results": rows}
+def _by_partition(
+    code: int, message: str | None, results: tuple[ElectionResult | ReassignmentResult, ...]
+) -> Answer:
+    rows = tuple((one.topic, one.partition, one.code, one.message) for one in results)
+    told = PartitionsAnswered(code=code, message=message, results=rows)
     if code or not results:
         return Answer(_outcome(code), (code,), told)
     return Answer(OperationType.OK, tuple(one.code for one in results), told)
@@ -330,26 +354,27 @@ def _outcome(code: int) -> OperationType:
 
 
 def _set(
-    operation: UpdateFeature | AlterTopic | AddPartitions, address: Address, asked: Asked, timeout_ms: int
+    name: str, asked: FeatureAsked | TopicAltered | PartitionsAdded, address: Address, timeout_ms: int
 ) -> SettingAnswer:
-    match operation:
-        case UpdateFeature(feature=feature, level=level):
-            return update_feature(address, feature, level, timeout_ms)
-        case AlterTopic(topic=topic, config=config, value=value):
-            return alter_topic(address, topic, config, value)
-        case AddPartitions(count=count):
-            return add_partitions(address, asked.key, count, timeout_ms)
+    match asked:
+        case FeatureAsked(level=level):
+            return update_feature(address, name, level, timeout_ms)
+        case TopicAltered(config=config, value=value):
+            return alter_topic(address, name, config, value)
+        case PartitionsAdded(count=count):
+            return add_partitions(address, name, count, timeout_ms)
 
 
 def _plain(answer: SettingAnswer) -> Answer:
-    return Answer(_outcome(answer.code), (answer.code,), {"code": answer.code, "message": answer.message})
+    told = AnsweredInWords(code=answer.code, message=answer.message)
+    return Answer(_outcome(answer.code), (answer.code,), told)
 
 
 def _of_heartbeat(answer: HeartbeatAnswer) -> Answer:
-    told = {
-        "code": answer.code,
-        "is_caught_up": answer.is_caught_up,
-        "is_fenced": answer.is_fenced,
-        "should_shut_down": answer.should_shut_down,
-    }
+    told = HeartbeatAnswered(
+        code=answer.code,
+        is_caught_up=answer.is_caught_up,
+        is_fenced=answer.is_fenced,
+        should_shut_down=answer.should_shut_down,
+    )
     return Answer(answer.outcome, (answer.code,), told)

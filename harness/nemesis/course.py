@@ -3,8 +3,11 @@
 import threading
 import time
 from collections.abc import Callable
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
+from msgspec.structs import asdict
+
+from checkers.history.courses import AWAIT, ConditionAwaited, ConditionSeen
 from checkers.history.operations import OperationType
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis.conditions import Seen
@@ -55,11 +58,12 @@ class CourseContext(NamedTuple):
                 return now
 
     def await_recorded(
-        self, key: str, asked: dict[str, Any], seen: Callable[[], Seen], within_ms: int, pause_s: float
+        self, key: str, asked: ConditionAwaited, seen: Callable[[], Seen], pause_s: float
     ) -> Seen:
         """`wait_until`, as an operation ``await`` of the history."""
-        with self.recorder.operation("await", key, asked) as outcome:
-            last = self.wait_until(seen, within_ms, pause_s)
+        with self.recorder.operation(AWAIT, key, asked) as outcome:
+            last = self.wait_until(seen, asked.within_ms, pause_s)
             kind = OperationType.OK if last.holds else OperationType.INFO
-            outcome.end(kind, asked | {"saw": last.saw}, None if last.holds else "it did not come about")
+            told = ConditionSeen(**asdict(asked), saw=last.saw)
+            outcome.end(kind, told, None if last.holds else "it did not come about")
         return last

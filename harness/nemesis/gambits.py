@@ -4,10 +4,9 @@ A gambit whose condition does not come about ends there, and whatever it did is 
 history, and is no reason to believe less of a run.
 """
 
-from typing import Any
-
 import msgspec
 
+from checkers.history.courses import CHOOSE, ChoiceAsked, ChoiceMade, ConditionAwaited, Planned
 from checkers.history.operations import OperationType
 from checkers.history.shapes import GambitBegan, GambitEnded
 from harness.nemesis.background import Background
@@ -159,8 +158,8 @@ class GambitCourse:
 
     def _chosen(self, move: Choice, played: "_Played") -> str | None:
         topic = _topic_of(move, played.chosen)
-        asked = {"choice": msgspec.to_builtins(move)}
-        with self._context.recorder.operation("choose", played.name, asked) as outcome:
+        asked = ChoiceAsked(msgspec.to_builtins(move))
+        with self._context.recorder.operation(CHOOSE, played.name, asked) as outcome:
             found: list[Chosen] = []
 
             def look() -> Seen:
@@ -172,19 +171,16 @@ class GambitCourse:
                 outcome.end(OperationType.INFO, asked, "nothing fits")
                 return "nothing fits"
             played.chosen = played.chosen.and_also(found[0])
-            told: dict[str, Any] = {
-                "parts": {part: node.name for part, node in found[0].parts.items()},
-                "where": found[0].where,
-            }
-            if isinstance(move, Given):
-                told["as_then"] = has_part(found[0], self._context.look(topic))
-            outcome.ok(asked | told)
+            parts = {part: node.name for part, node in found[0].parts.items()}
+            again = isinstance(move, Given)
+            as_then = has_part(found[0], self._context.look(topic)) if again else msgspec.UNSET
+            outcome.ok(ChoiceMade(asked.choice, parts=parts, where=found[0].where, as_then=as_then))
         return None
 
     def _awaited(self, move: Until | Linger, played: "_Played") -> str | None:
         tally = self._context.tally
         acked, removed = tally.acked, tally.removed
-        asked = {"condition": msgspec.to_builtins(move.condition), "within_ms": move.within_ms}
+        asked = ConditionAwaited(condition=msgspec.to_builtins(move.condition), within_ms=move.within_ms)
         where = played.chosen.where
         deleted = tally.deleted(where)
 
@@ -199,7 +195,7 @@ class GambitCourse:
                 case condition:
                     return come_about(condition, played.chosen, self._context.look(where and where[0]))
 
-        seen = self._context.await_recorded(played.name, asked, look, move.within_ms, _LOOK_PAUSE_S)
+        seen = self._context.await_recorded(played.name, asked, look, _LOOK_PAUSE_S)
         return None if seen.holds else f"{_kind(move.condition)} did not come about"
 
     def _operator(self) -> Operator:
@@ -240,5 +236,5 @@ def _topic_of(choice: Choice, chosen: Chosen) -> str | None:
 
 
 def _kind(value: msgspec.Struct) -> str:
-    told: dict[str, Any] = msgspec.to_builtins(value)
+    told: Planned = msgspec.to_builtins(value)
     return str(told.get("move") or told.get("kind"))

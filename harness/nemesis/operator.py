@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.history.operations import OperationType
+from checkers.history.requested import completed
 from harness.administration.throttles import Throttle, remove_throttle
 from harness.kafka.sizes import TopicSizes
 from harness.kafka.snapshot import ClusterSnapshot
@@ -73,7 +74,7 @@ class Operator:
             return Performed(OperationType.FAIL, error=str(error))
         performed = self._record(concrete, asked, timeout_ms)
         if isinstance(concrete, AddPartitions) and performed.outcome is OperationType.OK:
-            self._sizes.grew(asked.key, concrete.count)
+            self._sizes.grew(str(asked.key), concrete.count)
         return performed
 
     def settle(self) -> None:
@@ -94,14 +95,15 @@ class Operator:
         began = time.monotonic()
         with self._recorder.operation(_function(operation), asked.key, asked.value, node=asked.to) as outcome:
             try:
-                answer = self._asking.ask(operation, asked, timeout_ms)
+                answer = self._asking.ask(asked, timeout_ms)
             except WireError as error:
                 kind = OperationType.FAIL if isinstance(error, NobodyToAskError) else OperationType.INFO
                 outcome.end(kind, asked.value, str(error))
                 return Performed(kind, error=str(error))
-            told = {"took_ms": int((time.monotonic() - began) * 1000), **answer.told}
+            took_ms = int((time.monotonic() - began) * 1000)
+            told = completed(asked.value, msgspec.structs.replace(answer.told, took_ms=took_ms))
             failed = None if answer.outcome is OperationType.OK else f"Kafka answered {answer.codes[0]}"
-            outcome.end(answer.outcome, asked.value | told, failed)
+            outcome.end(answer.outcome, told, failed)
         return Performed(answer.outcome, answer.codes, failed)
 
 

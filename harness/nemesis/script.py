@@ -4,8 +4,19 @@ import time
 from collections.abc import Callable, Mapping
 
 import msgspec
+from msgspec.structs import asdict
 
+from checkers.history.courses import (
+    MOVES,
+    PERFORM,
+    ConditionAwaited,
+    OperationAsked,
+    OperationPerformed,
+    ScriptEnded,
+    ScriptPlanned,
+)
 from checkers.history.operations import OperationType
+from checkers.history.requested import NodeConfigured
 from harness.nemesis.background import Background
 from harness.nemesis.conditions import Seen, judged
 from harness.nemesis.course import CourseContext
@@ -57,8 +68,8 @@ class ScriptCourse:
                 if self._context.cancelled.is_set() or not self._made(move):
                     break
                 made += 1
-            with self._context.recorder.operation("moves", None, {"planned": planned}) as outcome:
-                told = {"planned": planned, "made": made}
+            with self._context.recorder.operation(MOVES, None, ScriptPlanned(planned)) as outcome:
+                told = ScriptEnded(planned, made)
                 if made == planned:
                     outcome.ok(told)
                 else:
@@ -92,37 +103,35 @@ class ScriptCourse:
             self._background.append(worker)
             worker.start()
             return True
-        asked = msgspec.to_builtins(move)
+        asked = msgspec.convert(msgspec.to_builtins(move), OperationAsked)
         deadline = time.monotonic() + move.until_ms / 1000
-        with self._context.recorder.operation("perform", asked["operation"]["kind"], asked) as outcome:
+        with self._context.recorder.operation(PERFORM, asked.operation["kind"], asked) as outcome:
             while True:
                 performed = self._operator.perform(move.operation, move.timeout_ms)
                 met = _expected(performed, move.expect)
                 if met or time.monotonic() >= deadline or self._context.cancelled.wait(_LOOK_PAUSE_S):
                     break
             kind = OperationType.OK if met else OperationType.INFO
-            outcome.end(kind, asked | {"codes": performed.codes}, performed.error)
+            outcome.end(kind, OperationPerformed(**asdict(asked), codes=performed.codes), performed.error)
         return met
 
     def _configured(self, member: Member, properties: Mapping[str, str | None]) -> bool:
         node = self._context.look().node(member)
         meant = {name: _with_addresses(text, self._addresses) for name, text in properties.items()}
-        value = {"properties": meant}
+        value = NodeConfigured(meant)
         with self._context.recorder.operation("configure", node.name, value, node=node.name) as outcome:
             self._configure(node, meant)
             outcome.ok(value)
         return True
 
     def _awaited(self, move: Await) -> bool:
-        asked = msgspec.to_builtins(move)
+        asked = msgspec.convert(msgspec.to_builtins(move), ConditionAwaited)
         tally, before = self._context.tally, self._context.tally.acked
 
         def seen() -> Seen:
             return judged(move.condition, self._context.look(), tally.acked - before)
 
-        return self._context.await_recorded(
-            asked["condition"]["kind"], asked, seen, move.within_ms, _LOOK_PAUSE_S
-        ).holds
+        return self._context.await_recorded(asked.condition["kind"], asked, seen, _LOOK_PAUSE_S).holds
 
 
 def _with_addresses(text: str | None, addresses: Mapping[str, str]) -> str | None:

@@ -1,12 +1,14 @@
 """From a recorded run to a schedule that does the same to the same nodes at the same times; pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from checkers.evidence.faults import FaultWindow, fault_windows
+from checkers.history.courses import CHOOSE, MOVES, PERFORM, ChoiceMade
 from checkers.history.operations import History, Operation, OperationType
+from checkers.history.requested import ElectionAsked, FeatureAsked, PartitionsAdded, ReassignmentAsked
 from checkers.history.units import NS_PER_MS
 from harness.plan.replaying_blinks import replayed_blinks
 from harness.plan.replaying_gambits import played_in, replayed
@@ -118,28 +120,22 @@ class _Recorded:
 
     def asked(self, operation: Operation) -> Concrete:
         """What an operator asked for, as the vocabulary has it."""
-        value: dict[str, Any] = operation.value
+        value = operation.value
         match operation.f:
             case "elect-leaders":
-                chosen = value["partitions"]
-                partitions = None if chosen is None else tuple((topic, number) for topic, number in chosen)
+                partitions = msgspec.convert(value, ElectionAsked).partitions
                 return ElectLeaders(ElectionType(str(operation.key)), partitions)
             case "add-voter" | "remove-voter" | "late-heartbeat":
                 return _OF_NODES[operation.f](self.numbered(int(operation.key)))
             case "update-feature":
-                return UpdateFeature(str(operation.key), value["level"])
+                return UpdateFeature(str(operation.key), msgspec.convert(value, FeatureAsked).level)
             case "alter-topic":
                 return AlterTopic(str(operation.key), value["config"], value["value"])
             case "create-partitions":
-                return AddPartitions(value["count"], str(operation.key))
+                return AddPartitions(msgspec.convert(value, PartitionsAdded).count, str(operation.key))
             case _:
-                return msgspec.convert(
-                    {
-                        "kind": "reassign",
-                        **{name: value[name] for name in ("targets", "throttle_bytes_per_s")},
-                    },
-                    Reassign,
-                )
+                asked = msgspec.convert(value, ReassignmentAsked)
+                return Reassign(asked.targets, asked.throttle_bytes_per_s)
 
 
 def _member(wanted: str | int, by: str, nodes: Sequence[Node]) -> Member:
@@ -186,7 +182,7 @@ class _Performs:
 
     def __init__(self, told: _Recorded) -> None:
         self._told = told
-        self._made = iter(told.invoked("moves", "perform"))
+        self._made = iter(told.invoked(MOVES, PERFORM))
         self._background = 0
 
     def next(self, move: Perform, notes: list[str]) -> Perform:
@@ -349,8 +345,8 @@ def differences(roles: dict[str, Target], operations: Iterable[Operation]) -> tu
     """
     found = []
     for operation in operations:
-        if operation.f == "choose" and operation.type is OperationType.OK:
-            if not operation.value.get("as_then", True):
+        if operation.f == CHOOSE and operation.type is OperationType.OK:
+            if msgspec.convert(operation.value, ChoiceMade).as_then is False:
                 found.append(f"{operation.key}: who led then does not lead now")
             continue
         if operation.f != "inject" or operation.type is OperationType.INVOKE:

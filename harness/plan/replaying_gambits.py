@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from checkers.history.courses import CHOOSE, ChoiceMade
 from checkers.history.operations import Operation, OperationType
 from checkers.history.units import NS_PER_MS
 from harness.vocabulary.administration import Drawn, Member
@@ -44,7 +45,7 @@ def played_in(name: str, operations: Sequence[Operation]) -> Played | None:
     own = [o for o in operations if _of(name, o)]
     if not own:
         return None
-    choices = tuple(o for o in own if o.f == "choose" and o.type is OperationType.OK)
+    choices = tuple(o for o in own if o.f == CHOOSE and o.type is OperationType.OK)
     ended = next((o.type for o in own if o.f == "gambit" and o.type is not OperationType.INVOKE), None)
     return Played(choices, own[0].time_ns, own[-1].time_ns, ended)
 
@@ -82,9 +83,8 @@ def _moves(
     for move in gambit.moves:
         chosen = next(choices, None) if isinstance(move, Choice) else None
         if chosen is not None:
-            parts = {part: member(node) for part, node in chosen.value["parts"].items()}
-            where = msgspec.convert(chosen.value["where"], tuple[str, int] | None)
-            yield Given(parts, where)
+            made = msgspec.convert(chosen.value, ChoiceMade)
+            yield Given({part: member(node) for part, node in made.parts.items()}, made.where)
             continue
         if isinstance(move, Choice) and not isinstance(move, Given):
             notes.append(f"{name} came to no choice then: it is made anew")

@@ -6,10 +6,10 @@ After healing each has to take a write as well.
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from checkers.history.observed import PartitionAnswer
 from checkers.history.operations import OperationType
+from checkers.history.recoveries import RecoveredPartition, Recovery, RecoveryAwaited
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.topics import Address
 from harness.kafka.wire import WireError
@@ -48,26 +48,26 @@ def await_recovery(
     living = [address for broker, address in brokers.items() if broker not in dead]
     began = time.monotonic()
     deadline = began + bound_ms / 1000
-    with recorder.operation("recover", topics[0], {"bound_ms": bound_ms}) as outcome:
+    with recorder.operation("recover", topics[0], RecoveryAwaited(bound_ms)) as outcome:
         views = _await_full_isr(living, topics, deadline, dead)
         last = views[-1] if views else {}
         acked = {
             name: probe(name, [state.partition for state in states], deadline)
             for name, states in last.items()
         }
-        value: dict[str, Any] = {
-            "bound_ms": bound_ms,
-            "took_ms": round((time.monotonic() - began) * 1000),
-            "partitions": [
-                _as_value(name, state, acked[name]) for name, states in last.items() for state in states
-            ],
-            "load_per_cpu": round(os.getloadavg()[0] / (os.cpu_count() or 1), 1),
-            **({"dead": sorted(dead)} if dead else {}),
-        }
+        told = Recovery(
+            bound_ms,
+            took_ms=round((time.monotonic() - began) * 1000),
+            partitions=tuple(
+                _recovered(name, state, acked[name]) for name, states in last.items() for state in states
+            ),
+            load_per_cpu=round(os.getloadavg()[0] / (os.cpu_count() or 1), 1),
+            dead=tuple(sorted(dead)),
+        )
         written = bool(acked) and all(acks and all(acks.values()) for acks in acked.values())
         settled = not dead and _settled(views, len(living), topics, dead)
         recovered = settled and written and time.monotonic() <= deadline
-        outcome.end(OperationType.OK if recovered else OperationType.INFO, value)
+        outcome.end(OperationType.OK if recovered else OperationType.INFO, told)
     return recovered
 
 
@@ -116,12 +116,12 @@ def _view(address: Address, topics: Sequence[str]) -> View:
         endpoint.close()
 
 
-def _as_value(topic: str, state: PartitionAnswer, acked: dict[int, bool]) -> dict[str, Any]:
-    return {
-        "topic": topic,
-        "partition": state.partition,
-        "leader": state.leader if state.leader >= 0 else None,
-        "isr": state.isr,
-        "replicas": state.replicas,
-        "write_acked": acked.get(state.partition, False),
-    }
+def _recovered(topic: str, state: PartitionAnswer, acked: Mapping[int, bool]) -> RecoveredPartition:
+    return RecoveredPartition(
+        topic=topic,
+        partition=state.partition,
+        leader=state.leader if state.leader >= 0 else None,
+        isr=state.isr,
+        replicas=state.replicas,
+        write_acked=acked.get(state.partition, False),
+    )

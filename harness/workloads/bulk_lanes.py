@@ -7,6 +7,7 @@ from typing import Any
 from confluent_kafka import KafkaError, Producer
 
 from checkers.history.operations import OperationType
+from checkers.history.shapes import AnsweredRun, SentRun
 from harness.clients.confluent import REPORTS_AFTER_FATAL_S, fate_of, made, producer_config, told
 from harness.clients.errors import raised_by_send
 from harness.clients.interface import ClientFailedError, ProducerOptions, Sent
@@ -77,7 +78,8 @@ class Lane:
             JournalError: it could not be written.
         """
         self._first = self._values.draw_many(self._batch)
-        self._recorder.invoke("send", self._options.topic, self._stretch())
+        run = SentRun(self._partition, self._first, self._batch)
+        self._recorder.invoke("send", self._options.topic, run)
         self._payloads = [b"%b%d" % (self._prefix, self._first + index) for index in range(self._batch)]
         self._reported = reported = []
         self._silent = _NO_REPORT
@@ -114,7 +116,8 @@ class Lane:
         payloads, self._payloads = self._payloads, []
         if _all_well(self._reported, payloads):
             offsets = _runs([offset for _, offset, _ in self._reported])
-            self._recorder.complete(OperationType.OK, {**self._stretch(), "offsets": offsets})
+            run = AnsweredRun(self._partition, self._first, self._batch, offsets)
+            self._recorder.complete(OperationType.OK, run)
             return OperationType.OK, self._batch
         fates = self._refused | {
             payload: fate_of(error, offset, self._options) for payload, offset, error in self._reported
@@ -123,9 +126,6 @@ class Lane:
         values = [(self._partition, self._first + index) for index in range(self._batch)]
         kind = complete_send(self._recorder, values, sent)
         return kind, sum(one.outcome is OperationType.OK for one in sent)
-
-    def _stretch(self) -> dict[str, int]:
-        return {"partition": self._partition, "first": self._first, "count": self._batch}
 
 
 def _refusal(error: Any) -> tuple[OperationType, None, str]:
@@ -143,12 +143,12 @@ def _all_well(
     )
 
 
-def _runs(offsets: Sequence[int | None]) -> list[list[int]]:
-    """Offsets as stretches of consecutive ones: ``[first offset, length]``."""
+def _runs(offsets: Sequence[int | None]) -> list[tuple[int, int]]:
+    """Offsets as stretches of consecutive ones: first offset, length."""
     runs: list[list[int]] = []
     for offset in offsets:
         if runs and runs[-1][0] + runs[-1][1] == offset:
             runs[-1][1] += 1
         else:
             runs.append([offset or 0, 1])
-    return runs
+    return [(first, length) for first, length in runs]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from checkers.history.operations import OperationType
+from checkers.history.requested import PartitionsAdded
 from checkers.registers.kept import LAGS_NS
 from harness.clients.administrator_opening import Make, open_administrator
 from harness.clients.interface import ClientKind
@@ -128,13 +129,14 @@ class CreatorWorker(Worker):
 
         A broker that forwards a request may send it twice, so that no refusal proves that nothing was added.
         """
-        self._recorder.invoke("create-partitions", name, {"count": count})
+        asked = PartitionsAdded(count=count)
+        self._recorder.invoke("create-partitions", name, asked)
         found = _asked(self._random.choice(self._listeners), lambda it: grown(it, name, count))
         if isinstance(found, WireError) or found:
             error = str(found) if isinstance(found, WireError) else f"error {found}"
-            self._recorder.complete(OperationType.INFO, {"count": count}, error)
+            self._recorder.complete(OperationType.INFO, asked, error)
         else:
-            self._recorder.complete(OperationType.OK, {"count": count})
+            self._recorder.complete(OperationType.OK, asked)
 
     def delete_once(self) -> None:
         """One deletion, of the oldest topic; tried once.  Chance draws whether its name is taken again.

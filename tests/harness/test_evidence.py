@@ -1,6 +1,7 @@
 """What stands out of a node's log."""
 
-from harness.evidence.node_logs import LINES_MAX, Finding, findings
+from checkers.history.logged import FindingLogged
+from harness.evidence.node_logs import LINES_MAX, findings
 
 LOG = """\
 2026-11-20T22:32:59.469Z INFO [main] all is well (kafka.server.BrokerServer)
@@ -37,7 +38,7 @@ def test_a_flood_is_cut_and_counted() -> None:
     found = list(findings(line * (LINES_MAX + 7)))
 
     assert len(found) == LINES_MAX + 1
-    assert found[-1] == Finding(None, None, "ERROR", "7 further lines")
+    assert found[-1] == FindingLogged(None, None, "ERROR", "7 further lines")
 
 
 def test_a_quiet_log_has_no_findings() -> None:

@@ -1,6 +1,7 @@
 """What nodes log of the ends of logs, as Kafka 4.3.1 words it."""
 
-from harness.evidence.log_ends import ENTRIES_MAX, Loaded, Shrunk, log_ends
+from checkers.history.logged import IsrShrunk, LogLoaded
+from harness.evidence.log_ends import ENTRIES_MAX, log_ends
 
 AT = "2026-11-23T13:15:48.127Z INFO "
 START = AT + "[main] Registered signal handlers for TERM, INT, HUP (o.a.k.common.utils.LoggingSignalHandler)"
@@ -19,19 +20,19 @@ def loader(partition: str, end: int, thread: str = RECOVERING) -> str:
     return LOADER.format(thread, partition, end)
 
 
-def told(*lines: str) -> list[Loaded | Shrunk]:
+def told(*lines: str) -> list[LogLoaded | IsrShrunk]:
     return list(log_ends("\n".join(lines)))
 
 
 def test_of_each_start_the_last_line_about_a_log_counts() -> None:
     first = [START, loader("__cluster_metadata-0", 0, "main"), loader("log-0-4", 0), loader("log-0-4", 2151)]
     again = [START, loader("log-0-4", 2207)]
-    assert [(e.topic, e.partition, e.end) for e in told(*first, *again) if isinstance(e, Loaded)] == [
+    assert [(e.topic, e.partition, e.end) for e in told(*first, *again) if isinstance(e, LogLoaded)] == [
         ("__cluster_metadata", 0, 0),
         ("log-0", 4, 2151),
         ("log-0", 4, 2207),
     ]
-    assert told(*first)[1] == Loaded(4, "2026-11-23T13:15:48.127Z", "log-0", 4, 2151)
+    assert told(*first)[1] == LogLoaded(4, "2026-11-23T13:15:48.127Z", "log-0", 4, 2151)
 
 
 def test_a_log_that_is_made_later_is_not_loaded() -> None:
@@ -39,9 +40,9 @@ def test_a_log_that_is_made_later_is_not_loaded() -> None:
 
 
 def test_whom_a_leader_leaves_behind() -> None:
-    at, out = "2026-11-23T13:15:48.127Z", [(4, 968), (2, -1)]
+    at, out = "2026-11-23T13:15:48.127Z", ((4, 968), (2, -1))
     assert told(SHRUNK, "and a line that says nothing") == [
-        Shrunk(1, at, "log-0", 4, [4, 2, 1], 969, 974, out)
+        IsrShrunk(1, at, "log-0", 4, (4, 2, 1), 969, 974, out)
     ]
 
 

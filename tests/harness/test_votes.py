@@ -2,7 +2,8 @@
 
 import pytest
 
-from harness.evidence.votes import VOTES_MAX, Elected, Ending, Vote, votes
+from checkers.history.logged import ElectedLogged, VoteLogged, VotesEnd
+from harness.evidence.votes import VOTES_MAX, votes
 
 HEAD = "2026-11-22T20:32:00.127Z INFO [kafka-1-raft-io-thread] [RaftManager id=1] "
 ASKED = (
@@ -20,10 +21,10 @@ KIP_853 = (
 OLDEST = "candidateEpoch=2, candidateId=3, lastOffsetEpoch=1, lastOffset=319"
 
 
-def only(line: str) -> Vote | Elected | Ending:
+def only(line: str) -> VoteLogged | ElectedLogged | VotesEnd:
     """The only entry of a log of one line."""
     entry, ending = votes(HEAD + line)
-    assert ending == Ending(None, 1, 0)
+    assert ending == VotesEnd(None, 1, 0)
     return entry
 
 
@@ -40,7 +41,7 @@ def test_a_vote_that_was_asked_for(
     line: str, disks: tuple[str | None, str | None], *, granted: bool, pre_vote: bool
 ) -> None:
     vote = only(line)
-    assert isinstance(vote, Vote)
+    assert isinstance(vote, VoteLogged)
     assert (vote.line, vote.at) == (1, "2026-11-22T20:32:00.127Z")
     assert (vote.epoch, vote.candidate_id, vote.granted, vote.pre_vote) == (2, 3, granted, pre_vote)
     assert (vote.candidate_directory_id, vote.directory_id) == disks
@@ -58,7 +59,7 @@ def test_a_vote_that_was_asked_for(
 )
 def test_a_candidate_votes_for_itself(state: str, disk: str | None) -> None:
     line = f"Completed transition to {state} from Unattached(epoch=1, voters=[1])"
-    assert only(line) == Vote(1, "2026-11-22T20:32:00.127Z", 2, 1, disk, True, False, None, None, disk)  # noqa: FBT003
+    assert only(line) == VoteLogged(1, "2026-11-22T20:32:00.127Z", 2, 1, disk, True, False, None, None, disk)  # noqa: FBT003
 
 
 PROSPECTIVE = (
@@ -73,8 +74,8 @@ PROSPECTIVE = (
 
 def test_a_candidate_tells_who_would_vote_for_it() -> None:
     vote = only(PROSPECTIVE)
-    assert isinstance(vote, Vote)
-    assert (vote.epoch, vote.candidate_id, vote.pre_voters, vote.pre_granting) == (2, 1, [1, 2, 3], [1, 2])
+    assert isinstance(vote, VoteLogged)
+    assert (vote.epoch, vote.candidate_id, vote.pre_voters, vote.pre_granting) == (2, 1, (1, 2, 3), (1, 2))
 
 
 OLD_LEADER = (
@@ -99,9 +100,9 @@ UNTOLD = OLD_LEADER.replace(
 )
 
 
-@pytest.mark.parametrize(("line", "granting"), [(OLD_LEADER, [1]), (NEW_LEADER, [1, 2]), (UNTOLD, None)])
-def test_a_leader_by_whose_votes(line: str, granting: list[int] | None) -> None:
-    assert only(line) == Elected(1, "2026-11-22T20:32:00.127Z", 7, granting, [1, 2, 3])
+@pytest.mark.parametrize(("line", "granting"), [(OLD_LEADER, (1,)), (NEW_LEADER, (1, 2)), (UNTOLD, None)])
+def test_a_leader_by_whose_votes(line: str, granting: tuple[int, ...] | None) -> None:
+    assert only(line) == ElectedLogged(1, "2026-11-22T20:32:00.127Z", 7, granting, (1, 2, 3))
 
 
 @pytest.mark.parametrize(
@@ -114,13 +115,13 @@ def test_a_leader_by_whose_votes(line: str, granting: list[int] | None) -> None:
     ],
 )
 def test_other_lines_say_nothing(line: str) -> None:
-    assert list(votes(line + "\n")) == [Ending(None, 1, 0)]
+    assert list(votes(line + "\n")) == [VotesEnd(None, 1, 0)]
 
 
 def test_a_line_without_a_time_and_a_flood() -> None:
     line = "[RaftManager id=1] " + ASKED.format(OLDEST, 2, "granted") + "\n"
     found = list(votes(line * (VOTES_MAX + 3)))
-    assert isinstance(found[0], Vote)
+    assert isinstance(found[0], VoteLogged)
     assert found[0].at is None
     assert len(found) == VOTES_MAX + 1
-    assert found[-1] == Ending(None, VOTES_MAX + 3, 3)
+    assert found[-1] == VotesEnd(None, VOTES_MAX + 3, 3)

@@ -30,7 +30,7 @@ class Marks:
         told = (
             claim.index
             for claim in reversed(self._by_epoch.get(record.epoch, ()))
-            if NONE < claim.leader_end <= record.offset
+            if NONE < claim.end_offset <= record.offset
         )
         return next(told, None)
 

@@ -33,7 +33,7 @@ def committed_lost(
             newest = None
         if newest is None or claim.high_watermark > newest.high_watermark:
             newest = claim
-        end = claim.high_watermark if claim.leader_end == NONE else claim.leader_end
+        end = claim.high_watermark if claim.end_offset == NONE else claim.end_offset
         if highest is not None and NONE < end < highest.high_watermark and claim.epoch not in found:
             licence = wipes.licence(claim, claims, setup, dynamic_since_ns, highest.time_ns)
             found[claim.epoch] = _lost(highest, claim, end, licence)
@@ -49,7 +49,7 @@ def _lost(earlier: LeaderClaim, claim: LeaderClaim, end: int, licence: str | Non
         witness=(earlier.index, claim.index),
         explanation=tuple(
             f"At {c.time_ns / 1e9:.3f} s {c.node} led epoch {c.epoch}: high watermark {c.high_watermark},"
-            f" log end {c.leader_end}."
+            f" log end {c.end_offset}."
             for c in (earlier, claim)
         ),
     )

@@ -110,7 +110,7 @@ def committed_gone(
 def _highest(claims: Iterable[LeaderClaim]) -> Iterator[LeaderClaim]:
     """Of each epoch the answer with the highest mark; one that contradicts itself tells none."""
     sound = (
-        claim for claim in claims if claim.leader_end == NONE or claim.high_watermark <= claim.leader_end
+        claim for claim in claims if claim.end_offset == NONE or claim.high_watermark <= claim.end_offset
     )
     ordered = sorted(sound, key=lambda claim: (claim.epoch, -claim.high_watermark, claim.time_ns))
     for _, some in groupby(ordered, key=lambda claim: claim.epoch):
@@ -129,7 +129,7 @@ def _gone(claim: LeaderClaim, lacking: Iterable[ReplicaLog]) -> Anomaly:
         time_ns=max(log.time_ns for log in logs),
         witness=(claim.index, *(log.op for log in logs)),
         explanation=(
-            f"{told}: high watermark {claim.high_watermark}, log end {claim.leader_end}.",
+            f"{told}: high watermark {claim.high_watermark}, log end {claim.end_offset}.",
             *(_told(log, claim.epoch) for log in logs),
         ),
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 import msgspec
+from msgspec.structs import asdict
 
 from checkers.history.operations import History, Operation, once
 from checkers.history.quorum import (
@@ -15,7 +16,6 @@ from checkers.history.quorum import (
     UNKNOWN,
     LeaderSeen,
     QuorumStateSeen,
-    ReplicaState,
     leaders_seen,
 )
 
@@ -23,37 +23,23 @@ NONE = UNKNOWN
 """Kafka's number for no leader, no vote, no time and no high watermark."""
 
 
-class LeaderClaim(msgspec.Struct, frozen=True):
-    """A node's answer to DescribeQuorum as leader.
+class LeaderClaim(LeaderSeen, frozen=True, kw_only=True):
+    """A node's answer to DescribeQuorum as leader, and where it stands in the history.
 
     Attributes:
         index: the observation's place in the history.
         node: name of the node that answered.
-        began_ns: when it was asked, on the history's clock.
-        time_ns: when the answer was there.
-        leader_id: ``node.id`` of the leader that the answer names.
-        epoch: the leader's epoch.
-        high_watermark: its high watermark, -1 where it has none yet.
-        wall_ms: the host's wall clock when the answer was there.
-        voters: the voters, the leader among them unless it is leaving.
-        observers: all others that fetched lately.
+        time_ns: when the answer was there, on the history's clock.
     """
 
     index: int
     node: str
-    began_ns: int
     time_ns: int
-    leader_id: int
-    epoch: int
-    high_watermark: int
-    wall_ms: int
-    voters: tuple[ReplicaState, ...]
-    observers: tuple[ReplicaState, ...] = ()
 
     @property
-    def leader_end(self) -> int:
-        """End of the leader's log as it tells it, -1 where unknown."""
-        return next((v.log_end_offset for v in self.voters if v.id == self.leader_id), NONE)
+    def epoch(self) -> int:
+        """The leader's epoch, by the name that it has in a `StateFile`."""
+        return self.leader_epoch
 
 
 class StateFile(msgspec.Struct, frozen=True):
@@ -108,16 +94,7 @@ def views_of(history: History) -> Views:
 
 def _claim(operation: Operation, answer: LeaderSeen) -> LeaderClaim:
     return LeaderClaim(
-        index=operation.index,
-        node=operation.node or "",
-        began_ns=answer.began_ns,
-        time_ns=operation.time_ns,
-        leader_id=answer.leader_id,
-        epoch=answer.leader_epoch,
-        high_watermark=answer.high_watermark,
-        wall_ms=answer.wall_ms,
-        voters=answer.voters,
-        observers=answer.observers,
+        **asdict(answer), index=operation.index, node=operation.node or "", time_ns=operation.time_ns
     )
 
 

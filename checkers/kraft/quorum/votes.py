@@ -13,6 +13,7 @@ import msgspec
 from checkers.evidence.faults import FaultWindow
 from checkers.evidence.metadata_log import farthest
 from checkers.evidence.node_logs import moment, ns_between
+from checkers.history.logged import ELECTED, VOTE, ElectedLogged, VoteLogged, VotesEnd, vote_logged
 from checkers.history.operations import History
 from checkers.history.setup import Setup
 from checkers.kraft.quorum.answers import Kept, Key, keep
@@ -51,51 +52,7 @@ class Vote(msgspec.Struct, frozen=True):
     index: int
     node: str
     time_ns: int
-    told: "VoteTold"
-
-
-class VoteTold(msgspec.Struct, frozen=True):
-    """What a line says of a vote."""
-
-    line: int | None
-    at: str | None = None
-    epoch: int = NONE
-    candidate_id: int = NONE
-    candidate_directory_id: str | None = None
-    granted: bool = False
-    pre_vote: bool = False
-    last_epoch: int | None = None
-    last_offset: int | None = None
-    directory_id: str | None = None
-    pre_voters: tuple[int, ...] | None = None
-    pre_granting: tuple[int, ...] | None = None
-    lines: int = 0
-    further: int = 0
-
-    @property
-    def binds(self) -> bool:
-        """Whether it is a vote that counts."""
-        return self.granted and not self.pre_vote and self.line is not None
-
-    def alike(self, other: "VoteTold") -> bool:
-        """Whether it is for the same candidate; a disk that is not told may be any."""
-        return self.candidate_id == other.candidate_id and _same(
-            self.candidate_directory_id, other.candidate_directory_id
-        )
-
-
-class Elected(msgspec.Struct, frozen=True):
-    """A line that tells that a node became the leader; `granting` is None where it does not tell by whom."""
-
-    line: int
-    epoch: int
-    voters: tuple[int, ...]
-    granting: tuple[int, ...] | None = None
-
-    @property
-    def counted(self) -> tuple[int, ...]:
-        """Voters whose votes it may have had."""
-        return self.voters if self.granting is None else self.granting
+    told: VoteLogged
 
 
 class Logs(msgspec.Struct, frozen=True):
@@ -110,7 +67,7 @@ class Logs(msgspec.Struct, frozen=True):
     """
 
     votes: tuple[Vote, ...]
-    elected: tuple[tuple[str, int, int, Elected], ...]
+    elected: tuple[tuple[str, int, int, ElectedLogged], ...]
     whole: dict[str, int]
     further: dict[str, int]
 
@@ -127,21 +84,28 @@ def logs_of(history: History) -> Logs:
         when = moment(at or "")
         return otherwise_ns if when is None or began_at is None else ns_between(began_at, when)
 
-    told = [
-        Vote(o.index, o.node or "", time_ns(o.value.get("at"), o.time_ns), msgspec.convert(o.value, VoteTold))
-        for o in history.observed("vote")
-    ]
-    elected = tuple(
-        (o.node or "", o.index, time_ns(o.value.get("at"), o.time_ns), msgspec.convert(o.value, Elected))
-        for o in history.observed("elected")
-    )
-    further = {vote.node: vote.told.further for vote in told if vote.told.line is None}
+    told: list[Vote] = []
+    further: dict[str, int] = {}
+    for o in history.observed(VOTE):
+        entry = vote_logged(o.value)
+        if isinstance(entry, VotesEnd):
+            further[o.node or ""] = entry.further
+        else:
+            told.append(Vote(o.index, o.node or "", time_ns(entry.at, o.time_ns), entry))
+    leaders = ((o, msgspec.convert(o.value, ElectedLogged)) for o in history.observed(ELECTED))
+    elected = tuple((o.node or "", o.index, time_ns(who.at, o.time_ns), who) for o, who in leaders)
     first: dict[str, int] = {}
     for vote in told:
-        if vote.told.line is not None and not further.get(vote.node, 1):
+        if not further.get(vote.node, 1):
             first[vote.node] = min(first.get(vote.node, vote.told.epoch), vote.told.epoch)
     left_out = {node: number for node, number in further.items() if number}
     return Logs(tuple(vote for vote in told if vote.told.binds), elected, first, left_out)
+
+
+def _alike(one: VoteLogged, other: VoteLogged) -> bool:
+    """Whether two votes are for the same candidate; a disk that is not told may be any."""
+    same_disk = _same(one.candidate_directory_id, other.candidate_directory_id)
+    return one.candidate_id == other.candidate_id and same_disk
 
 
 def _same(one: str | None, other: str | None) -> bool:
@@ -160,7 +124,7 @@ def granted_twice(logs: Logs, wipes: Iterable[FaultWindow]) -> Iterator[Anomaly]
         place = (vote.node, vote.told.epoch)
         before = last.get(place)
         last[place] = vote
-        if before is None or before.told.alike(vote.told) or place in found:
+        if before is None or _alike(before.told, vote.told) or place in found:
             continue
         same_disk = _same(before.told.directory_id, vote.told.directory_id)
         from_ns, to_ns = before.time_ns - SLACK_NS, vote.time_ns + SLACK_NS

@@ -105,7 +105,7 @@ def filled(voter: int, window: FaultWindow, claims: Iterable[LeaderClaim], befor
 def _end_of(voter: int, claim: LeaderClaim, window: FaultWindow) -> int:
     """End of a node's log, if it leads or has fetched since a fault; the leader remembers old ends, too."""
     if claim.leader_id == voter:
-        return claim.leader_end
+        return claim.end_offset
     healed_ms = claim.wall_ms - (claim.time_ns - window.end_ns) // NS_PER_MS
     told = (
         each.log_end_offset

@@ -20,8 +20,8 @@ import msgspec
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.partition_changes import NOBODY, PartitionChanges, PartitionState
-from checkers.evidence.recoveries import RecoveredPartition, Recovery
 from checkers.history.operations import INVOKE, OK, Operation
+from checkers.history.recoveries import RecoveredPartition, Recovery
 from checkers.history.units import NS_PER_S
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import (

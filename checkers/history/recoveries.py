@@ -1,4 +1,7 @@
-"""What recover operations tell: how every partition stood once its faults had been healed."""
+"""The types of what recover operations tell: how every partition stood once its faults had been healed.
+
+The fields are those of docs/histories.md, as in `checkers.history.shapes`.
+"""
 
 from collections.abc import Collection
 
@@ -10,7 +13,16 @@ twice a second waits for a CPU longer than sessions last."""
 
 
 class RecoveredPartition(msgspec.Struct, frozen=True):
-    """How one partition stood at the end of recovery; fields as in docs/histories.md."""
+    """How one partition stood at the end of recovery.
+
+    Attributes:
+        topic: its name.
+        partition: its number.
+        leader: id of the leader; None where there was none.
+        isr: ids of the replicas in sync.
+        replicas: ids of all replicas.
+        write_acked: whether a write was acknowledged.
+    """
 
     topic: str
     partition: int
@@ -29,14 +41,26 @@ class RecoveredPartition(msgspec.Struct, frozen=True):
         )
 
 
-class Recovery(msgspec.Struct, frozen=True):
-    """Result of a recover operation; fields as in docs/histories.md."""
+class RecoveryAwaited(msgspec.Struct, frozen=True):
+    """How long a recovery may take."""
 
-    bound_ms: float
-    took_ms: float
+    bound_ms: int | float
+
+
+class Recovery(RecoveryAwaited, frozen=True, kw_only=True, omit_defaults=True):
+    """Result of a recover operation.
+
+    Attributes:
+        took_ms: how long it took.
+        partitions: how each of the workload's partitions stood.
+        load_per_cpu: tasks of the host for each CPU; None where an older run does not tell.
+        dead: ids of brokers whose processes had ended by themselves.
+    """
+
+    took_ms: int | float
     partitions: tuple[RecoveredPartition, ...]
-    dead: tuple[int, ...] = ()
     load_per_cpu: float | None = None
+    dead: tuple[int, ...] = ()
 
     @property
     def crowded(self) -> str:

@@ -1,0 +1,150 @@
+"""The types of what is gathered from nodes' own logs: errors, votes, elections, ends of partitions' logs.
+
+The fields are those of docs/histories.md, as in `checkers.history.shapes`.
+"""
+
+from typing import Any
+
+import msgspec
+
+from checkers.history.shapes import written
+
+NODE_LOG, VOTE, ELECTED = "node-log", "vote", "elected"
+LOADED, ISR_SHRUNK = "loaded", "isr-shrunk"
+"""Keys of these observations."""
+
+
+class FindingLogged(msgspec.Struct, frozen=True):
+    """A line that stands out, with the exception that it logs as a second one.
+
+    Attributes:
+        line: its number, from 1; None where it stands for `text` many more.
+        at: wall-clock time of the line.
+        level: WARN, ERROR or FATAL.
+        text: the line, with what belongs to it.
+    """
+
+    line: int | None
+    at: str | None = None
+    level: str = ""
+    text: str = ""
+
+
+class VoteLogged(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A vote that a node granted or refused; its own, where it became a candidate.
+
+    Attributes:
+        line: number of the line, from 1.
+        at: wall-clock time of the line.
+        epoch: for which it was asked.
+        candidate_id: who asked.
+        candidate_directory_id: on which disk; None where that is not told.
+        granted: whether it was granted.
+        pre_vote: whether it was asked for a pre-vote, which binds nobody.
+        last_epoch: epoch of the last record of the candidate's log; None of its own vote.
+        last_offset: end of the candidate's log; None of its own vote.
+        directory_id: the voter's disk; None where that is not told.
+        pre_voters: of its own vote the voters that it knew; None where no pre-votes came before it.
+        pre_granting: those of them that had granted it their pre-votes, itself among them.
+    """
+
+    line: int
+    at: str | None
+    epoch: int
+    candidate_id: int
+    candidate_directory_id: str | None = written(None)
+    granted: bool = written(default=False)
+    pre_vote: bool = written(default=False)
+    last_epoch: int | None = written(None)
+    last_offset: int | None = written(None)
+    directory_id: str | None = written(None)
+    pre_voters: tuple[int, ...] | None = None
+    pre_granting: tuple[int, ...] | None = None
+
+    @property
+    def binds(self) -> bool:
+        """Whether it is a vote that counts."""
+        return self.granted and not self.pre_vote
+
+
+class _Line(msgspec.Struct, frozen=True):
+    line: int | None
+
+
+class VotesEnd(msgspec.Struct, frozen=True):
+    """The last entry about votes: how many lines the log has, and how many further entries were left out."""
+
+    line: None
+    lines: int
+    further: int
+
+
+class ElectedLogged(msgspec.Struct, frozen=True):
+    """A node that became the leader: by whose votes, and who the voters were for it.
+
+    Kafka 3.9.0 does not print whose votes it had; `granting` is None then.
+    """
+
+    line: int
+    at: str | None
+    epoch: int
+    granting: tuple[int, ...] | None
+    voters: tuple[int, ...]
+
+    @property
+    def counted(self) -> tuple[int, ...]:
+        """Voters whose votes it may have had."""
+        return self.voters if self.granting is None else self.granting
+
+
+class LogLoaded(msgspec.Struct, frozen=True):
+    """A log that a node found on its disk as it started, after recovery.
+
+    Attributes:
+        line: number of the line, from 1.
+        at: wall-clock time of the line.
+        topic: ``__cluster_metadata`` for the metadata log.
+        partition: its number.
+        end: the offset after its last record.
+    """
+
+    line: int
+    at: str
+    topic: str
+    partition: int
+    end: int
+
+
+class IsrShrunk(msgspec.Struct, frozen=True):
+    """An ISR from which its leader takes replicas that lag, as it asks the controller to.
+
+    Attributes:
+        line: number of the line, from 1.
+        at: wall-clock time of the line.
+        topic: of the partition.
+        partition: its number.
+        isr: ids of the replicas in sync until then.
+        high_watermark: the leader's.
+        end: of the leader's log.
+        out: id and end of each replica that lags, as its fetches told; -1 where it had not fetched yet.
+    """
+
+    line: int
+    at: str
+    topic: str
+    partition: int
+    isr: tuple[int, ...]
+    high_watermark: int
+    end: int
+    out: tuple[tuple[int, int], ...]
+
+
+def vote_logged(value: Any) -> VoteLogged | VotesEnd:
+    """The value of an observation of a vote, or of the end of a node's votes.
+
+    Raises:
+        msgspec.ValidationError: it is not as docs/histories.md says.
+    """
+    if msgspec.convert(value, _Line).line is None:
+        return msgspec.convert(value, VotesEnd)
+    return msgspec.convert(value, VoteLogged)

@@ -1,0 +1,174 @@
+"""What real runs wrote is read into structs, and those are written again byte for byte."""
+
+from collections.abc import Iterator
+from functools import cache
+
+import msgspec
+import pytest
+
+from checkers.history import requested
+from checkers.history.courses import (
+    AWAIT,
+    CHOOSE,
+    MOVES,
+    PERFORM,
+    ChoiceAsked,
+    ChoiceMade,
+    ConditionAwaited,
+    ConditionSeen,
+    OperationAsked,
+    OperationPerformed,
+    ScriptEnded,
+    ScriptPlanned,
+)
+from checkers.history.logged import (
+    ELECTED,
+    ISR_SHRUNK,
+    LOADED,
+    NODE_LOG,
+    VOTE,
+    ElectedLogged,
+    FindingLogged,
+    IsrShrunk,
+    LogLoaded,
+    vote_logged,
+)
+from checkers.history.operations import Operation, OperationType
+from checkers.history.recoveries import Recovery, RecoveryAwaited
+from checkers.history.shapes import AnsweredRun, SentRun
+from tests.mutations.recordings import journals, names
+
+ASKED: dict[str, type[requested.AdminAsked]] = {
+    "elect-leaders": requested.ElectionAsked,
+    "alter-reassignments": requested.ReassignmentAsked,
+    "remove-voter": requested.VoterAsked,
+    "add-voter": requested.VoterOffered,
+    "update-feature": requested.FeatureAsked,
+    "alter-topic": requested.TopicAltered,
+    "create-partitions": requested.PartitionsAdded,
+    "late-heartbeat": requested.HeartbeatSent,
+}
+"""What an operator, or a client of the workload, writes when it asks."""
+IN_NO_RUN = {CHOOSE, ISR_SHRUNK, "update-feature", "late-heartbeat", "create-partitions"}
+
+
+LOGGED: dict[str, type[msgspec.Struct]] = {
+    NODE_LOG: FindingLogged,
+    ELECTED: ElectedLogged,
+    LOADED: LogLoaded,
+    ISR_SHRUNK: IsrShrunk,
+}
+"""What is written of nodes' own logs, votes apart."""
+
+
+COURSES: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct]]] = {
+    AWAIT: (ConditionAwaited, ConditionSeen),
+    CHOOSE: (ChoiceAsked, ChoiceMade),
+    PERFORM: (OperationAsked, OperationPerformed),
+    MOVES: (ScriptPlanned, ScriptEnded),
+    "recover": (RecoveryAwaited, Recovery),
+}
+"""What is written of moves and of recovery: when they begin, and when they end."""
+
+
+def struct_of(operation: Operation) -> type[msgspec.Struct] | None:
+    """The struct that is written as the value of an operation; None where it is none, or not told here."""
+    if operation.f == "send":
+        return _run_of(operation)
+    if operation.f == "observe":
+        return type(vote_logged(operation.value)) if operation.key == VOTE else LOGGED.get(operation.key)
+    if operation.f in COURSES:
+        return COURSES[operation.f][operation.type is not OperationType.INVOKE]
+    asked = ASKED.get(operation.f)
+    if asked is not None:
+        answered = operation.type is not OperationType.INVOKE and "code" in operation.value
+        return requested.ENDED[asked] if answered else asked
+    return None
+
+
+def _run_of(operation: Operation) -> type[msgspec.Struct] | None:
+    """What a lane of the bulk workload writes of a batch that nothing happened to."""
+    if not isinstance(operation.value, dict):
+        return None
+    return SentRun if operation.type is OperationType.INVOKE else AnsweredRun
+
+
+def lines_of(run: str) -> Iterator[bytes]:
+    """All operations of a run."""
+    for content in journals(run).values():
+        yield from content.splitlines()[1:]
+
+
+def again(line: bytes) -> tuple[str, bytes] | None:
+    """What an operation is, and its line as it is written now; None where it holds no struct."""
+    operation = msgspec.json.decode(line, type=Operation)
+    struct = struct_of(operation)
+    if struct is None:
+        return None
+    value = msgspec.convert(operation.value, struct)
+    what = operation.key if operation.f == "observe" else operation.f
+    return what, msgspec.json.encode(msgspec.structs.replace(operation, value=value))
+
+
+@cache
+def told(run: str) -> frozenset[str]:
+    """What a run wrote of which structs are told here; all of it is written again as it was."""
+    found = set()
+    for line in lines_of(run):
+        if (written := again(line)) is not None:
+            assert written[1] == line
+            found.add(written[0])
+    return frozenset(found)
+
+
+@pytest.mark.parametrize("run", names())
+def test_what_a_run_wrote_is_written_again_as_it_was(run: str) -> None:
+    told(run)
+
+
+def test_each_kind_is_in_some_run() -> None:
+    assert {*ASKED, *COURSES, *LOGGED, VOTE, "send"} - frozenset.union(*map(told, names())) == IN_NO_RUN
+
+
+WHOM = {"to": "n1"}
+ANSWER = {"took_ms": 3, "code": 0}
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "before"),
+    [
+        (
+            requested.FeatureAsked(to="n1", level=1),
+            requested.AnsweredInWords(took_ms=3, code=0),
+            WHOM | {"level": 1} | ANSWER | {"message": None},
+        ),
+        (
+            requested.PartitionsAdded(to="n1", count=4),
+            requested.AnsweredInWords(took_ms=3, code=37, message="no"),
+            WHOM | {"count": 4, "took_ms": 3, "code": 37, "message": "no"},
+        ),
+        (
+            requested.HeartbeatSent(to="n1", epoch=5, metadata_offset=9),
+            requested.HeartbeatAnswered(
+                took_ms=3, code=0, is_caught_up=True, is_fenced=False, should_shut_down=False
+            ),
+            WHOM
+            | {"epoch": 5, "metadata_offset": 9}
+            | ANSWER
+            | {"is_caught_up": True, "is_fenced": False, "should_shut_down": False},
+        ),
+    ],
+)
+def test_what_no_recorded_run_asked_for(
+    asked: requested.AdminAsked, answered: requested.Answered, before: dict[str, object]
+) -> None:
+    assert msgspec.json.encode(requested.completed(asked, answered)) == msgspec.json.encode(before)
+
+
+def test_an_answer_to_something_else_is_refused() -> None:
+    with pytest.raises(TypeError, match="Unexpected keyword argument"):
+        requested.completed(requested.FeatureAsked(level=1), requested.PartitionsAnswered(code=0, results=()))
+
+
+def test_a_client_of_the_workload_tells_nothing_but_the_count() -> None:
+    assert msgspec.json.encode(requested.PartitionsAdded(count=4)) == b'{"count":4}'
