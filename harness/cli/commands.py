@@ -49,6 +49,11 @@ COMMANDS = {
         "replay",
         "Repeat the recorded schedule of RUN, and report how often its finding returns.",
     ),
+    "rerun-failed": Entry(
+        "harness.cli.rerunning",
+        "rerun_failed",
+        "Run again what failed in FOLDER: a campaign or any runs; without FOLDER, in the last campaign.",
+    ),
     "minimise": Entry(
         "harness.cli.minimising",
         "minimise",
