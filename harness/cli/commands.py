@@ -64,6 +64,11 @@ COMMANDS = {
         "issue_command",
         "Print a stored RUN as a text that can be pasted into a tracker.",
     ),
+    "signatures": Entry(
+        "harness.cli.signing",
+        "signatures_command",
+        "List the signatures of failures in the runs of FOLDER, and which of them are new.",
+    ),
     "summary": Entry(
         "harness.cli.summing",
         "summary",

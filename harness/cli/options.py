@@ -17,6 +17,7 @@ from harness.vocabulary.topology import Mode, NodeFile, Quorum
 SEED_MAX = 2**63 - 1
 """The largest whole number that every reader of JSON takes as one."""
 SEEDS_MAX = 10_000
+DAYS_MAX = 10_000
 TIME_S_MAX = 7 * 24 * 3_600
 _UNITS = {"h": 3_600, "m": 60, "s": 1}
 _SEED = re.compile(r"[0-9]{1,18}")
