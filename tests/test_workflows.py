@@ -6,6 +6,7 @@ import re
 import shlex
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Iterator
 from pathlib import Path
 from string import Template
@@ -18,7 +19,7 @@ import yaml
 from harness.cli.commands import krucible
 from harness.cli.qualifying import build_of
 from harness.plan.catalogue import load_scenario
-from harness.plan.planning import RunOptions
+from harness.plan.planning import RunOptions, plan_run
 from harness.plan.qualification import PRESETS, Job, Role, expected_ms, matrix, shard
 
 ROOT = Path(__file__).parent.parent
@@ -39,13 +40,23 @@ GIVEN = {
     "inputs.scenario": "exploratory/chaos",
     "inputs.kafka_version": "4.3.1",
     "inputs.times": "20",
+    "github.token": "secret",
+    "github.repository": "somebody/krucible",
 }
 SLOWER = 1.5
 """How much slower than two quiet cores a machine may be."""
 SETUP_MIN = 30
 """Bound of what stands before and behind the runs: environment, images, upload."""
 FETCH = ".github/fetch-candidate"
-"""The one script; tests/test_fetch_candidate.py runs it."""
+SCRIPTS = {
+    FETCH: [["4.3.1", "https://localhost/kafka_2.13-4.4.0.tgz", "a" * 128]],
+    ".github/images": [["load", "images/krucible.tar"], ["save", "images/krucible.tar"]],
+    ".github/build-tarball": [["kafka", "trunk"]],
+    ".github/file-issues": [["issues"]],
+}
+"""What is called with which words; tests/test_fetch_candidate.py and the like run them."""
+QUALIFYING = ("qualify", "qualify-trunk")
+"""Jobs of the nightly that call the other workflow."""
 RUNNER = {"GITHUB_STEP_SUMMARY": "step.md"}
 """What the runner itself puts into every step's environment."""
 Words = list[str]
@@ -124,20 +135,28 @@ def test_each_asks_for_little_and_ends(path: Path) -> None:
     workflow = load(path)
     assert workflow["permissions"] == {"contents": "read"}
     assert workflow["concurrency"]["group"]
-    for job in workflow["jobs"].values():
-        assert "permissions" not in job
+    for name, job in workflow["jobs"].items():
+        wanted = {"contents": "read", "issues": "write"} if name == "compare" else None
+        assert job.get("permissions") == wanted
         assert "uses" in job or 0 < job["timeout-minutes"] < 360
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
 def test_actions_are_pinned_by_commit_and_say_their_version(path: Path) -> None:
     for line in re.findall(r"uses: (.*)", path.read_text()):
-        assert re.fullmatch(r"actions/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./\.github/workflows/\S+", line)
+        assert re.fullmatch(
+            r"actions/[a-z-]+(?:/[a-z]+)?@[0-9a-f]{40} # v\d+\.\d+\.\d+|\./\.github/workflows/\S+", line
+        )
 
 
 def test_an_action_is_the_same_everywhere() -> None:
     pins = {pin for path in WORKFLOWS for pin in re.findall(r"uses: (actions/.*)", path.read_text())}
-    assert len({pin.partition("@")[0] for pin in pins}) == len(pins)
+    names = [pin.partition("@") for pin in pins]
+    assert len({name for name, _, _ in names}) == len(pins)
+    # Several actions of one repository, such as cache/restore and cache/save, are of one commit.
+    assert len({(name.split("/")[1], commit) for name, _, commit in names}) == len(
+        {name.split("/")[1] for name, _, _ in names}
+    )
 
 
 def test_checkouts_leave_no_credentials() -> None:
@@ -146,17 +165,19 @@ def test_checkouts_leave_no_credentials() -> None:
     assert all(step["with"]["persist-credentials"] is False for step in checkouts)
 
 
-def test_the_nightly_hands_over_what_is_asked_for() -> None:
-    given = load(ROOT / ".github/workflows/nightly.yml")["jobs"]["qualify"]["with"]
+@pytest.mark.parametrize("job", QUALIFYING)
+def test_the_nightly_hands_over_what_is_asked_for(job: str) -> None:
+    given = load(ROOT / ".github/workflows/nightly.yml")["jobs"][job]["with"]
     # YAML 1.1 reads the key "on" as true.
     wanted = load(ROOT / ".github/workflows/qualify.yml")[True]["workflow_call"]["inputs"]
     assert {name for name, one in wanted.items() if one.get("required")} <= given.keys() <= wanted.keys()
     assert yaml.safe_load(given["shards"]) == list(range(1, 9))
 
 
-def test_every_night_has_seeds_of_its_own() -> None:
+@pytest.mark.parametrize("job", QUALIFYING)
+def test_every_night_has_seeds_of_its_own(job: str) -> None:
     """GitHub counts a workflow's runs, and gives a rerun of failed jobs the same number."""
-    given = load(ROOT / ".github/workflows/nightly.yml")["jobs"]["qualify"]["with"]
+    given = load(ROOT / ".github/workflows/nightly.yml")["jobs"][job]["with"]
     assert given["night"] == "${{ github.run_number }}"
     builds = (build_of("4.3.1"), build_of("4.1.1"))
     nights = [matrix(PRESETS[given["preset"]], *builds, night=night).jobs for night in (7, 8)]
@@ -177,7 +198,9 @@ def test_reports_and_evidence_are_kept_equally_long() -> None:
 
 def test_qualify_takes_the_same_by_hand_and_from_another_workflow() -> None:
     by_hand, called = load(ROOT / ".github/workflows/qualify.yml")[True].values()
-    assert by_hand["inputs"].keys() == called["inputs"].keys()
+    # Nobody has the artifacts of another workflow's run by hand.
+    assert called["inputs"].keys() - by_hand["inputs"].keys() == {"tarball_artifact", "prefix"}
+    assert by_hand["inputs"].keys() <= called["inputs"].keys()
     assert by_hand["inputs"]["preset"]["options"] == list(PRESETS) == list(machines())
 
 
@@ -198,8 +221,9 @@ def test_documents_say_how_many_machines_a_preset_needs(preset: str) -> None:
     assert row in (ROOT / "docs/ci.md").read_text()
 
 
-def test_the_nightly_ends_in_time_on_its_machines() -> None:
-    given = load(ROOT / ".github/workflows/nightly.yml")["jobs"]["qualify"]["with"]
+@pytest.mark.parametrize("job", QUALIFYING)
+def test_the_nightly_ends_in_time_on_its_machines(job: str) -> None:
+    given = load(ROOT / ".github/workflows/nightly.yml")["jobs"][job]["with"]
     assert minutes(given["preset"], len(yaml.safe_load(given["shards"]))) * SLOWER < 60
 
 
@@ -223,7 +247,7 @@ def test_what_jobs_put_into_the_checkout_is_no_change_of_it(tmp_path: Path) -> N
     """Otherwise every run would say that its krucible had uncommitted changes."""
     subprocess.run(["git", "init", "-q", tmp_path], check=True)
     shutil.copy(ROOT / ".gitignore", tmp_path)
-    ignored = ["store/run.json", "kafka_2.13-4.4.0.tgz"]
+    ignored = ["store/run.json", "kafka_2.13-4.4.0.tgz", "images/krucible.tar", "nights/run.json"]
     subprocess.run(["git", "-C", tmp_path, "add", ".gitignore"], check=True)
     for name in ignored:
         (tmp_path / name).parent.mkdir(exist_ok=True)
@@ -239,6 +263,94 @@ def test_the_decision_reaches_the_page_of_the_job() -> None:
     assert words[words.index("--step-summary") + 1] == RUNNER["GITHUB_STEP_SUMMARY"]
 
 
+def test_two_qualifications_of_one_night_have_artifacts_of_their_own() -> None:
+    nightly = load(ROOT / ".github/workflows/nightly.yml")["jobs"]
+    prefixes = [nightly[job]["with"].get("prefix", "") for job in QUALIFYING]
+    assert len(set(prefixes)) == len(prefixes)
+    qualify = load(ROOT / ".github/workflows/qualify.yml")["jobs"]
+    named = [step["with"] for job in qualify.values() for step in job["steps"] if "artifact" in str(step)]
+    assert [one.get("name", one.get("pattern")) for one in named] == [
+        "${{ inputs.tarball_artifact }}",
+        "${{ inputs.prefix }}store-${{ matrix.shard }}",
+        "${{ inputs.prefix }}store-*",
+        "${{ inputs.tarball_artifact }}",
+        "${{ inputs.prefix }}report",
+    ]
+    # A pattern matches whole names: "store-*" takes none of those that begin with a prefix.
+    read = [step["with"] for step in nightly["compare"]["steps"] if "pattern" in step.get("with", ())]
+    assert [one["pattern"] for one in read] == [f"{prefix}store-*" for prefix in prefixes]
+    assert len({one["path"] for one in read}) == len(read)
+    assert all(one["path"].startswith("store/") for one in read)
+
+
+def test_the_tarball_of_trunk_is_the_one_that_was_built() -> None:
+    nightly = load(ROOT / ".github/workflows/nightly.yml")["jobs"]
+    given = nightly["qualify-trunk"]["with"]
+    (uploaded,) = (step for step in nightly["trunk"]["steps"] if "upload-artifact" in step.get("uses", ""))
+    assert uploaded["with"]["name"] == given["tarball_artifact"]
+    (build,) = (step for step in nightly["trunk"]["steps"] if step.get("id") == "build")
+    folder = build["run"].split()[-1]
+    assert uploaded["with"]["path"] == folder
+    (cached,) = (
+        step["with"] for step in nightly["trunk"]["steps"] if "actions/cache" in step.get("uses", "")
+    )
+    assert (cached["path"], cached["key"]) == (folder, "trunk-${{ steps.kafka.outputs.commit }}")
+    assert nightly["trunk"]["outputs"] == {"tarball": "${{ steps.build.outputs.tarball }}"}
+    assert given["candidate"] == "${{ needs.trunk.outputs.tarball }}"
+
+
+def test_every_run_of_trunk_can_be_planned(tmp_path: Path) -> None:
+    """Its version is no release's: scenarios must know it nevertheless."""
+    tarball = tmp_path / "kafka_2.13-4.4.0-SNAPSHOT.tgz"
+    with tarfile.open(tarball, "w:gz") as archive:
+        top = tarfile.TarInfo("kafka_2.13-4.4.0-SNAPSHOT")
+        top.type = tarfile.DIRTYPE
+        archive.addfile(top)
+    given = load(ROOT / ".github/workflows/nightly.yml")["jobs"]["qualify-trunk"]["with"]
+    jobs = matrix(PRESETS[given["preset"]], build_of(str(tarball)), build_of(given["baseline"])).jobs
+    versions = {job.role: plan_run(job.options).version for job in jobs if job.role is not Role.CONTROL}
+    assert versions == {Role.CANDIDATE: "4.4.0-SNAPSHOT", Role.BASELINE: given["baseline"]}
+
+
+def test_a_night_is_a_past_only_once_its_issues_are_there() -> None:
+    """Otherwise a signature would be no longer new, and have no issue."""
+    ordered = [str(step) for step in load(ROOT / ".github/workflows/nightly.yml")["jobs"]["compare"]["steps"]]
+    places = [
+        next(at for at, text in enumerate(ordered) if part in text)
+        for part in ("actions/cache/restore", "krucible signatures", "file-issues", "actions/cache/save")
+    ]
+    assert places == sorted(places)
+    assert all("always()" not in ordered[place] for place in places)
+
+
+def test_a_night_is_compared_with_what_is_kept_of_those_before() -> None:
+    (words,) = (words for words in commands() if "signatures" in words)
+    steps_of = load(ROOT / ".github/workflows/nightly.yml")["jobs"]["compare"]["steps"]
+    cached = [step["with"] for step in steps_of if "actions/cache" in step.get("uses", "")]
+    past = words[words.index("--past") + 1]
+    assert [one["path"] for one in cached] == [past, past]
+    assert len({one["key"] for one in cached}) == 1
+    assert cached[0]["key"].startswith(cached[0]["restore-keys"])
+    (uploaded,) = (step["with"] for step in steps_of if "upload-artifact" in step.get("uses", ""))
+    assert past in uploaded["path"].split()
+    assert str(uploaded["retention-days"]) == words[words.index("--keep-days") + 1]
+
+
+def test_images_are_cached_by_what_they_are_made_of() -> None:
+    steps_of = load(ROOT / ".github/workflows/qualify.yml")["jobs"]["shard"]["steps"]
+    restored, saved = (step["with"] for step in steps_of if "actions/cache" in step.get("uses", ""))
+    assert restored["path"] == saved["path"]
+    assert all(f"inputs.{side}" in restored["key"] for side in ("candidate", "baseline"))
+    patterns = re.findall(r"'([^']+)'", restored["key"])
+    assert patterns
+    assert all(list(ROOT.glob(pattern)) for pattern in patterns)
+    ran = [step.get("run", "") for step in steps_of]
+    at = [
+        next(i for i, text in enumerate(ran) if part in text) for part in ("load", "setup", "qualify", "save")
+    ]
+    assert at == sorted(at)
+
+
 def test_what_is_uploaded_is_there_once() -> None:
     for _, step in steps():
         if "upload-artifact" in step.get("uses", "") and "store" in step["with"]["path"].split():
@@ -248,17 +360,16 @@ def test_what_is_uploaded_is_there_once() -> None:
 def test_commands_are_targets_of_make_or_of_krucible() -> None:
     found = list(commands())
     assert len(found) > 10
-    assert {words[0] for words in found} == {"make", ".venv/bin/krucible", FETCH}
+    assert {words[0] for words in found} == {"make", ".venv/bin/krucible", *SCRIPTS}
     for words in found:
         if words[0] == "make":
             planned = subprocess.run(
                 ["make", "-C", ROOT, "-n", *words[1:]], capture_output=True, text=True, check=False
             )
             assert planned.returncode == 0, planned.stderr
-        elif words[0] == FETCH:
-            assert os.access(ROOT / FETCH, os.X_OK)
-            names = ("candidate", "tarball_url", "tarball_sha512")
-            assert words[1:] == [GIVEN[f"inputs.{name}"] for name in names]
+        elif words[0] in SCRIPTS:
+            assert os.access(ROOT / words[0], os.X_OK)
+            assert words[1:] in SCRIPTS[words[0]]
         else:
             assert_parses(words[1:])
 

@@ -4,6 +4,7 @@ import hashlib
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import click
 import msgspec
@@ -42,12 +43,32 @@ class _State(msgspec.Struct):
         done: folders of runs.
         failed: why the harness failed.
         kafka: which bytes of Kafka it is of, for people.
+        options: of `RunOptions`, those that its plans share; empty where its plans are not of seeds.
+        seeds: of its plans.
     """
 
     asked: str
     done: dict[str, str] = {}
     failed: dict[str, str] = {}
     kafka: str = ""
+    options: dict[str, Any] = {}
+    seeds: list[int] = []
+
+
+class Recalled(NamedTuple):
+    """What a campaign's folder tells.
+
+    Attributes:
+        options: of `RunOptions`, those that its plans share, the seed not among them; empty if unknown.
+        seeds: of its plans.
+        done: folders of runs that came to a verdict and are here still, by seed.
+        failed: why the harness failed, by seed.
+    """
+
+    options: dict[str, Any]
+    seeds: tuple[int, ...]
+    done: dict[int, Path]
+    failed: dict[int, str]
 
 
 class Campaign:
@@ -83,6 +104,7 @@ class Campaign:
     ) -> None:
         first = next(iter(plans.values()))
         self._title = asked or reproduce_line(first.options, range(min(plans), max(plans) + 1))
+        self._options = {} if asked else _shared(first)
         self._content = (contents or Contents()).of_plan(first)
         asked = asked or _asked(plans, self._content)
         self._each = each
@@ -160,9 +182,8 @@ class Campaign:
             raise KrucibleError(
                 "the campaign's folder can't be created", got=str(error), where=str(self.folder)
             ) from error
-        kafka = self._content.told()
         if not path.exists():
-            return _State(asked, kafka=kafka)
+            return self._began(asked, {}, {})
         try:
             state = load_record(path, _State)
         except RunUnreadableError as error:
@@ -175,9 +196,13 @@ class Campaign:
         found = _here(state, self._place, self._content)
         done = {str(seed): str(folder) for seed, folder in found.items()}
         if set(done) >= {str(seed) for seed in self._seeds}:
-            return _State(asked, done if self._keep_complete else {}, kafka=kafka)
+            return self._began(asked, done if self._keep_complete else {}, {})
         click.echo(f"resuming: {len(done)} of {len(self._seeds)} {self._each}s are done already")
-        return _State(asked, done, state.failed, kafka)
+        return self._began(asked, done, state.failed)
+
+    def _began(self, asked: str, done: dict[str, str], failed: dict[str, str]) -> _State:
+        seeds = self._seeds if self._options else []
+        return _State(asked, done, failed, self._content.told(), self._options, seeds)
 
     def _save(self) -> None:
         save_record(self.folder / STATE_FILE, self._state)
@@ -227,6 +252,20 @@ def look_up(
     return _here(state, runs / scenario, content), failed
 
 
+def recall(folder: Path) -> Recalled:
+    """What a campaign's folder tells, wherever its store is now.
+
+    Raises:
+        RunUnreadableError: if its state is missing or damaged.
+    """
+    state = load_record(folder / STATE_FILE, _State)
+    place = folder.parent.parent
+    done = {int(seed): place / Path(run).name for seed, run in state.done.items()}
+    here = {seed: run for seed, run in done.items() if (run / VERDICT_FILE).is_file()}
+    failed = {int(seed): why for seed, why in state.failed.items()}
+    return Recalled(state.options, tuple(state.seeds), here, failed)
+
+
 def _here(state: _State, place: Path, content: Content) -> dict[int, Path]:
     """The runs that count, where they are now: recorded paths are of where the command was called then."""
     done = {int(seed): place / Path(folder).name for seed, folder in state.done.items()}
@@ -244,6 +283,12 @@ def _counts(folder: Path, content: Content) -> bool:
         return not content.differs(load_identity(folder))
     except RunUnreadableError:
         return True
+
+
+def _shared(plan: RunPlan) -> dict[str, Any]:
+    """The options that all plans have, Kafka's version named: another krucible may have another default."""
+    given: dict[str, Any] = msgspec.to_builtins(plan.options)
+    return {name: value for name, value in given.items() if name != "seed"} | {"kafka_version": plan.version}
 
 
 def _folder_of(runs: Path, scenario: str, asked: str) -> Path:

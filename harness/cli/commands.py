@@ -49,6 +49,11 @@ COMMANDS = {
         "replay",
         "Repeat the recorded schedule of RUN, and report how often its finding returns.",
     ),
+    "rerun-failed": Entry(
+        "harness.cli.rerunning",
+        "rerun_failed",
+        "Run again what failed in FOLDER: a campaign or any runs; without FOLDER, in the last campaign.",
+    ),
     "minimise": Entry(
         "harness.cli.minimising",
         "minimise",
@@ -63,6 +68,11 @@ COMMANDS = {
         "harness.cli.findings",
         "findings_command",
         "List defects of Kafka that krucible found, or print one of them as the text of a ticket.",
+    ),
+    "signatures": Entry(
+        "harness.cli.signing",
+        "signatures_command",
+        "List the signatures of failures in the runs of FOLDER, and which of them are new.",
     ),
     "summary": Entry(
         "harness.cli.summing",

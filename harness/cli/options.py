@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
+from harness.errors import UsageError
 from harness.record.folder import RUNS
 from harness.vocabulary.topology import Mode, NodeFile, Quorum
 
 SEED_MAX = 2**63 - 1
 """The largest whole number that every reader of JSON takes as one."""
 SEEDS_MAX = 10_000
+DAYS_MAX = 10_000
 TIME_S_MAX = 7 * 24 * 3_600
 _UNITS = {"h": 3_600, "m": 60, "s": 1}
 _SEED = re.compile(r"[0-9]{1,18}")
@@ -110,6 +113,31 @@ class Time(click.ParamType[int]):
         if "".join(map("".join, parts)) != value or not 1 <= found <= TIME_S_MAX:
             self.fail(f"got {value!r}, expected a time such as 2h, 90m or 1h30m, a week at most", param, ctx)
         return found
+
+
+def require_nothing_else(option: str, *allowed: str) -> None:
+    """Refuse whatever was typed beside an option that tells everything.
+
+    Args:
+        option: as it is typed.
+        allowed: names of parameters that may be typed.
+
+    Raises:
+        UsageError: with all that was typed and may not be.
+    """
+    context = click.get_current_context()
+    typed = [
+        parameter.opts[0] if isinstance(parameter, click.Option) else parameter.human_readable_name
+        for parameter in context.command.params
+        if context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+        and parameter.name not in allowed
+    ]
+    if typed:
+        raise UsageError(
+            f"{option} takes everything from what is stored",
+            got=f"{option} and {', '.join(typed)}",
+            next_step=f"drop {', '.join(typed)}, or {option}",
+        )
 
 
 def runs_option(function: F) -> F:

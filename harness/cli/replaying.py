@@ -31,6 +31,7 @@ from harness.plan.replaying_plan import (
     Instead,
     Recorded,
     Replay,
+    is_rerun,
     is_resolved,
     journals_of,
     load_recorded,
@@ -169,7 +170,7 @@ def _planned(recorded: Recorded, runs: Path, instead: Instead, *, symbolic: bool
         UsageError: if roles are to be resolved anew that the run was not given, or it can't be carried out.
     """
     replay_of = recorded.identity.replay_of
-    if not replay_of:
+    if not replay_of or is_rerun(recorded.identity):
         return plan_replay(recorded, instead, symbolic=symbolic)
     original = find_original(runs, recorded.identity)
     if symbolic and is_resolved(recorded.identity):

@@ -1,6 +1,7 @@
 """``krucible run``: one scenario, once or once per seed."""
 
 import random
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,25 +12,38 @@ from harness.campaigns.cancelling import cancellable
 from harness.campaigns.hosting.asked import OnHosts
 from harness.campaigns.keeping import EXIT_CODES
 from harness.campaigns.making import run_missing, run_one
+from harness.campaigns.rerunning import campaign_named, plan_again, plans_of_campaign
 from harness.campaigns.series import Series, Venue
-from harness.cli.completing import complete_scenario
+from harness.cli.completing import complete_run, complete_scenario
 from harness.cli.dry_run import foretold
 from harness.cli.hands_on import hands_on
 from harness.cli.hosts_options import asked_hosts, hosts_options
-from harness.cli.options import SEED_MAX, Seeds, runs_option, topology_options
+from harness.cli.options import SEED_MAX, Seeds, require_nothing_else, runs_option, topology_options
 from harness.cli.origins import settled
 from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.errors import UsageError
 from harness.plan.chance import KINDS
 from harness.plan.gambits import GAMBITS
-from harness.plan.planning import RunOptions, plan_run
+from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.plan.scenario_files import is_file, name_of
+from results.cleaning import clean
+from results.store import find_run
 
 _SEEDS = 100_000
+_TEXT_MAX = 300
+_BESIDE = ("runs", "keep", "dry_run")
+"""What may be given beside ``--from``."""
 
 
 @click.command()
-@click.argument("scenario", shell_complete=complete_scenario)
+@click.argument("scenario", required=False, shell_complete=complete_scenario)
+@click.option(
+    "--from",
+    "again",
+    metavar="RUN",
+    shell_complete=complete_run,
+    help="Run again what a stored run or a campaign's folder ran, with its scenario, options and seeds.",
+)
 @click.option(
     "--seed",
     type=click.IntRange(0, SEED_MAX),
@@ -68,7 +82,7 @@ _SEEDS = 100_000
 )
 @hosts_options
 @runs_option
-def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **given: Any) -> int:
+def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path, **given: Any) -> int:
     """Run SCENARIO and judge it.
 
     SCENARIO is a name (krucible list --scenarios) or a Python file that defines SCENARIO, such as one that
@@ -76,6 +90,11 @@ def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **give
 
     The last lines are the verdict, the run's folder and the command that repeats the run.
     """
+    if (again := given.pop("again")) is not None:
+        require_nothing_else("--from", "again", *_BESIDE)
+        return _run_from(again, runs, keep=given["keep"], dry_run=given["dry_run"])
+    if scenario is None:
+        raise click.UsageError("Missing argument 'SCENARIO', or --from RUN.")
     on_hosts = asked_hosts(given)
     if is_file(scenario):
         file = Path(scenario).resolve()
@@ -88,18 +107,22 @@ def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **give
     if seeds is not None:
         if given.pop("keep"):
             raise UsageError("--keep is for a single run", next_step="drop it, or name one --seed")
-        return _run_many(scenario, seeds, runs, settled(given), on_hosts)
+        settings = settled(given)
+        return _run_many({one: plan_run(_options(scenario, one, settings)) for one in seeds}, runs, on_hosts)
     if on_hosts is not None:
         raise UsageError("--master is for campaigns", next_step="drop it, or name --seeds A..B")
     kept = given.pop("keep")
     chosen = random.SystemRandom().randrange(_SEEDS) if seed is None else seed
-    plan = plan_run(_options(scenario, chosen, settled(given)))
+    return _run_one(plan_run(_options(scenario, chosen, settled(given))), runs, keep=kept, dry_run=dry_run)
+
+
+def _run_one(plan: RunPlan, runs: Path, *, keep: bool, dry_run: bool) -> int:
     if dry_run:
         click.echo(foretold(plan))
         return 0
     with cancellable() as cancelled:
-        folder, verdict = run_one(plan, Venue(runs, keep=kept), cancelled)
-    if kept and (folder / DESCRIPTION_FILE).exists():  # none of several starts may have become ready
+        folder, verdict = run_one(plan, Venue(runs, keep=keep), cancelled)
+    if keep and (folder / DESCRIPTION_FILE).exists():  # none of several starts may have become ready
         tell_kept(folder)
     return EXIT_CODES[verdict.validity]
 
@@ -115,12 +138,26 @@ def tell_kept(folder: Path) -> None:
     click.echo(hands_on(folder))
 
 
-def _run_many(
-    scenario: str, seeds: range, runs: Path, given: dict[str, Any], on_hosts: OnHosts | None
-) -> int:
+def _run_from(name: str, runs: Path, *, keep: bool, dry_run: bool) -> int:
+    """What a stored run or a campaign ran; a campaign that is not complete goes on, another begins anew."""
+    campaign = campaign_named(runs, name)
+    if campaign is None:
+        folder = find_run(runs, name, originals=True)
+        click.echo(f"again      {clean(str(folder), _TEXT_MAX)}")
+        return _run_one(plan_again(folder), runs, keep=keep, dry_run=dry_run)
+    if keep or dry_run:
+        raise UsageError(
+            "--keep and --dry-run are for a single run",
+            got=f"{campaign}, which is a campaign",
+            next_step="drop them, or name one of its runs",
+        )
+    click.echo(f"again      {clean(str(campaign), _TEXT_MAX)}")
+    return _run_many(plans_of_campaign(campaign), runs, None)
+
+
+def _run_many(plans: Mapping[int, RunPlan], runs: Path, on_hosts: OnHosts | None) -> int:
     """One run per seed; what an earlier, unfinished campaign of the same options did is not done again."""
-    plans = {seed: plan_run(_options(scenario, seed, given)) for seed in seeds}
-    campaign = Campaign(runs, scenario, plans)
+    campaign = Campaign(runs, next(iter(plans.values())).options.scenario, plans)
     if on_hosts is not None:
         from harness.campaigns.hosting.campaigns import run_missing_on_hosts  # noqa: PLC0415 - it needs Spark
 

@@ -23,6 +23,8 @@ STRIKING = ("nemesis", "nemesis-[0-9]*", "gambits")
 _JOURNALS = (*STRIKING, "nemesis-blinks", "moves", "runner", "admin", "admin-*")
 """Who carries schedules out, and who says when."""
 _SYMBOLIC = "--symbolic"
+_PLANS = "krucible run "
+"""How the line of a run begins that planned its own schedule."""
 _DAMAGED = (OSError, ValueError, HistoryError)
 
 
@@ -102,8 +104,7 @@ def plan_replay(recorded: Recorded, instead: Instead, *, symbolic: bool) -> Repl
     Raises:
         UsageError: if the scenario is gone, or what was recorded does not fit it any more.
     """
-    options = _options(recorded, instead)
-    now = plan_run(options)
+    now = plan_run(options_of(recorded.folder, recorded.identity, instead))
     notes = [*_changes(recorded, now), *_replacements(recorded.identity, instead)]
     resolution = Resolution(recorded.schedule, {}, ())
     if not symbolic:
@@ -118,9 +119,19 @@ def plan_replay(recorded: Recorded, instead: Instead, *, symbolic: bool) -> Repl
     return Replay(plan, resolution.roles, (*notes, *resolution.notes))
 
 
+def is_rerun(identity: RunIdentity) -> bool:
+    """Whether a run names another one, and nevertheless planned its own schedule, from the same options.
+
+    So does a candidate of ``krucible minimise``, whose scenario has a file of its own.
+    """
+    planned = identity.reproduce.startswith(_PLANS)
+    return bool(identity.replay_of) and planned and "scenario_file" not in identity.options
+
+
 def is_resolved(identity: RunIdentity) -> bool:
     """Whether a run was given nodes in the place of roles, so that it has no roles to be resolved anew."""
-    return bool(identity.replay_of) and _SYMBOLIC not in identity.reproduce.split()
+    replayed = bool(identity.replay_of) and not is_rerun(identity)
+    return replayed and _SYMBOLIC not in identity.reproduce.split()
 
 
 def replay_line(folder: Path, instead: Instead, *, symbolic: bool) -> str:
@@ -132,10 +143,19 @@ def replay_line(folder: Path, instead: Instead, *, symbolic: bool) -> str:
     return shlex.join(words)
 
 
-def _options(recorded: Recorded, instead: Instead) -> RunOptions:
-    identity = recorded.identity
+def options_of(folder: Path, identity: RunIdentity, instead: Instead) -> RunOptions:
+    """What was asked for when a run was made, with the version that it was of.
+
+    Args:
+        folder: the run's.
+        identity: what ran.
+        instead: what is to run in place of the recorded Kafka.
+
+    Raises:
+        UsageError: if the scenario or a file is gone, or an option is none of this krucible.
+    """
     if identity.scenario not in scenario_names() and "scenario_file" not in identity.options:
-        raise _gone(recorded)
+        raise _gone(folder, identity)
     given = {
         "scenario": identity.scenario,
         "seed": identity.seed,
@@ -144,7 +164,7 @@ def _options(recorded: Recorded, instead: Instead) -> RunOptions:
     }
     strange = sorted(given.keys() - set(RunOptions.__struct_fields__))
     if strange:
-        raise _of_another(recorded, f"it has options that are none here: {', '.join(strange)}")
+        raise _of_another(folder, identity, f"it has options that are none here: {', '.join(strange)}")
     chosen: dict[str, Any] = msgspec.to_builtins(instead)
     if chosen:  # another version is no longer that tarball's, or that image's
         given = {name: value for name, value in given.items() if name not in Instead.__struct_fields__}
@@ -152,33 +172,33 @@ def _options(recorded: Recorded, instead: Instead) -> RunOptions:
     try:
         options = msgspec.convert(given, RunOptions)
     except msgspec.ValidationError as error:
-        raise _of_another(recorded, str(error)) from error
+        raise _of_another(folder, identity, str(error)) from error
     if missing := [file.source for file in options.node_file if not Path(file.source).is_file()]:
         raise UsageError(
             "files that every node of that run had are gone",
             got=f"no file {', '.join(missing)}",
-            where=str(recorded.folder),
+            where=str(folder),
             next_step="put them back",
         )
     return options
 
 
-def _gone(recorded: Recorded) -> UsageError:
-    commit = recorded.identity.krucible_commit
+def _gone(folder: Path, identity: RunIdentity) -> UsageError:
+    commit = identity.krucible_commit
     return UsageError(
         "the scenario of that run is gone",
-        got=f"{recorded.identity.scenario}, recorded by krucible {commit or 'of an unknown commit'}",
-        where=str(recorded.folder),
+        got=f"{identity.scenario}, recorded by krucible {commit or 'of an unknown commit'}",
+        where=str(folder),
         next_step=f"git checkout {commit.removesuffix('-dirty')}" if commit else "krucible list --scenarios",
     )
 
 
-def _of_another(recorded: Recorded, got: str) -> UsageError:
-    commit = recorded.identity.krucible_commit
+def _of_another(folder: Path, identity: RunIdentity, got: str) -> UsageError:
+    commit = identity.krucible_commit
     return UsageError(
         "that run was recorded by another krucible, and does not fit this one",
         got=got,
-        where=str(recorded.folder),
+        where=str(folder),
         next_step=f"git checkout {commit.removesuffix('-dirty')}" if commit else "krucible list --scenarios",
     )
 
@@ -187,9 +207,11 @@ def _resolved(recorded: Recorded, now: RunPlan) -> Resolution:
     try:
         return resolution_of(recorded.schedule, recorded.history, now.scenario.topology.nodes())
     except MisfitError as error:
-        raise _of_another(recorded, f"the topology is another one: {error.args[0]}") from error
+        raise _of_another(
+            recorded.folder, recorded.identity, f"the topology is another one: {error.args[0]}"
+        ) from error
     except (KeyError, TypeError, ValueError) as error:
-        raise _of_another(recorded, f"{type(error).__name__}: {error}") from error
+        raise _of_another(recorded.folder, recorded.identity, f"{type(error).__name__}: {error}") from error
 
 
 def _require_fitting(recorded: Recorded, now: RunPlan, schedule: Planned) -> None:
@@ -197,14 +219,15 @@ def _require_fitting(recorded: Recorded, now: RunPlan, schedule: Planned) -> Non
     reasons = {fault.unavailable_because(topology) for fault in faults_of(schedule)}
     problems = problems_of(schedule) + sorted(reason for reason in reasons if reason)
     if problems:
-        raise _of_another(recorded, "; ".join(problems))
+        raise _of_another(recorded.folder, recorded.identity, "; ".join(problems))
 
 
 def _changes(recorded: Recorded, now: RunPlan) -> list[str]:
     """What of the scenario is not what it was."""
     found = []
     by = recorded.identity.krucible_commit or "of an unknown commit"
-    if not recorded.identity.replay_of and now.schedule != recorded.schedule:
+    planned = not recorded.identity.replay_of or is_rerun(recorded.identity)
+    if planned and now.schedule != recorded.schedule:
         found.append(f"the scenario's schedule is another one now; that of krucible {by} is carried out")
     setup = next((o.value for o in recorded.history.operations if o.f == "setup"), None)
     if setup is None:

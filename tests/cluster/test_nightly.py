@@ -9,6 +9,7 @@ import pytest
 
 from harness.cli import invoke
 from harness.plan.qualification import PRESETS, Entry, Preset
+from results.store import list_runs
 
 pytestmark = pytest.mark.cluster
 SCENARIOS = ("exploratory/offsets", "exploratory/txn")
@@ -59,3 +60,11 @@ def test_two_shards_make_one_report(tmp_path: Path, capsys: pytest.CaptureFixtur
     versions = {one.attrib["value"] for one in suites.iterfind(".//property[@name='kafka_version']")}
     assert versions == {CANDIDATE, BASELINE}
     assert "(4 runs)" in page.read_text()
+
+    nights, issues = tmp_path / "nights", tmp_path / "issues"
+    comparing = ("--past", str(nights), "--issues", str(issues), "--add", "--json")
+    capsys.readouterr()
+    assert invoke(["signatures", str(store), *comparing]) == 0
+    seen = json.loads(capsys.readouterr().out)
+    assert {path.stem for path in issues.iterdir()} == {one["id"] for one in seen}
+    assert len(list_runs(nights)) == len(said["runs"])

@@ -70,7 +70,7 @@ def test_commands_are_completed_without_being_imported(monkeypatch: pytest.Monke
 
     monkeypatch.setattr("harness.cli.entries.import_module", refuse)
     assert completed("") == list(COMMANDS)
-    assert completed("re") == ["report", "replay", "reassign"]
+    assert completed("re") == ["report", "replay", "rerun-failed", "reassign"]
     assert completed("--he") == ["--help"]
 
 
@@ -86,9 +86,10 @@ def test_scenarios_are_completed_and_files_where_there_is_none() -> None:
 
 
 @pytest.mark.usefixtures("runs")
-@pytest.mark.parametrize("command", ["check", "report", "replay", "minimise"])
-def test_runs_are_completed(command: str) -> None:
-    assert completed(command, "") == [
+@pytest.mark.parametrize("line", ["check", "report", "replay", "minimise", "rerun-failed", "run --from"])
+def test_runs_are_completed(line: str) -> None:
+    command = line.split()
+    assert completed(*command, "") == [
         "latest",
         "exploratory/chaos",
         OTHER,
@@ -96,9 +97,9 @@ def test_runs_are_completed(command: str) -> None:
         NEW,
         OLD,
     ]
-    assert completed(command, "smoke/partition/2") == [NEW, OLD]
-    assert completed(command, "20261120") == ["20261120T215657Z-901"]
-    assert completed(command, "nosuch") == ["<file>"]
+    assert completed(*command, "smoke/partition/2") == [NEW, OLD]
+    assert completed(*command, "20261120") == ["20261120T215657Z-901"]
+    assert completed(*command, "nosuch") == ["<file>"]
 
 
 def test_runs_are_completed_from_the_store_that_is_named(runs: Path, tmp_path: Path) -> None:

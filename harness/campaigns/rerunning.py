@@ -1,0 +1,252 @@
+"""Runs that are made again: planned anew from the options and the seed of a run that is stored.
+
+A rerun names its original, as a replay does (`replay_of`). The original keeps its verdict.  `results.flakes`
+compares both, because the same line plans both.
+"""
+
+import hashlib
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from harness.campaigns.campaign import STATE_FILE, Campaign, Recalled, recall
+from harness.campaigns.contents import Contents
+from harness.errors import UsageError
+from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
+from harness.plan.replaying_plan import Instead, options_of
+from results.flakes import REPLAYS
+from results.step_summary import run_passes
+from results.store import RunUnreadableError, StoreError, load_identity, run_folders
+from results.summary import Outcome, outcome_of
+
+_LISTED_MAX = 8
+_CAMPAIGNS = "a campaign's folder, such as runs/exploratory/chaos/campaigns/0123456789"
+
+
+class Again(NamedTuple):
+    """A run that is to be made again.
+
+    Attributes:
+        name: folder of the original, or the seed where none is left.
+        why: how that ended; ``valid`` where the scenario expects another verdict.
+        plan: of the rerun.
+    """
+
+    name: str
+    why: str
+    plan: RunPlan
+
+
+class Failures(NamedTuple):
+    """What failed, in Kafka's CI's words: every run that is not as expected.
+
+    Attributes:
+        of: how many runs were looked at.
+        again: those that failed, in the order of their names.
+        left_out: those that failed and can't be planned again, a sentence each.
+    """
+
+    of: int
+    again: tuple[Again, ...]
+    left_out: tuple[str, ...]
+
+
+def plan_again(folder: Path) -> RunPlan:
+    """The plan of a stored run, made anew.
+
+    Raises:
+        UsageError: it carried out the schedule of another run, or can't be planned any more.
+        RunUnreadableError: it does not say what it was.
+    """
+    identity = load_identity(folder)
+    if re.match(REPLAYS, identity.reproduce):
+        raise UsageError(
+            "that run is a replay: it had the recorded schedule of another run",
+            got=f"a replay of run {identity.replay_of}",
+            expected="a run that planned its own schedule",
+            where=str(folder),
+            next_step=identity.reproduce,
+        )
+    plan = plan_run(options_of(folder, identity, Instead()))
+    return msgspec.structs.replace(plan, replay_of=identity.run)
+
+
+def campaign_named(runs: Path, name: str) -> Path | None:
+    """The folder of a campaign, by its place in the store or any path; None where there is none."""
+    found = (folder for folder in (runs / name, Path(name)) if (folder / STATE_FILE).is_file())
+    return next(found, None)
+
+
+def last_campaign(runs: Path) -> Path:
+    """The folder of the campaign of seeds whose state changed last; reruns are none.
+
+    Raises:
+        UsageError: if the store has none.
+    """
+    states = sorted(runs.rglob(STATE_FILE), key=lambda state: (state.stat().st_mtime_ns, state))
+    for state in reversed(states):
+        if _recalled(state.parent).options:
+            return state.parent
+    raise UsageError(
+        "there is no campaign to look for failures in",
+        expected=f"{_CAMPAIGNS}, or a folder of runs",
+        where=str(runs),
+        next_step="krucible run SCENARIO --seeds A..B",
+    )
+
+
+def plans_of_campaign(folder: Path) -> dict[int, RunPlan]:
+    """The plans of all runs of a campaign, by seed.
+
+    Raises:
+        UsageError: if it does not tell them, or they can't be planned any more.
+    """
+    recalled = _recalled(folder)
+    if not recalled.options:
+        raise UsageError(
+            "that campaign does not tell what it ran",
+            expected="one of krucible run --seeds, by this krucible",
+            where=str(folder),
+            next_step="krucible run SCENARIO --seeds A..B",
+        )
+    return {seed: plan_run(_options(recalled, seed, folder)) for seed in recalled.seeds}
+
+
+def failures_of_campaign(folder: Path) -> Failures:
+    """What failed in a campaign, runs whose harness failed among them.
+
+    Raises:
+        UsageError: its state can't be read.
+    """
+    recalled = _recalled(folder)
+    found = [*_failed_runs(recalled.done.values()), *_failed_in(recalled, folder)]
+    return _sorted_out(len(recalled.done) + len(recalled.failed), found)
+
+
+def failures_below(folder: Path) -> Failures:
+    """What failed of all runs below a folder; of runs of one line the newest counts, replays and reruns not.
+
+    Raises:
+        UsageError: there are no runs.
+    """
+    newest: dict[str, Path] = {}
+    for run in sorted(run_folders(folder), key=lambda run: (run.name, run)):
+        try:
+            identity = load_identity(run)
+        except RunUnreadableError:
+            newest[str(run)] = run
+            continue
+        if not identity.replay_of:
+            newest[identity.reproduce] = run
+    failed = list(_failed_seeds(folder, newest.keys()))
+    if not newest and not failed:
+        raise UsageError(
+            "there are no runs to look for failures in",
+            expected=f"{_CAMPAIGNS}, or a folder of runs",
+            where=str(folder),
+            next_step="krucible list",
+        )
+    return _sorted_out(len(newest) + len(failed), [*_failed_runs(newest.values()), *failed])
+
+
+def campaigns_of(
+    failures: Failures, runs: Path, contents: Contents
+) -> list[tuple[Campaign, dict[int, RunPlan]]]:
+    """A campaign for all reruns that differ by nothing but their seeds, each with its plans.
+
+    The same reruns again go on with what is missing, and begin anew once nothing is.
+    """
+    groups: dict[str, dict[int, RunPlan]] = {}
+    for again in failures.again:
+        options = again.plan.options
+        groups.setdefault(_seedless(options), {})[options.seed] = again.plan
+
+    def made(*, keep_complete: bool) -> list[tuple[Campaign, dict[int, RunPlan]]]:
+        return [
+            (_campaign(plans, runs, contents, keep_complete=keep_complete), plans)
+            for plans in groups.values()
+        ]
+
+    going_on = made(keep_complete=True)
+    begun = any(campaign.missing() for campaign, _plans in going_on)
+    return going_on if begun else made(keep_complete=False)
+
+
+def _campaign(
+    plans: Mapping[int, RunPlan], runs: Path, contents: Contents, *, keep_complete: bool
+) -> Campaign:
+    first = next(iter(plans.values()))
+    originals = " ".join(f"{seed}:{plan.replay_of}" for seed, plan in plans.items())
+    digest = hashlib.sha256(originals.encode()).hexdigest()[:10]
+    seeds = [*map(str, list(plans)[:_LISTED_MAX]), *(["…"] if len(plans) > _LISTED_MAX else [])]
+    asked = f"rerun {digest} of seeds {', '.join(seeds)}: {reproduce_line(first.options)}"
+    scenario = first.options.scenario
+    return Campaign(runs, scenario, plans, keep_complete=keep_complete, asked=asked, contents=contents)
+
+
+def _seedless(options: RunOptions) -> str:
+    return reproduce_line(msgspec.structs.replace(options, seed=0))
+
+
+def _failed_runs(folders: Iterable[Path]) -> Iterator[Again | str]:
+    for folder in folders:
+        outcome = outcome_of(folder)
+        if run_passes(outcome):
+            continue
+        try:
+            yield Again(folder.name, outcome.outcome.value, plan_again(folder))
+        except (UsageError, StoreError) as error:
+            yield f"{folder.name} ({outcome.outcome.value}): {error}"
+
+
+def _failed_in(recalled: Recalled, folder: Path) -> Iterator[Again | str]:
+    """Seeds in which the harness failed; whatever it left, a verdict is not among it."""
+    for seed, why in sorted(recalled.failed.items()):
+        try:
+            yield Again(f"seed {seed}", Outcome.FAILED.value, plan_run(_options(recalled, seed, folder)))
+        except UsageError as error:
+            yield f"seed {seed} (failed: {why}): {error}"
+
+
+def _failed_seeds(folder: Path, known: Collection[str]) -> Iterator[Again | str]:
+    """Of all campaigns below a folder, failed seeds that left no run."""
+    for state in sorted(folder.rglob(STATE_FILE)):
+        recalled = _recalled(state.parent)
+        for one in _failed_in(recalled, state.parent) if recalled.options else ():
+            if isinstance(one, str) or one.plan.reproduce not in known:
+                yield one
+
+
+def _sorted_out(of: int, found: Iterable[Again | str]) -> Failures:
+    every: Sequence[Again | str] = list(found)
+    again = sorted((one for one in every if isinstance(one, Again)), key=lambda one: one.name)
+    return Failures(of, tuple(again), tuple(sorted(one for one in every if isinstance(one, str))))
+
+
+def _recalled(folder: Path) -> Recalled:
+    try:
+        return recall(folder)
+    except RunUnreadableError as error:
+        raise UsageError(
+            "the state of the campaign can't be read",
+            got=str(error),
+            expected=_CAMPAIGNS,
+            where=str(folder),
+            next_step="krucible list",
+        ) from error
+
+
+def _options(recalled: Recalled, seed: int, folder: Path) -> RunOptions:
+    given: dict[str, Any] = recalled.options | {"seed": seed}
+    try:
+        return msgspec.convert(given, RunOptions)
+    except msgspec.ValidationError as error:
+        raise UsageError(
+            "that campaign was recorded by another krucible, and does not fit this one",
+            got=str(error),
+            where=str(folder),
+            next_step="krucible run --help",
+        ) from error
