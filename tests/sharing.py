@@ -8,6 +8,8 @@ Spark of its own, and so do those of each other file, for what they build once.
 """
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,11 @@ LONG = ("tests/mutations/", "tests/checkers/")
 NICENESS = 10
 AUTOGROUP = Path("/proc/self/autogroup")
 """Is there where the kernel shares processors between sessions first; see sched(7), the autogroup feature."""
+_WATCHING = """
+import os, select, signal, sys
+select.select([int(sys.argv[1])], [], [])
+os.killpg(0, signal.SIGKILL)
+"""
 
 
 def group_of(nodeid: str) -> str:
@@ -46,21 +53,42 @@ class Niceness:
 
     def __init__(self) -> None:
         self._nice = False
+        self._watcher: subprocess.Popen[bytes] | None = None
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        if not self._nice and group_of(item.nodeid) != TOGETHER[0]:
-            os.nice(NICENESS)
+        if self._nice or group_of(item.nodeid) == TOGETHER[0]:
+            return
+        os.nice(NICENESS)
+        if AUTOGROUP.exists():
             _leave_session()
-            self._nice = True
+            self._watcher = _ending_with_us()
+        self._nice = True
 
 
 def _leave_session() -> None:
-    """Make a nice session of this process where sessions share processors.
+    """Make a nice session of this process; only where sessions share processors.
 
     There a process's own niceness counts within its session alone.  Nodes of Kafka are in none, and all of
     them together would get no more than the session of the tests.
     """
-    if AUTOGROUP.exists():
-        os.setsid()
-        AUTOGROUP.write_text(str(NICENESS))
+    os.setsid()
+    AUTOGROUP.write_text(str(NICENESS))
+
+
+def _ending_with_us() -> "subprocess.Popen[bytes]":
+    """Start what kills all that is left of our session as soon as this process has ended, however it did.
+
+    Ctrl-C of a terminal reaches the terminal's own session alone.  Pytest then ends the worker, but not what
+    its tests have started.
+    """
+    us = os.pidfd_open(os.getpid())
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-S", "-c", _WATCHING, str(us)],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            pass_fds=[us],
+        )
+    finally:
+        os.close(us)

@@ -2,10 +2,15 @@
 
 import os
 import shutil
+import signal
+import subprocess
+import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
+from tests.harness.waiting import wait_until
 from tests.sharing import AUTOGROUP, NICENESS, TOGETHER, group_of
 
 pytest_plugins = ["pytester"]
@@ -25,6 +30,15 @@ def test_it(number, request, worker_id):
 def session_nice():
     path = pathlib.Path("/proc/self/autogroup")
     return path.read_text().split()[-1] if path.exists() else 0
+"""
+A_TEST_THAT_WAITS = """
+import pathlib
+import subprocess
+
+def test_it():
+    with subprocess.Popen(["sleep", "3600"]) as child:
+        pathlib.Path("child.new").write_text(str(child.pid))
+        pathlib.Path("child.new").rename("child")
 """
 FILES = (
     "tests/a/test_it.py",
@@ -69,6 +83,32 @@ def test_clusters_take_turns_before_all_else_and_the_rest_is_nice(pytester: pyte
     (worker,) = workers[CLUSTERS]
     had = [nodeid.removeprefix(CLUSTERS) for one, _, _, nodeid in tests if one == worker]
     assert had[:6] == [f"test_{name}.py::test_it[{number}]" for name in ("one", "two") for number in range(3)]
+
+
+def test_what_a_test_has_started_ends_when_the_tests_are_interrupted(pytester: pytest.Pytester) -> None:
+    path = pytester.path / "tests/a/test_it.py"
+    path.parent.mkdir(parents=True)
+    path.write_text(A_TEST_THAT_WAITS)
+    for name in ("conftest.py", "sharing.py"):
+        shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
+    words = [sys.executable, "-m", "pytest", "tests", "-n", "1", "--import-mode=importlib"]
+    with subprocess.Popen(
+        words, cwd=pytester.path, stdout=subprocess.DEVNULL, start_new_session=True
+    ) as tests:
+        try:
+            told = pytester.path / "child"
+            wait_until(told.exists)
+            child = int(told.read_text())
+            os.killpg(tests.pid, signal.SIGINT)  # as a terminal does
+            assert tests.wait() == pytest.ExitCode.INTERRUPTED
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(tests.pid, signal.SIGKILL)
+    try:
+        wait_until(lambda: not Path(f"/proc/{child}/cmdline").exists())
+    finally:
+        with suppress(ProcessLookupError):
+            os.kill(child, signal.SIGKILL)
 
 
 def test_what_needs_a_cluster_stands_where_clusters_take_turns() -> None:

@@ -123,7 +123,9 @@ class Flows:
             return None
         around = _around(shown)
         led = self._leaders(QUORUM if shown.checker in _OF_QUORUM else cause.place)
-        asked = _Calls(self._history, self._calls, around, led, self._names)
+        # Clients ask the partition's leader, also where the leaders of the quorum are drawn.
+        answering = self._leaders(cause.place)
+        asked = _Calls(self._history, self._calls, around, answering, self._names)
         events: list[Event] = [
             event for number, row in enumerate(rows) for event in asked.events(number, row)
         ]

@@ -52,7 +52,7 @@ class Pictures:
         if place is None:
             return None
         if self._compared >= self._limits.replicas:
-            self.tables_left_out += 1
+            self.tables_left_out += self._tables.can_make(place[0])
             return None
         table = self._tables.of(*place)
         self._compared += table is not None

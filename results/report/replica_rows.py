@@ -96,19 +96,27 @@ class ReplicaTables:
             partition: of the run's topics, or that of the metadata log.
             offset: where an anomaly is; None for the first difference.
         """
-        metadata = partition == METADATA_PARTITION
-        if self._batches is None:
+        logs = self._logs(partition)
+        read = _comparable(logs)
+        if not read:
             return None
-        logs = self._batches.metadata_logs if metadata else self._batches.of(partition)
-        read = [log for log in logs if log.readable and len(log)][:_REPLICAS_MAX]
-        if len(read) < 2:  # noqa: PLR2004 - one alone stands beside nothing
-            return None
-        starts = [] if metadata else list(self._starts(partition))
+        starts = [] if partition == METADATA_PARTITION else list(self._starts(partition))
         return _Table(partition, read, self._high_watermark(partition), starts).side_by_side(
             offset,
             tuple(self._column(log) for log in read),
             tuple(self._notes(partition, logs, read, starts)),
         )
+
+    def can_make(self, partition: PartitionName) -> bool:
+        """Whether a partition has a table at any offset; quicker than to make it."""
+        return bool(_comparable(self._logs(partition)))
+
+    def _logs(self, partition: PartitionName) -> Sequence[ReplicaLog]:
+        if self._batches is None:
+            return ()
+        if partition == METADATA_PARTITION:
+            return self._batches.metadata_logs
+        return self._batches.of(partition)
 
     def _column(self, log: ReplicaLog) -> Column:
         told = [f"offsets {offsets_text(log.start, log.end)}"]
@@ -187,6 +195,12 @@ class ReplicaTables:
     def _metadata_end(self) -> MetadataEnd | None:
         setup = self._setup
         return None if setup is None else readable(lambda: metadata_end(self._history, setup.names))
+
+
+def _comparable(logs: Sequence[ReplicaLog]) -> Sequence[ReplicaLog]:
+    """Those that stand side by side; none where fewer than two were read."""
+    read = [log for log in logs if log.readable and len(log)][:_REPLICAS_MAX]
+    return read if len(read) > 1 else ()
 
 
 class _Table:

@@ -169,6 +169,15 @@ def test_reigns_of_the_quorum_overlap_where_two_lead() -> None:
     assert float(one) < float(other) < float(one) + float(height)
 
 
+def test_a_client_asks_the_leader_of_the_partition_where_the_quorum_is_drawn() -> None:
+    told = story()
+    told.quorum()
+    made = flow(told, checker="metadata")
+    assert [one.told for one in made.led] == ["leads epoch 3", "leads epoch 4"]
+    assert [event.target for event in made.events if event.kind == "ask"] == ["n1", "n2"]
+    assert made.guessed
+
+
 def test_a_witness_without_calls_and_a_cause_without_a_witness_have_no_flow() -> None:
     told = story()
     assert flow_of(told, msgspec.structs.replace(LOST, witness=(9_999,))) is None

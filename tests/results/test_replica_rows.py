@@ -10,6 +10,7 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.replicas import METADATA_PARTITION
 from checkers.history.operations import History, Operation, OperationType
 from checkers.judge import judge
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.observed import observe
 from results.report import render_report
 from results.report.findings import findings_of
@@ -243,6 +244,16 @@ def test_tables_for_which_there_is_no_room_are_counted() -> None:
     pictures = Pictures(history, seen.calls, observe(history), limits)
     found = findings_of(verdict, seen, limits, pictures=pictures)
     assert (found.all[0].replicas, found.tables_left_out) == (None, 1)
+
+
+def test_a_cause_without_a_table_is_not_counted_as_left_out() -> None:
+    history = replicated({"n1": ALIKE, "n2": unread()}, 20)
+    lost = Anomaly("lost-write", "3 is gone", "g", "s", subject=f"{LOG}@3", witness=(0,))
+    verdict, seen = Verdict(Validity.INVALID, (result_of("log", [lost]),)), witnessed(history, ())
+    limits = msgspec.structs.replace(STEPS[0], replicas=0)
+    pictures = Pictures(history, seen.calls, observe(history), limits)
+    found = findings_of(verdict, seen, limits, pictures=pictures)
+    assert (found.all[0].replicas, found.tables_left_out) == (None, 0)
 
 
 def test_hostile_names_and_errors_stay_text() -> None:
