@@ -8,7 +8,7 @@ import msgspec
 from checkers.history.identity import RunIdentity
 from harness.campaigns.sensitivity.planning import fits
 from harness.campaigns.sensitivity.reading import read_control, read_trial
-from harness.campaigns.stored_runs import StoredRun, StoredRuns
+from harness.campaigns.sensitivity.stored_runs import StoredRun, StoredRuns
 from harness.errors import KrucibleError
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.planning import RunOptions, reproduce_line
