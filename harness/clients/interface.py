@@ -56,7 +56,7 @@ class Sent(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A record read."""
+    """A record that a consumer received."""
 
     partition: int
     offset: int

@@ -30,7 +30,7 @@ class Timed(Worker):
         self.done = 0
 
     def hurry(self) -> None:
-        """Begin nothing further."""
+        """Begin nothing else; what is going on continues."""
         self.stopping.set()
 
     def check(self) -> None:

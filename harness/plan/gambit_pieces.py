@@ -70,7 +70,7 @@ def isolated_one(source: random.Random) -> Partition:
 
 
 def even(source: random.Random) -> bool:
-    """Heads or tails."""
+    """True or false, with the same probability."""
     return source.random() < 0.5  # noqa: PLR2004 - an even chance
 
 

@@ -21,7 +21,7 @@ _ASK_TIMEOUT_S = 1.0
 
 
 class NotReadyError(KrucibleError):
-    """A cluster did not become ready; whose fault that is, is for others to find out.
+    """A cluster did not become ready; `harness.run.diagnosis` finds out why.
 
     Attributes:
         waited_for: what did not come about.

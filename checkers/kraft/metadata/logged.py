@@ -51,7 +51,7 @@ class States(Generic[V]):
     places: dict[V, list[int]] = field(default_factory=dict)
 
     def add(self, record: Record, value: V) -> None:
-        """It became something."""
+        """Add a record, and the value that it gave."""
         self.places.setdefault(value, []).append(len(self.records))
         self.records.append(record)
 

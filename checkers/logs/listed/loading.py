@@ -130,7 +130,7 @@ class Sent(NamedTuple):
     op: Integers
 
     def at(self, rows: Integers) -> "Sent":
-        """Some of them."""
+        """The records at some rows."""
         times = (self.invoked_ns[rows], self.completed_ns[rows])
         return Sent(self.offset[rows], *times, self.kept[rows], self.op[rows])
 

@@ -46,7 +46,7 @@ class Pairs(NamedTuple):
     later: Integers
 
     def of(self, chosen: Booleans) -> "Pairs":
-        """Some of them."""
+        """The pairs at the rows that are chosen."""
         return Pairs(self.earlier[chosen], self.later[chosen])
 
 

@@ -29,7 +29,7 @@ ROOT = Path(harness.__file__).parent.parent
 
 
 class DiedError(Exception):
-    """The process ended, and nobody had told it to."""
+    """The process of a run ended without having been asked to."""
 
 
 class Process:

@@ -40,7 +40,7 @@ class Site(msgspec.Struct, frozen=True):
 
     @property
     def slot_numbers(self) -> range:
-        """Of all slots."""
+        """The numbers of all slots, from 1."""
         return range(1, self.slots + 1)
 
     def scratch_of(self, slot: int) -> Path:

@@ -19,7 +19,7 @@ def recipes() -> Traversable:
 
 @cache
 def recipe_bytes(name: str) -> bytes:
-    """A recipe's content."""
+    """The content of one file of the recipes."""
     return (recipes() / name).read_bytes()
 
 
