@@ -1,4 +1,4 @@
-"""What recover operations tell: how every partition stood once its faults had been healed."""
+"""Recover operations: the state of every partition after faults were healed."""
 
 from collections.abc import Collection
 

@@ -1,4 +1,4 @@
-"""Puts operations on registers into plain sentences."""
+"""Describes operations on registers in sentences."""
 
 import json
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What a workload needs of a Kafka client, and nothing more."""
+"""The interface of a Kafka client, as small as the workloads allow."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum

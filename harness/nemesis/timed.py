@@ -1,4 +1,4 @@
-"""Those who do their part of a schedule at its times, each a thread beside the faults that come in turn."""
+"""Threads that carry out a part of the schedule at given times, beside the main sequence of faults."""
 
 from harness.errors import KrucibleError
 from harness.record.journal import describe

@@ -1,4 +1,4 @@
-"""What the recipes of gambits share: their type, their bounds, and what they draw alike; pure."""
+"""Parts that several gambits share: their type, their time limits, and common random choices; pure."""
 
 import random
 from collections.abc import Callable, Sequence

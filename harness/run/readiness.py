@@ -1,4 +1,4 @@
-"""When a cluster is ready: a controller leads, every broker is unfenced, and each acknowledges a write."""
+"""A cluster is ready when a controller leads and each broker is unfenced and acknowledges a write."""
 
 import time
 from collections.abc import Callable

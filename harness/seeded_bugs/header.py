@@ -1,4 +1,4 @@
-"""A seeded bug as its file says it: a header in comments, then Byteman rules; see docs/seeded-bugs.md."""
+"""Parses the file of a seeded bug: a header in comments, then Byteman rules; see docs/seeded-bugs.md."""
 
 import difflib
 import re

@@ -1,4 +1,4 @@
-"""A worker thread whose death is noticed."""
+"""Workers: threads whose failures are noticed."""
 
 import threading
 import time

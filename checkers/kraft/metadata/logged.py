@@ -1,4 +1,4 @@
-"""What the metadata log that reaches farthest says of topics, configs and voters, found by their names.
+"""Topics, configs and voters by name, from the metadata log that reaches farthest.
 
 A record has a place in the log and a span of time in which it was appended
 (`checkers.evidence.metadata_log`).  What a snapshot tells stands for records that are gone: it was appended

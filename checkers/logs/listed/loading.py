@@ -1,4 +1,4 @@
-"""What leaders told of their partitions, and since when a broker that told it may have been deposed."""
+"""Loads listed offsets, and the times from which the broker that answered may not have led any more."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Which version of a register follows which: pairs that are certain, or that somebody declares to be.
+"""The order of a register's versions: pairs that are certain, or that the caller declares.
 
 - *Writes follow reads*: what a transaction wrote follows what it read before.  Were it the other way round,
   information would flow in a circle (G1c), so this is certain wherever that is forbidden.

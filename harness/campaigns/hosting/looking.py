@@ -1,4 +1,4 @@
-"""What a host lacks for runs: asked of every host before anything runs there."""
+"""Checks what a host lacks, before anything runs there."""
 
 import os
 import secrets

@@ -1,4 +1,4 @@
-"""What hosts are told and what they report: records in a folder of the shared store, one a command.
+"""Orders to hosts and their reports: one folder of the shared store for each command.
 
 A run that was begun leaves a note of where; one that came to its end leaves a report, once: whoever is told
 to do the same again finds it and does nothing.

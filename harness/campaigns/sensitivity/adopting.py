@@ -1,4 +1,4 @@
-"""Runs with seeded bugs that no plan of a measurement made, such as those of several machines, as tries."""
+"""Counts runs with seeded bugs that another command made, on this machine or another."""
 
 from collections.abc import Iterable, Iterator
 

@@ -1,4 +1,4 @@
-"""The runs of a measurement of sensitivity: those that are missing are run, the others are looked up."""
+"""The runs of a measurement of sensitivity: missing ones are made, others are read from the store."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""The recipes under ``compose/images``, and names for images that change when a recipe does."""
+"""The recipes in ``compose/images``, and names of images that depend on their content."""
 
 import hashlib
 from collections.abc import Iterable
