@@ -1,4 +1,4 @@
-"""The judge: lets every checker look at a history and puts what they say together in one verdict."""
+"""The judge: runs every checker on a history and combines the results in one verdict."""
 
 import traceback
 from collections.abc import Iterable, Iterator, Mapping, Sequence

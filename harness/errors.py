@@ -1,12 +1,21 @@
 """Errors a person can act upon.
 
     Exception
-    └── KrucibleError        the harness could not do its work; exit code 3
-        ├── UsageError       a wrong option, scenario, version or file; exit code 64
-        └── EngineError      the Docker engine is missing, unreachable or refuses
+    └── KrucibleError                the harness could not do its work; exit code 3
+        ├── UsageError               a wrong option, scenario, version or file; exit code 64
+        ├── EngineError              the Docker engine is missing, unreachable or refuses
+        │   └── NotRunningError      a node has no process, because it ended by itself
+        ├── BugFileError             the file of a seeded bug is malformed
+        ├── NotReadyError            one start of a cluster did not become ready
+        ├── ClusterNotReadyError     no start of a cluster became ready
+        ├── TimedError               a part of the schedule was not carried out as planned
+        ├── WorkloadError            a worker of the load died, or did not stop in time
+        └── JournalError             the history can't be written any further
 
 Every one says what went wrong, what was found, what was expected, where, and what to do next.
-A traceback that reaches a user is a defect.
+A traceback that reaches a user is a defect.  `tests/test_house.py` compares this tree with the classes.
+
+The harness's other exceptions, such as `WireError`, are expected and handled by their callers.
 """
 
 import errno

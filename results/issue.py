@@ -47,7 +47,7 @@ class _Issue:
         self._identity = identity
 
     def rendered(self) -> str:
-        """All of it."""
+        """The text of the whole issue."""
         mark = self._markup
         blocks = [mark.heading(1, self._title()), *self._what(), mark.heading(2, "Where"), self._where()]
         blocks += [*self._anomalies(), *self._assumptions()]

@@ -233,7 +233,7 @@ class _Collector:
         }
 
     def take(self, operation: Operation) -> None:
-        """Add an operation."""
+        """Add an operation to the lists and counts that concern it."""
         time_ns = min(max(operation.time_ns, 0), _LATEST_NS)
         self._end_ns = max(self._end_ns, time_ns)
         if self._begin_ns is None and operation.f not in _BEFORE_ALL:

@@ -83,6 +83,36 @@ def test_docstrings_have_three_words_at_least() -> None:
     assert not [(str(path), text) for path, text in told if text is not None and len(text.split()) < 3]
 
 
+def subclasses() -> dict[str, set[str]]:
+    """The names of each class's direct subclasses in our packages, by the class's own name."""
+    nodes = (node for path in MODULES for node in ast.walk(ast.parse(path.read_text())))
+    found: dict[str, set[str]] = {}
+    for node in nodes:
+        if isinstance(node, ast.ClassDef):
+            for base in node.bases:
+                found.setdefault(ast.unparse(base), set()).add(node.name)
+    return found
+
+
+def drawn_tree(module: Path) -> dict[str, set[str]]:
+    """The tree in a module's docstring: children by parent, four columns a level, the root left out."""
+    branches: list[str] = []
+    found: dict[str, set[str]] = {}
+    for line in (ast.get_docstring(ast.parse(module.read_text())) or "").splitlines():
+        if branch := re.match(r"([ │]+)[├└]── (\w+)", line):
+            depth = len(branch[1]) // 4
+            branches[depth - 1 :] = [branch[2]]
+            if depth > 1:
+                found.setdefault(branches[depth - 2], set()).add(branch[2])
+    return found
+
+
+def test_the_tree_of_errors_has_every_class_below_its_own_base() -> None:
+    tree, classes = drawn_tree(ROOT / "harness/errors.py"), subclasses()
+    drawn = {"KrucibleError"}.union(*tree.values())
+    assert tree == {name: classes[name] for name in drawn if name in classes}
+
+
 def commands(path: Path) -> Iterator[list[str]]:
     """Every ``krucible …`` command in a document's code, one a line."""
     for block in re.findall(r"```(?:sh|console)\n(.*?)```", path.read_text(), re.DOTALL):

@@ -1,1 +1,1 @@
-"""Checkers of admin operations: elections, reassignments, and what the cluster says of itself."""
+"""Checkers of admin operations: elections, reassignments, and descriptions of transactions."""

@@ -1,1 +1,1 @@
-"""What a history tells beside records: faults, metadata, replicas, administration; for all checkers."""
+"""Facts of a history that several checkers use: faults, metadata, replicas, admin operations."""

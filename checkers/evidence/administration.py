@@ -1,4 +1,4 @@
-"""Admin operations as pairs of what was asked and what was answered; see docs/histories.md."""
+"""Admin operations, each as a request with its answer; see docs/histories.md."""
 
 from collections import Counter
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The values that configs of topics were given, as the metadata log tells them."""
+"""The values of topic configs over time, from the metadata log."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

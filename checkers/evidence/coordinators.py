@@ -1,4 +1,4 @@
-"""Which partition keeps what a group commits, or a transactional id's state; its leader is the coordinator.
+"""Which partition stores a group's commits or a transactional id's state; its leader is the coordinator.
 
 Its number is Java's hash of the id, modulo the number of partitions (Kafka's
 ``GroupCoordinator.partitionFor`` and ``TransactionStateManager.partitionFor``).

@@ -1,4 +1,4 @@
-"""What became of requests that nobody answered: it happened, it did not, or nothing tells (yet)."""
+"""What happened to requests without an answer: done, not done, or undecided so far."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,4 +1,4 @@
-"""What nodes' own logs tell of the ends of their partitions' logs, with times on the history's clock."""
+"""The ends of partitions' logs according to the logs of nodes, in the time of the history."""
 
 from typing import TypeVar
 

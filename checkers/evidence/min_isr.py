@@ -1,4 +1,4 @@
-"""What ``min.insync.replicas`` is of a topic, as the metadata log and the properties of nodes say.
+"""The ``min.insync.replicas`` of a topic, from the metadata log and the properties of nodes.
 
 Kafka takes the topic's own value, else a dynamic one of the node, else the cluster's, else that of the node's
 properties, else 1 (KIP-226).  A node's are its own, so several values may be in force at once.

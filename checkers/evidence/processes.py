@@ -1,4 +1,4 @@
-"""When nodes had no process that runs, by what their containers told: then nobody of them can answer."""
+"""Periods in which a node had no running process, so that it could not answer."""
 
 from itertools import pairwise
 

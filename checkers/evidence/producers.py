@@ -1,4 +1,4 @@
-"""What transactional producers asked their coordinators for: initialisations and transactions."""
+"""Requests of transactional producers to coordinators: initialisations and transactions."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

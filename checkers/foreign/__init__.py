@@ -1,1 +1,1 @@
-"""Histories that other harnesses recorded."""
+"""Reads and judges histories that other harnesses recorded."""

@@ -1,4 +1,4 @@
-"""Judges an imported history: by the checkers of its workload, and by nothing that asks how it was run."""
+"""Judges an imported history: only by the checkers of its workload."""
 
 from collections.abc import Mapping
 from functools import partial

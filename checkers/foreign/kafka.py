@@ -1,4 +1,4 @@
-"""Jepsen's kafka workload in the words of docs/histories.md, for the checkers of logs and transactions.
+"""Converts Jepsen's kafka workload to the operations of docs/histories.md.
 
 Source: jepsen.tests.kafka.  Its operations hold micro-operations: ``[:send k v]``, which is answered as
 ``[:send k [offset v]]``, and ``[:poll]``, answered ``[:poll {k [[offset v] …]}]``.  A key is a log of its

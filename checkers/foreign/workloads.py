@@ -1,4 +1,4 @@
-"""Which workload made an imported history: told by its functions and micro-operations, or by who asks."""
+"""Which workload made an imported history: inferred from its operations, or given by the caller."""
 
 from collections.abc import Collection
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Where assignments begin: at what the group had committed, a register for each partition.
+"""Assignments begin at the committed offset of the group, which is a register for each partition.
 
 A member asks for the committed offset while it is assigned its partitions.  What may it be told?
 

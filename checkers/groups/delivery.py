@@ -1,4 +1,4 @@
-"""At least once: what a group went past, some member of it was given."""
+"""At least once: every record that a group passed was delivered to one of its members."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

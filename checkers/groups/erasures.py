@@ -1,4 +1,4 @@
-"""The erasures checker: a group's offset that was deleted stays so, and one that was not is kept.
+"""The erasures checker: a deleted offset stays deleted, and no other offset is lost.
 
 It judges *commit-offset*, *delete-offsets* and *fetch-offsets* of docs/histories.md, which come from one
 process at a time for each group, so that what an answer may tell follows from what was asked for before it:

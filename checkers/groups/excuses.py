@@ -1,4 +1,4 @@
-"""Which findings of groups may follow from an event that permits records to vanish: those of its partition.
+"""Findings of groups that an event in the same partition may explain, if it permits losses.
 
 A group depends on two logs.  Its partition of the offsets topic keeps its commits and its generations: if
 that may have lost records, a commit may be gone, and a generation's number may be given again.  What was

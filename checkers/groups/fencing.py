@@ -1,4 +1,4 @@
-"""Generations: whom a coordinator lets commit, and to whom it gives a partition.
+"""Generations: which commits a coordinator may accept, and which assignments it may make.
 
 A generation is appended to the coordinator's log before its members are told their assignments, so that once
 one of them tells of it, every coordinator knows it, and numbers only grow.  A group's number begins anew only

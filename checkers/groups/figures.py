@@ -1,4 +1,4 @@
-"""Numbers worth keeping of a group."""
+"""The figures of a group in the verdict."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Groups that have members: nobody else commits their offsets, and nobody deletes them.
+"""Groups that have members: no one else may commit their offsets or delete them.
 
 An administrator who sets a group's offsets (KIP-396) commits as no member of no generation, which a
 coordinator takes only for an empty group.  Whether it was empty the members tell:

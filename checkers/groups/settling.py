@@ -1,4 +1,4 @@
-"""Whether a group settled at the end: its last member was assigned everything, and read on to the end."""
+"""Whether a group settled: its last member got all partitions and read them to the end."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""The types of what recover operations tell: how every partition stood once its faults had been healed.
+"""Recover operations: the state of every partition after faults were healed.
 
 The fields are those of docs/histories.md, as in `checkers.history.shapes`.
 """

@@ -1,4 +1,4 @@
-"""Which events of a history permit that an acknowledged record vanishes, and what else they permit.
+"""Which events of a history permit the loss of an acknowledged record, and what else they permit.
 
 The rules are one table, `RULES`.  A rule says under which configuration it applies to a topic, which events
 of the history it needs, and whether it covers records that a consumer had been given already.  What is not in

@@ -1,4 +1,4 @@
-"""Which unclean elections requests may have brought about, also those that nobody answered.
+"""Unclean elections that requests may have caused, including requests without an answer.
 
 A request that was answered acted before that.  One without an answer may act later, but not for ever.
 

@@ -1,4 +1,4 @@
-"""What coordinators of transactions were permitted to lose: decisions to commit or to abort, and epochs.
+"""What transaction coordinators were permitted to lose: commits, aborts, and producer epochs.
 
 A coordinator keeps the states of its transactional ids in one partition of ``__transaction_state``.  It
 answers once its decision is there, and has markers written afterwards (KIP-98).  What its successor does that

@@ -1,4 +1,4 @@
-"""Disks that were struck: which copies of a partition a fault hit, until when, and who was in sync then.
+"""Faults of disks: which replicas of a partition they hit, how long, and which replicas were in sync.
 
 A copy that was hit counts until its broker has all that is committed again.  The metadata log tells when: the
 broker comes into the ISR after the heal has begun, or becomes the leader, by which its log is the truth.  (A

@@ -1,4 +1,4 @@
-"""Events that come with any change of leaders: their moves, and the faults that bring them about."""
+"""Events around a change of leaders: the change itself, and the faults that may cause it."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""From which offset on a log may have been truncated when a leader was elected uncleanly.
+"""The offset from which a log may have been truncated by an unclean election.
 
 The elected replica's log ended where its epoch begins: what stood at or above that offset may be gone, what
 stood below it was on that replica and must not be (KIP-101, KIP-704).  Only that replica's own note counts.

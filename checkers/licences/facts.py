@@ -1,4 +1,4 @@
-"""What the rules of licences look at in a history, read once and only where a rule asks."""
+"""Facts of a history that the rules of licences use; each is computed once, when a rule needs it."""
 
 import re
 from collections import defaultdict

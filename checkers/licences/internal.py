@@ -1,4 +1,4 @@
-"""Whether a topic of Kafka's own may have lost records legally: offsets of groups, states of transactions.
+"""Whether an internal topic may have lost records legally: committed offsets, or transaction states.
 
 They have no final read and no bound, so this says only whether, and until when, it may be: an unclean
 election of one of the topic's partitions that somebody permitted (the checker of elections finds the others),

@@ -1,4 +1,4 @@
-"""When configs may have allowed unclean elections, and whether they did so all the time.
+"""When configs may have permitted unclean elections, and whether they permitted them all the time.
 
 A topic's own unclean.leader.election.enable comes first.  Where it has none, that of whichever node is the
 active controller counts, so that one controller among several is enough (KAFKA-12670, from 3.9.0 on).  Values

@@ -1,4 +1,4 @@
-"""Events that may have removed records, the rules by which they permit that, and which losses they cover."""
+"""The table of rules: events that may remove records, and the losses that each of them permits."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

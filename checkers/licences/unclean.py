@@ -1,4 +1,4 @@
-"""Unclean elections: which there were, and what of a log they may have cost.
+"""Unclean elections: when they happened, and which records they may have removed.
 
 The metadata log tells each of them with its leader epoch; where that epoch began bounds what is gone
 (`checkers.licences.epoch_bounds`).  Where the metadata log does not reach back to the partition's creation, a

@@ -1,4 +1,4 @@
-"""What a new coordinator may not tell yet although it was committed before it was elected.
+"""Committed values that a new coordinator may not return yet.
 
 The group coordinator of Kafka 4.0 and later answers a plain OffsetFetch as of the high watermark, and a new
 leader's high watermark is the one that its predecessor told it last.  A commit may be acknowledged, and its

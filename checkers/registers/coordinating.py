@@ -1,4 +1,4 @@
-"""When a group's coordinator may answer with what is old, and against which commits an answer counts anyway.
+"""When a coordinator may return an old value, and which commits such an answer must include anyway.
 
 The leader of a group's partition of the offsets topic coordinates it; every other broker refuses
 (NOT_COORDINATOR).  What is old comes from a broker that was deposed and does not know it yet: while it is

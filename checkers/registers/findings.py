@@ -1,4 +1,4 @@
-"""What the register checker finds in any history of registers, with proofs."""
+"""Anomalies of any history of registers, with proofs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Registers that Kafka keeps, such as committed offsets and configs: what must hold where staleness is legal.
+"""Registers that Kafka stores, such as committed offsets and configs: the rules where stale reads are legal.
 
 A deposed group coordinator and the metadata cache of a broker that is cut off answer with what they last
 knew (KIP-500: brokers apply the metadata log in its order, each at its own time).  So an old value breaks no

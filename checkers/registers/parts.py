@@ -1,4 +1,4 @@
-"""Judges registers in parts: no register's findings depend on another's, so any of them make a part.
+"""Judges registers in parts; findings of one register do not depend on any other register.
 
 `Overview` is what a history says of all of its registers; `check_part` judges some of them; `put_together`
 makes one result of all parts.  One process has one part.

@@ -1,4 +1,4 @@
-"""Puts operations on registers into plain sentences."""
+"""Describes operations on registers in sentences."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -44,7 +44,7 @@ class Teller:
     initial: Any
 
     def key(self, key: int) -> str:
-        """A register's name."""
+        """The name of a register, by its index in `Registers.keys`."""
         name = self.registers.keys[key]
         return name if isinstance(name, str) else "the register" if name is None else shown(name)
 

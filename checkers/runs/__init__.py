@@ -1,1 +1,1 @@
-"""Checkers of the run itself: was it whole, were its faults real, did nodes live, did the cluster recover."""
+"""Checkers of the run itself: completeness, faults, nodes, and recovery."""

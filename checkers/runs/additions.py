@@ -1,4 +1,4 @@
-"""Whether the load went to partitions that were added: otherwise a verdict says nothing of them.
+"""Whether the load used the partitions that were added; otherwise the verdict does not cover them.
 
 Of a single one too little time may be left, or a fault keep it from its first leader; so one is enough.
 """

@@ -1,4 +1,4 @@
-"""The availability checker: how long partitions took no writes, and how long writes took; it finds nothing.
+"""The availability checker: measures write latency and how long partitions took no writes; no anomalies.
 
 Acknowledgements of one partition that follow each other within `ISLAND_NS` are an island; what lies between
 two islands is a gap, in which nothing was acknowledged, and so is what lies between the last one and the end

@@ -1,4 +1,4 @@
-"""Whether compaction took anything away: otherwise a verdict on a compacted topic says nothing of it."""
+"""Whether compaction removed any record; otherwise a verdict on a compacted topic proves nothing."""
 
 from collections import defaultdict
 

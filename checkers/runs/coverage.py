@@ -1,4 +1,4 @@
-"""Whether what a run means to see was seen, all the time and of everybody: what was not is told.
+"""Whether every node was observed all the time, as the run intended; reports what was missed.
 
 Observers record each thing at least once a second while its node runs.  A node that a fault holds, or whose
 process does not run by what the containers tell, can't answer, nor can it until it has started again.

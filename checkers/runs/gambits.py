@@ -1,4 +1,4 @@
-"""Gambits: whether enough of a run's scripts came to their end, each of them under load.
+"""Gambits: whether enough of them were completed, each under load.
 
 A gambit's faults are held for no longer than its conditions take, so what makes one count is the probe that
 proved it and the gambit as a whole, and not how long it was in force.  One whose condition did not come about

@@ -1,4 +1,4 @@
-"""The nodes checker: processes that ended unplanned, and what nodes' logs tell of things gone wrong."""
+"""The nodes checker: processes that ended unexpectedly, and errors in the logs of nodes."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The recovery checker: after healing every partition works again in time, and has one coordinator."""
+"""The recovery checker: after healing every partition works in time, and each group has one coordinator."""
 
 from collections.abc import Iterable, Sequence
 

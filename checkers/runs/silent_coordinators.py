@@ -1,4 +1,4 @@
-"""Groups whose committed offsets nobody was told for long after recovery; their partition is well."""
+"""Groups whose offsets could not be fetched for long after recovery, although their partition works."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

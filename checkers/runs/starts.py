@@ -1,4 +1,4 @@
-"""The starts checker: how many starts a cluster took before it was ready, and what those before told.
+"""The starts checker: how many starts a cluster needed, and what the failed ones showed.
 
 A start is not part of the load: nothing was acknowledged that it could have lost, and how long it may take is
 krucible's own bound.  So a cluster that does not become ready is told, with a doubt where none ever did; a

@@ -1,4 +1,4 @@
-"""Who coordinates a group, or a transactional id, at the end: one broker, and nobody beside it.
+"""Which brokers claim to coordinate a group or transactional id at the end; only one may.
 
 In the phase evidence each broker is asked for the groups and the transactional ids that it coordinates, and
 again while two brokers name the same one, for longer than any coordinator needs to let go of it.

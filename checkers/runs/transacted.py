@@ -1,4 +1,4 @@
-"""Whether a run of transactions tried what it is for: commits, aborts, and instances that were fenced."""
+"""Whether a transactional run had what it tests: commits, aborts, and fenced producers."""
 
 from collections import Counter
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Where in a cluster an anomaly is, as far as its subject tells: partition, group, epoch of the quorum."""
+"""Where an anomaly is, according to its subject: partition, group, epoch of the quorum."""
 
 import re
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Verdicts: what a checker says of a history, and how several say it together."""
+"""Verdicts: the result of one checker, and the verdict that several results make."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a result may still say where journals are lacking: what is no hole, and why the rest is unknown.
+"""What a result may state if journals are missing: some findings stay, the rest is unknown.
 
 A rule *looks at* what some sources recorded: where one of them is lacking, it may miss what it should find.
 A rule *rests on* a source where it takes what is not recorded there for what did not happen: nobody sent that

@@ -1,1 +1,1 @@
-"""Runs that are made for somebody, one or many: carried out, judged, written down, resumed, told."""
+"""Runs for a command or a session of pytest: made, judged, stored, resumed and reported."""

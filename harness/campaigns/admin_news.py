@@ -1,4 +1,4 @@
-"""What the console says of admin operations, and of what a script waits for."""
+"""The console's lines about admin operations, and about conditions that a script waits for."""
 
 from collections import Counter
 from collections.abc import Callable

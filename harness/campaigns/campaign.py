@@ -1,4 +1,4 @@
-"""Campaigns: one scenario under many seeds, resumed where it was interrupted, summed up in one place."""
+"""Campaigns: one scenario with many seeds, resumable, with one summary."""
 
 import hashlib
 import shlex

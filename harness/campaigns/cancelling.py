@@ -1,4 +1,4 @@
-"""How a person ends a command early: once, and it heals and judges; twice, and it stops at once."""
+"""Ctrl-C: the first one ends the run early, heals and judges; the second one exits at once."""
 
 import signal
 import threading

@@ -33,7 +33,7 @@ class RunConsole(Protocol):
     """A listener with a beginning and an end."""
 
     def hear(self, event: Event) -> None:
-        """Take an event, from any thread."""
+        """Receive an event, from any thread."""
 
     def __enter__(self) -> Self:
         """Begin to show."""
@@ -59,7 +59,7 @@ class LineConsole:
         self._lock = threading.Lock()
 
     def hear(self, event: Event) -> None:
-        """Print what matters."""
+        """Print a line for the event, if it is news."""
         with self._lock:
             self._board.take(event)
             text = self._board.news(event)

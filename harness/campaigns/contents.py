@@ -1,4 +1,4 @@
-"""Which bytes of Kafka a run is to be of: told by what they are, not by where they lie."""
+"""Identifies the Kafka of a run by the content of its files, not by their place."""
 
 from collections.abc import Mapping
 from contextlib import closing, suppress

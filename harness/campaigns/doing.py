@@ -1,4 +1,4 @@
-"""What a command that takes long is doing, told on the terminal that stderr is; elsewhere nothing is told."""
+"""Shows what a slow command is doing, if stderr is a terminal."""
 
 import io
 import os

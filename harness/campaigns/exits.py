@@ -1,4 +1,4 @@
-"""How a process of ours ends: a code that means something, and an error that says what to do.
+"""Exit codes, and errors as text with the next step.
 
 Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the harness failed, 64 usage.
 """

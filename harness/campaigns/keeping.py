@@ -1,4 +1,4 @@
-"""What is written down of a verdict: files, report, what CI reads; and the last lines of a run."""
+"""Stores a verdict: files, the report, files for CI; and prints the last lines of a run."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Runs that are made: one, or those that a campaign lacks."""
+"""Makes runs: a single one, or those that a campaign lacks."""
 
 import threading
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""One run in this process: carried out, judged, written down, and told."""
+"""Performs one run in this process: carries it out, judges it, stores the results, reports them."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""Images that planned runs need, looked for before the first of them."""
+"""The images that planned runs need; they are checked before the first run."""
 
 from collections.abc import Iterable, Mapping
 from contextlib import closing

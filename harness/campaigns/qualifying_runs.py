@@ -1,4 +1,4 @@
-"""What stores hold of a qualification: its planned runs, its controls, and everything else in them."""
+"""The runs of a qualification in the stores: planned runs, controls, and others."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path

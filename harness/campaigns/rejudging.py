@@ -1,4 +1,4 @@
-"""A run that is judged again: from its folder alone, and written down as the first time."""
+"""Judges a stored run again, from its folder, and stores the results."""
 
 from pathlib import Path
 

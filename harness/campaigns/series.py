@@ -1,4 +1,4 @@
-"""Runs that follow each other: each survives the sudden end of its process, each next one is made."""
+"""A series of runs: if the process of one dies, the next run is made nevertheless."""
 
 import os
 import threading

@@ -65,7 +65,7 @@ class Desk(NamedTuple):
         return self.file.update(forget)
 
     def change(self, change: Callable[[Requests], Requests]) -> Requests:
-        """Write what follows."""
+        """Replace the stored requests by what a function makes of them, and return the new ones."""
 
         def both(requests: Requests) -> tuple[Requests, Requests]:
             following = change(requests)

@@ -18,7 +18,7 @@ class View(Protocol):
     """What shows statuses while they change."""
 
     def show(self, request: Request, statuses: Sequence[PartitionStatus]) -> None:
-        """Show the latest."""
+        """Show the latest statuses of a request."""
 
     def __enter__(self) -> Self:
         """Begin to show."""
@@ -74,7 +74,7 @@ class BarView:
         self._bars: dict[tuple[str, int, int | None], TaskID] = {}
 
     def show(self, request: Request, statuses: Sequence[PartitionStatus]) -> None:
-        """Move the bars."""
+        """Move one bar for each replica that is copied."""
         del request
         for status in statuses:
             for one in status.receiving or (None,):

@@ -16,7 +16,7 @@ from harness.campaigns.sensitivity.kept import KeptOutcomes
 from harness.campaigns.sensitivity.pages import measurement_of, measurements_in
 from harness.campaigns.sensitivity.planning import Budget, Controls, slots
 from harness.campaigns.sensitivity.runs import Measuring
-from harness.campaigns.stored_runs import StoredRuns
+from harness.campaigns.sensitivity.stored_runs import StoredRuns
 from harness.cli.hosts_options import asked_hosts, hosts_options
 from harness.cli.options import SEED_MAX, Time, Word, runs_option
 from harness.errors import disk_errors_told

@@ -1,4 +1,4 @@
-"""What an administrator's error says about a change: that it was not made (fail), or nothing (info).
+"""Classifies errors of admin requests: the change was not made (fail), or it may have been made (info).
 
 One table for both libraries.  A change failed only where it was refused before anything was appended, by the
 one request that carried it.  What a broker forwards to the controller (KIP-590), it sends again on its own

@@ -1,4 +1,4 @@
-"""Administrators by kind of client."""
+"""Opens an administrator's client of either library."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Calls of a library that might never return, given a bound."""
+"""Calls a library with a time limit, because some calls might never return."""
 
 import threading
 from collections.abc import Callable

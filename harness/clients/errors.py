@@ -1,4 +1,4 @@
-"""What a client's error says about a record: that it was not appended (fail), or nothing (info).
+"""Classifies errors of sends: the record was not appended (fail), or it may have been (info).
 
 One table for both libraries.  A record's sending failed only where the error was raised before anything
 left, or where there was one attempt and the broker's code means that it appended nothing.  Everything else,

@@ -1,4 +1,4 @@
-"""What a workload needs of a member of a group that commits its own offsets, and nothing more.
+"""The interface of a group member that commits its own offsets.
 
 The classic protocol: a member joins, is assigned partitions by its group's leader, and whatever it commits
 carries its id and its group's generation, by which the coordinator fences those that it went on without.

@@ -1,4 +1,4 @@
-"""Members of groups made by kind: the one place that knows every implementation."""
+"""Opens group members of every kind; the only module that knows all implementations."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Requests of those that are no members, or none any more: what a process that hung sends when it wakes up.
+"""Requests of former members: what a process that hung sends when it continues.
 
 A library forgets its membership as soon as it knows that the group went on, and would send nothing.  Here the
 request goes out as it would have, with the id and the generation that the member had.

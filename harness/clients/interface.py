@@ -1,4 +1,4 @@
-"""What a workload needs of a Kafka client, and nothing more."""
+"""The interface of a Kafka client, as small as the workloads allow."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
@@ -56,7 +56,7 @@ class Sent(NamedTuple):
 
 
 class Message(NamedTuple):
-    """A record read."""
+    """A record that a consumer received."""
 
     partition: int
     offset: int

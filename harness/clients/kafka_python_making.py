@@ -1,4 +1,4 @@
-"""How kafka-python's clients are made and ended.
+"""Creates and closes the clients of kafka-python.
 
 Six habits of version 3.0 are fixed here: a constructor spends all its time on one bootstrap server drawn
 at random, paused or not, and leaves its sockets open when it fails; a connection that does not come about

@@ -1,4 +1,4 @@
-"""ListOffsets: where a broker says that the partitions begin and end which it leads, or stand at a time.
+"""ListOffsets: the start, the end and offsets by timestamp of partitions, from their leader.
 
 One request to one broker, so that whoever was asked is who answered.  `list_offsets` names the leader epoch
 that the broker told, so that one that knows of another epoch refuses.  The other questions name none: they

@@ -1,4 +1,4 @@
-"""What one node's own copy of the metadata says, asked for directly; and partitions that are added by it."""
+"""The metadata that one node has, asked of that node directly; and requests to add partitions."""
 
 from collections.abc import Sequence
 

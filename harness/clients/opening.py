@@ -1,4 +1,4 @@
-"""Clients made by kind: the one place that knows every implementation."""
+"""Opens clients of every kind; the only module that knows all implementations."""
 
 from harness.clients.confluent import ConfluentConsumer, ConfluentProducer
 from harness.clients.interface import (

@@ -1,4 +1,4 @@
-"""Committed offsets of groups without members, request by request: committed, fetched, deleted.
+"""Committed offsets of groups without members, by single requests: commit, fetch, delete.
 
 Libraries look for the coordinator by themselves and ask again where they see fit; here one broker is asked,
 and once.

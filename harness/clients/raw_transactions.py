@@ -1,4 +1,4 @@
-"""Transactions request by request, for scripts that must decide what is sent on which connection.
+"""Transactions by single requests, for scripts that choose the connection of each request.
 
 A library's producer would retry, reorder its requests, or refuse what a script needs: a request that waits
 on one connection while later ones overtake it on another.

@@ -1,4 +1,4 @@
-"""What coordinators and leaders tell of transactions (KIP-664), and markers that an administrator writes.
+"""Descriptions of transactions by coordinators and leaders (KIP-664), and markers that an admin writes.
 
 One request each, over one connection, so that whoever was asked is who answered.
 """

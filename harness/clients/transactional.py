@@ -1,4 +1,4 @@
-"""What a workload needs of a transactional producer (KIP-98), and nothing more."""
+"""The interface of a transactional producer (KIP-98)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol

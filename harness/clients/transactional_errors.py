@@ -1,4 +1,4 @@
-"""What an error at a commit says about the transaction: that it is not committed (fail), or nothing (info).
+"""Classifies errors of commits: the transaction is not committed (fail), or it may be (info).
 
 A library asks again on its own when a connection breaks or a coordinator moves.  An earlier attempt may have
 been carried out, its answer lost, and the id initialised anew by somebody else, who waits for the end of the

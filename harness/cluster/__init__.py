@@ -1,1 +1,1 @@
-"""Clusters: from a topology to containers that answer, and back to nothing."""
+"""Clusters: from a topology to running containers, and their removal."""

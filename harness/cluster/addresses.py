@@ -1,4 +1,4 @@
-"""A /24 of its own for every run, taken under a lock so that runs can go on side by side."""
+"""A /24 network for every run, reserved under a lock, so that several runs can share a host."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""A running cluster: brought up in a run's folder, asked for its nodes, taken down without a trace."""
+"""A running cluster: started in a run's folder, queried for its nodes, and removed completely."""
 
 import os
 import shutil

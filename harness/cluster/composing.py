@@ -1,4 +1,4 @@
-"""Starting a compose file through testcontainers, with whichever compose binary the host has."""
+"""Starts a compose file by testcontainers, with the compose binary of the host."""
 
 import os
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""The containers of one run: found by label, killed, stopped, started, paused, entered, removed."""
+"""The containers of one run, found by label: kill, stop, start, pause, execute a command, remove."""
 
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor

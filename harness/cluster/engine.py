@@ -1,4 +1,4 @@
-"""The Docker engine: reaching it, starting it, and what it is."""
+"""The Docker engine: connects to it, starts it, and describes it."""
 
 import os
 import shutil

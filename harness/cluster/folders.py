@@ -1,4 +1,4 @@
-"""Where krucible keeps what outlives a run."""
+"""Folders for files that are kept longer than a run."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A node's files on the host: what its next start takes its configuration and format from, and its disk."""
+"""A node's files on the host: its configuration and format for the next start, and its disk."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs of which containers or networks are left, as labels tell of them."""
+"""Finds runs whose containers or networks still exist, by labels."""
 
 from pathlib import Path
 

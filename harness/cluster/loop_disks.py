@@ -1,4 +1,4 @@
-"""Disks of the nodes' own: file systems in files of the run's folder, mounted through loop devices.
+"""A disk for each node: a file system in a file of the run's folder, mounted through a loop device.
 
 What a node's data directory is mounted from lies beside it, so whoever finds the folder can undo it all.
 """

@@ -1,4 +1,4 @@
-"""Trying out on this host what faults need, in a container that is thrown away."""
+"""Tries on this host what faults need, in a temporary container."""
 
 import os
 import time

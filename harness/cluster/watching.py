@@ -1,4 +1,4 @@
-"""Watching the nodes' containers: a process that ends or pauses is recorded when it does."""
+"""Watches the nodes' containers and records when a process ends or pauses."""
 
 import threading
 from collections.abc import Mapping

@@ -1,1 +1,1 @@
-"""What is gathered at the end of a run, from nodes' disks, their logs, and what brokers answer."""
+"""Evidence that is collected at the end of a run: disks, logs of nodes, and answers of brokers."""

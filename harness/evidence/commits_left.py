@@ -1,4 +1,4 @@
-"""Evidence from the nodes' disks: what compaction has left of ``__consumer_offsets``, on each replica.
+"""Evidence from disks: what compaction left of ``__consumer_offsets``, on each replica.
 
 A replica tells at which offsets records are left.  What stood there was told while the log was written, but
 for what came after the last look: so one replica of each partition tells the end of its log again, from the

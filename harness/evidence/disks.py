@@ -1,4 +1,4 @@
-"""Evidence from the nodes' disks: which of them to read, and the journal that tells of it."""
+"""Evidence from disks: selects the disks to read, and writes the journal about them."""
 
 from collections.abc import Sequence
 from pathlib import Path

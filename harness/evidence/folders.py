@@ -1,4 +1,4 @@
-"""Evidence from the nodes' disks: which folders of partitions brokers have, and of which topics they are.
+"""Evidence from disks: the folders of partitions on each broker, with their topics.
 
 A folder is ``<topic>-<partition>``; where it ends otherwise, that tells what became of it: ``-delete`` and
 ``-stray`` are set aside, ``-future`` is to take another's place.

@@ -1,4 +1,4 @@
-"""Evidence from the nodes' disks: where each replica noted that its partition's leader epochs began.
+"""Evidence from disks: the start offsets of leader epochs that each replica stored.
 
 A broker keeps that in ``leader-epoch-checkpoint`` beside a partition's segments (KIP-101): a version, the
 number of entries, then a line ``epoch start_offset`` each.  It replaces the file as a whole, so it can be

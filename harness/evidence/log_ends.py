@@ -1,4 +1,4 @@
-"""What a node logs of the ends of logs: where each ended when it was loaded, and whom a leader left behind.
+"""Log lines about the ends of logs: when a log was loaded, and when an ISR shrank.
 
 The words are those of Kafka's LogLoader and UnifiedLog, and of kafka.cluster.Partition, at level INFO.
 """

@@ -1,4 +1,4 @@
-"""Evidence from the nodes' disks: every node's metadata log, its records decoded, and printed for readers."""
+"""Evidence from disks: every node's metadata log, decoded for checkers and printed for people."""
 
 from collections.abc import Mapping
 from pathlib import Path

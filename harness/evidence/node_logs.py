@@ -1,4 +1,4 @@
-"""Evidence gathered after a run: every node's log on disk, and what stands out of it in the history."""
+"""Evidence from logs: saves every node's log, and records the lines that matter."""
 
 import re
 from collections.abc import Iterator, Mapping

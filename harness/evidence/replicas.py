@@ -1,4 +1,4 @@
-"""Evidence from the nodes' disks: the batches of every replica, read while the nodes run, into the history.
+"""Evidence from disks: the batches of every replica, read while the nodes run.
 
 Why so is told in docs/decisions/0005; what is written is docs/histories.md, Replicas.
 """

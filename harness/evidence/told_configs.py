@@ -1,4 +1,4 @@
-"""Evidence from the brokers: what each of them says at the end of the configs of the run's topics."""
+"""Evidence from brokers: how each broker describes the configs of the run's topics at the end."""
 
 from collections.abc import Iterable, Mapping
 

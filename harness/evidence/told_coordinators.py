@@ -1,4 +1,4 @@
-"""Evidence from the brokers: of which groups and transactional ids each says that it is their coordinator."""
+"""Evidence from brokers: the groups and transactional ids that each broker claims to coordinate."""
 
 import time
 from collections import Counter

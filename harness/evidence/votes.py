@@ -1,4 +1,4 @@
-"""What a controller logs of elections: votes that it grants or refuses, and those that made it the leader.
+"""Log lines about elections: votes that a controller granted, refused or received as a candidate.
 
 The words are those of Kafka's KafkaRaftClient and QuorumState at level INFO.  The fields' names changed with
 KIP-853 (3.9, directory ids) and KIP-996 (4.0, pre-votes); all of them are read.

@@ -1,1 +1,1 @@
-"""Faults: injected, proven to have taken effect, healed, proven to be healed."""
+"""Faults: injected, confirmed by a probe, healed, and confirmed to be gone."""

@@ -1,4 +1,4 @@
-"""Which class carries a fault out: each says so itself, and every module of this folder is asked."""
+"""Maps each fault's type to the class that carries it out; classes register themselves."""
 
 import importlib
 import pkgutil

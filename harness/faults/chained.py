@@ -1,4 +1,4 @@
-"""Faults of the packet filter: one chain of our own at each node that is concerned, and nothing else."""
+"""Faults of the packet filter: each adds one chain to each node that it affects."""
 
 import re
 from collections.abc import Iterable

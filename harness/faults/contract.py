@@ -1,4 +1,4 @@
-"""What every fault promises: it says whether it can be had, is proven when it holds, and when it is gone."""
+"""The contract of a fault: a probe confirms that it took effect, and that it is gone after the heal."""
 
 from collections.abc import Mapping
 from typing import Any, Protocol

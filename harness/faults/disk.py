@@ -1,4 +1,4 @@
-"""Faults of one node's disk: wiped while the node is down, without power, dead under a running node."""
+"""Faults of one node's disk: wiped while the node is down, loss of power, failed while the node runs."""
 
 import errno
 import re

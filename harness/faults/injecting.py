@@ -1,4 +1,4 @@
-"""What injecting and healing one fault have in common, whoever does it: what is done, seen and recorded."""
+"""The common steps of injecting and healing a fault: do it, probe it, record it."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Packet loss: the packet filter of every receiver drops some of what it is sent, each packet by chance.
+"""Packet loss: each receiver's packet filter drops a share of the packets at random.
 
 A chain of the fault's own has two rules for each sender: the first drops a share of the packets, the second
 lets the others through, so that the counters of both tell what was lost and what arrived.  Nobody is cut off:

@@ -1,4 +1,4 @@
-"""Network partitions: our own chain in the packet filter of every receiver's namespace.
+"""Network partitions: each receiver's packet filter drops what comes from the other side.
 
 A rule sits on the receiver's INPUT, so that what is dropped really was sent.  Each fault has a chain of its
 own, and heals by removing that chain and nothing else.  A cut is believed only when probes that were sent in

@@ -1,4 +1,4 @@
-"""Held requests: what clients send a broker on half of the connections they have waits, and comes later.
+"""Held requests: clients' requests on half of their connections to a broker are delayed.
 
 The packet filter of the broker drops what comes on those connections.  TCP goes on resending it, and does so
 after the client has given up and closed its end: nothing is lost, and all of it arrives within seconds of the

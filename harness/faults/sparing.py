@@ -1,4 +1,4 @@
-"""Whether a disk may go without anything acknowledged going with it, by what the cluster tells; pure.
+"""Whether a disk may be destroyed without losing acknowledged records, by the cluster's state; pure.
 
 A record that was acknowledged is on every replica in sync, so it survives as long as one of those keeps its
 disk.  That ``min.insync.replicas`` of them do is asked for, where there are more copies than that: then the

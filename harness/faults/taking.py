@@ -1,4 +1,4 @@
-"""Who has which node: the faults of the schedule, or for a moment a blink, so that no two meet on one."""
+"""Reserves nodes for faults, so that a blink and a fault of the schedule never share a node."""
 
 import threading
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""From a symbolic target to a node, by what the cluster looks like when the fault begins."""
+"""Resolves a symbolic target to a node, by the state of the cluster when the fault begins."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Torn writes: a node is killed, and half a batch follows the last one of each log that it has.
+"""Torn writes: a node is killed, and half a batch is appended to each of its logs.
 
 What a loss of power leaves of a write that was under way, at every partition of the node at once.  Nothing
 that was whole is touched, so no record may be lost by it: the node finds the half batch when it starts, and

@@ -1,1 +1,1 @@
-"""What this host has and lacks for runs, and having it installed."""
+"""What this host has and lacks for runs, and the installation of what is missing."""

@@ -1,4 +1,4 @@
-"""What this host has and lacks for krucible, and which faults it can have."""
+"""Checks what this host lacks for krucible, and which faults it supports."""
 
 import platform
 import shutil

@@ -1,4 +1,4 @@
-"""The doctor's report for people: two tables and what to do."""
+"""Prints the doctor's report: two tables, and commands that fix what is missing."""
 
 from rich.console import Console
 from rich.table import Table

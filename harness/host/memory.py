@@ -1,4 +1,4 @@
-"""Memory of this host, as Linux tells of it."""
+"""Memory of this host, as Linux reports it."""
 
 from pathlib import Path
 

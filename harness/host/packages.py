@@ -1,4 +1,4 @@
-"""Debian packages that krucible needs: which are missing, and installing them where that is allowed."""
+"""Debian packages that krucible needs: finds the missing ones, and installs them if allowed."""
 
 import os
 import platform

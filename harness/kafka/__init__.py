@@ -1,1 +1,1 @@
-"""Kafka's protocol and files as the harness itself speaks and reads them: requests, topics, segments."""
+"""Kafka's protocol and files, as the harness itself uses them: requests, topics, segments."""

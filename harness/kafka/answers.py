@@ -1,4 +1,4 @@
-"""What nodes tell of the quorum, of brokers, of topics and of reassignments, as values."""
+"""Values for the answers of nodes about the quorum, brokers, topics and reassignments."""
 
 import base64
 from typing import Any

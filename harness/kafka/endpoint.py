@@ -1,4 +1,4 @@
-"""One node that is asked of the quorum and of topics, over a connection that is made anew where it broke."""
+"""A connection to one node for questions about the quorum and topics; it reconnects after errors."""
 
 import time
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""How many partitions topics have: more than at first, once some were added and somebody has told of it."""
+"""The number of partitions of each topic, including those that were added during the run."""
 
 import threading
 from collections.abc import Iterable

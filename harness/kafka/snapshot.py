@@ -1,4 +1,4 @@
-"""The cluster at one moment, as its nodes told it lately: for whoever decides something from its state."""
+"""A snapshot of the cluster: its state as the nodes reported it last, for every decision that needs it."""
 
 from collections.abc import Iterable
 

@@ -1,4 +1,4 @@
-"""Topics made and removed by asking a broker directly, with the few retries that a young cluster needs."""
+"""Creates and deletes topics by direct requests, retried while a new cluster is not ready for them."""
 
 import base64
 import time

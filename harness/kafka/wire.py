@@ -1,4 +1,4 @@
-"""Questions to one node over one socket, answered within a deadline or not at all.
+"""Requests to one node over one socket, each with a deadline.
 
 Clients hide what an observer wants to see: they ask another node, retry, cache.  Here one request goes to
 the node that was named, and its answer comes back or a `WireError` does.  Kafka-python's protocol classes

@@ -1,1 +1,1 @@
-"""Carrying out a schedule: faults, gambits and admin operations, as the cluster is then."""
+"""Carries out a schedule: faults, gambits and admin operations, chosen by the state of the cluster."""

@@ -1,4 +1,4 @@
-"""From an admin operation to one request of one broker, and from its answer to what the history keeps."""
+"""Makes one request of an admin operation, and a record of the history of its answer."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple, Protocol

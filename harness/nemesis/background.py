@@ -1,4 +1,4 @@
-"""An admin operation that nobody waits for."""
+"""An admin operation that runs in the background."""
 
 from harness.nemesis.operator import Operator
 from harness.vocabulary.administration import AdminOperation

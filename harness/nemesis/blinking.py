@@ -1,4 +1,4 @@
-"""Plays blinks: short faults at their times, beside the faults that come in turn, at nodes that those spare.
+"""Injects blinks: short faults at given times, at nodes that no other fault affects.
 
 A blink that finds its nodes in other hands is refused at once, and one that is in force where a fault of the
 schedule begins ends early: nobody waits long for a blink.

@@ -1,4 +1,4 @@
-"""Who plays which part of a gambit, and whether what it waits for has come about; pure."""
+"""Chooses the nodes of a gambit, and evaluates the conditions that it waits for; pure."""
 
 from collections.abc import Sequence
 

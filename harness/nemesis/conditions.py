@@ -1,4 +1,4 @@
-"""Whether a condition of a script holds, and what was seen instead; pure."""
+"""Whether a condition of a script holds, and what holds instead; pure."""
 
 from typing import Any, NamedTuple
 

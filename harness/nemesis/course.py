@@ -1,4 +1,4 @@
-"""What a script and gambits have in common while they are carried out: whom they ask, and how they wait."""
+"""What scripts and gambits have in common while they are carried out: requests and waiting."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""From a symbolic admin operation to one that can be asked for, by what the cluster looks like now; pure.
+"""Resolves a symbolic admin operation to a request, by the state of the cluster; pure.
 
 Voters change only where a majority of the set that would result is up, so that no draw takes the quorum away.
 One whose disk was replaced is no voter any more and still counts as one: it goes before others do.

@@ -1,4 +1,4 @@
-"""Plays gambits: chooses with whom, strikes, waits, mends, and records what it chose and waited for.
+"""Plays gambits: chooses nodes, injects faults, waits, heals, and records all of it.
 
 A gambit whose condition does not come about ends there, and whatever it did is healed: it is told in the
 history, and is no reason to believe less of a run.

@@ -1,4 +1,4 @@
-"""The nemesis: carries a schedule out, step by step, and records what it did and what it saw."""
+"""The nemesis: carries out a schedule step by step, and records what it did and saw."""
 
 import threading
 from collections.abc import Callable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The operator: asks Kafka for admin operations, one request each, and records what came of them."""
+"""The operator: sends admin operations to Kafka, one request each, and records their outcome."""
 
 import time
 from collections.abc import Callable

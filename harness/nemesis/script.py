@@ -1,4 +1,4 @@
-"""Carries out the moves of a script, one after the other, and records what it waited for."""
+"""Carries out the moves of a script one after the other, and records the conditions that it waited for."""
 
 import time
 from collections.abc import Callable, Mapping

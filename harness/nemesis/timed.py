@@ -1,4 +1,4 @@
-"""Those who do their part of a schedule at its times, each a thread beside the faults that come in turn."""
+"""Threads that carry out a part of the schedule at given times, beside the main sequence of faults."""
 
 from harness.errors import KrucibleError
 from harness.record.journal import describe
@@ -30,7 +30,7 @@ class Timed(Worker):
         self.done = 0
 
     def hurry(self) -> None:
-        """Begin nothing further."""
+        """Begin nothing else; what is going on continues."""
         self.stopping.set()
 
     def check(self) -> None:

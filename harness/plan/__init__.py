@@ -1,1 +1,1 @@
-"""What a run is to do, before it starts: scenarios, drawn schedules, gambits, recorded schedules."""
+"""Plans a run before it starts: scenarios, random schedules, gambits, recorded schedules."""

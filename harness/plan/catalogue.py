@@ -1,4 +1,4 @@
-"""The catalogue: every scenario by the name that its place under ``scenarios`` gives it."""
+"""The catalogue of scenarios; a scenario's name is its path below ``scenarios``."""
 
 import ast
 import difflib

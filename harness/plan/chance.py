@@ -1,4 +1,4 @@
-"""What random schedules draw: faults, which of them are of disks, and admin operations; pure."""
+"""The random choices of a schedule: faults, faults of disks, and admin operations; pure."""
 
 import random
 from collections import Counter

@@ -1,4 +1,4 @@
-"""What the recipes of gambits share: their type, their bounds, and what they draw alike; pure."""
+"""Parts that several gambits share: their type, their time limits, and common random choices; pure."""
 
 import random
 from collections.abc import Callable, Sequence
@@ -70,7 +70,7 @@ def isolated_one(source: random.Random) -> Partition:
 
 
 def even(source: random.Random) -> bool:
-    """Heads or tails."""
+    """True or false, with the same probability."""
     return source.random() < 0.5  # noqa: PLR2004 - an even chance
 
 

@@ -1,4 +1,4 @@
-"""The gambits that random schedules draw, by name: what each draws of its script; pure.
+"""The gambits of random schedules by name, each a function that draws its script; pure.
 
 Each brings a cluster to an edge of what Kafka promises: a replica that was held back and is then all that is
 left, a partition whose last replica in sync goes, a controller that ends together with the leader whose ISR

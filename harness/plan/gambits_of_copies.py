@@ -1,4 +1,4 @@
-"""Gambits around one partition's copies: a move called off, a stale copy elected, a log cut at its beginning.
+"""Gambits about the replicas of one partition: cancelled moves, stale leaders, deleted records.
 
 They are drawn as those of `harness.plan.gambits` are, which has the table of all.
 """

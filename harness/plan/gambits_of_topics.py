@@ -1,4 +1,4 @@
-"""Gambits around what topics are asked to become: moved, limited, removed, cut short, or lost with the power.
+"""Gambits about topics: reassigned, reconfigured, deleted, truncated, or hit by a loss of power.
 
 They are drawn as those of `harness.plan.gambits` are, which has the table of all.
 """

@@ -1,4 +1,4 @@
-"""Gambits around the quorum's voters: changes of them (KIP-853), and elections over links that lose packets.
+"""Gambits about the voters: changes of the set (KIP-853), and elections over lossy links.
 
 They are drawn as those of `harness.plan.gambits` are, which has the table of all.
 """

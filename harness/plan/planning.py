@@ -1,4 +1,4 @@
-"""From what was asked for to what will be done: a scenario with its overrides, checked all at once."""
+"""Makes the plan of a run from a scenario and its overrides; all errors are reported at once."""
 
 import shlex
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""What a qualification runs: presets, the matrix they make of a candidate and a baseline, and its shards."""
+"""The runs of a qualification: presets, the matrix of candidate and baseline, and its shards."""
 
 import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""From a recorded run to a schedule that does the same to the same nodes at the same times; pure."""
+"""Makes a schedule from a recorded run: the same faults at the same nodes and times; pure."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""From the blinks of a recorded run to blinks at the same nodes at the same times; pure."""
+"""Makes blinks from those of a recorded run, at the same nodes and times; pure."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 

@@ -1,4 +1,4 @@
-"""From the gambits of a recorded run to gambits with the same nodes at the same times; pure."""
+"""Makes gambits from those of a recorded run, with the same nodes and times; pure."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""From a recorded run's folder to the plan of a run that carries its schedule out again."""
+"""Makes the plan that repeats a recorded run, from its folder."""
 
 import shlex
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Scenarios from files that are not in the catalogue: Python files with a ``SCENARIO`` in the vocabulary."""
+"""Loads scenarios that are not in the catalogue: Python files that define ``SCENARIO``."""
 
 import re
 import runpy

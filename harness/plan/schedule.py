@@ -1,4 +1,4 @@
-"""From a seed to a schedule: the same seed gives the same steps, byte for byte."""
+"""Makes a schedule from a seed: the same seed gives the same steps, byte for byte."""
 
 import random
 

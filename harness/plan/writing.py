@@ -1,4 +1,4 @@
-"""Scenarios as Python source: what is written can be read by people, and executed to give the same value."""
+"""Writes scenarios as Python source, which people can read and which gives the same value when executed."""
 
 import textwrap
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Scenarios as pytest's items: one for each, and of random schedules one for each kind of fault as well.
+"""Scenarios as items of pytest: one each, and for random schedules one for each kind of fault.
 
 A fixed or scripted schedule is one item whatever faults it has: they follow each other in one cluster's life,
 and without any of them it would be another scenario.

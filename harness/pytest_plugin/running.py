@@ -1,4 +1,4 @@
-"""An item's run: planned, carried out and judged as ``krucible run`` does it, then told to pytest."""
+"""The run of one item: planned, carried out and judged as by ``krucible run``, then reported to pytest."""
 
 from pathlib import Path
 

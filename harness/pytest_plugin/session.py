@@ -1,4 +1,4 @@
-"""What a pytest session of scenarios is asked for, and what CI is told of it at the end."""
+"""The options of a pytest session, and the files that it writes for CI at its end."""
 
 import os
 import random

@@ -1,1 +1,1 @@
-"""What a run writes down while it goes on: journals, events, the ledger of faults, the run's folder."""
+"""What a run writes: journals, events, the ledger of faults, and the run's folder."""

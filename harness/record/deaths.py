@@ -1,4 +1,4 @@
-"""What another process writes down of a harness that died in the middle of a run.
+"""The note that another process writes about a harness that died during a run.
 
 It is told in the history, in a journal of its own, so that whoever judges the run again knows of it.
 """

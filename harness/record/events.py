@@ -1,4 +1,4 @@
-"""What a run tells while it goes on; listeners (console, reports) are attached by the CLI alone."""
+"""The events of a run; the runner does not know who listens to them (console, reports, other processes)."""
 
 from collections.abc import Callable
 

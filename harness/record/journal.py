@@ -1,4 +1,4 @@
-"""The journal: what happened, on disk before the next thing happens.
+"""The journal: each operation is on disk before the next one begins.
 
 A journal has one writer thread or several that share it; every operation is one ``write`` of one line, not
 a buffer, so that a harness killed in mid-flight leaves whole lines and at most one that is cut short.

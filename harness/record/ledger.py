@@ -1,4 +1,4 @@
-"""The ledger: what was done to the cluster and how to undo it, on disk before it is done.
+"""The ledger: each fault and the steps that undo it are on disk before the fault is injected.
 
 One file in the run's folder, one JSON object a line, each synced before anything is injected, so that
 `krucible heal` can clean up after a harness that was killed with SIGKILL.

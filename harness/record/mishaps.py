@@ -1,4 +1,4 @@
-"""What goes wrong with the harness itself in the middle of a run: kept, told, and survived.
+"""Exceptions in the harness during a run: recorded, reported, and survived.
 
 A worker that died, or an engine that refuses, ends what is going on.  It must not throw away what the run has
 recorded by then: faults are healed, evidence is gathered, and the history is judged all the same.

@@ -1,4 +1,4 @@
-"""Who owns a run: the harness's process, told apart from a later one with the same number."""
+"""The owner of a run: a process, identified by its id and start time."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A journal whose writer, an OS process, was ended from outside: what it left, for the next writer to go on.
+"""Continues a journal whose writer, an OS process, was killed.
 
 Every operation is on disk before it leaves, so what the process had outstanding is known; its outcome is not.
 """

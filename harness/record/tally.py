@@ -1,4 +1,4 @@
-"""A tally of acknowledged records and writes, so that a run can wait for traffic instead of for time."""
+"""Counts acknowledged records, so that a run can wait for traffic instead of for time."""
 
 import threading
 import time

@@ -1,1 +1,1 @@
-"""One run from its first container to its last: the stage, the execution, readiness, recovery, healing."""
+"""One run from its start to its end: stage, execution, readiness, recovery, healing."""

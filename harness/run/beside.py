@@ -1,4 +1,4 @@
-"""Something that is done beside something else, in a thread of its own."""
+"""Runs a function in a thread of its own."""
 
 import threading
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Why a cluster did not become ready, from what its nodes say: processes, logs, answers and files."""
+"""Finds out why a cluster did not become ready: processes, logs, answers and files of its nodes."""
 
 import os
 import re

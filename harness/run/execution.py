@@ -1,4 +1,4 @@
-"""Who carries a schedule out: the nemesis, the operators of admin operations, and what they look at."""
+"""Carries out a schedule with a nemesis, operators of admin operations, and a view of the cluster."""
 
 import threading
 from collections.abc import Callable, Iterator

@@ -1,4 +1,4 @@
-"""`krucible heal`: undo what a harness that was killed left behind, and touch nothing else."""
+"""`krucible heal`: undoes what a killed harness left, and nothing else."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""What ran, on what, from where: the run's identity, gathered once at its beginning."""
+"""The identity of a run: what ran, with which options and on which host, collected at its beginning."""
 
 import functools
 import os

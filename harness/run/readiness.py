@@ -1,4 +1,4 @@
-"""When a cluster is ready: a controller leads, every broker is unfenced, and each acknowledges a write."""
+"""A cluster is ready when a controller leads and each broker is unfenced and acknowledges a write."""
 
 import time
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _ASK_TIMEOUT_S = 1.0
 
 
 class NotReadyError(KrucibleError):
-    """A cluster did not become ready; whose fault that is, is for others to find out.
+    """A cluster did not become ready; `harness.run.diagnosis` finds out why.
 
     Attributes:
         waited_for: what did not come about.

@@ -1,4 +1,4 @@
-"""Wait until every partition has a leader and all its replicas in sync: before the load, and after healing.
+"""Waits until every partition has a leader and a full ISR: before the load, and after healing.
 
 After healing each has to take a write as well.
 """

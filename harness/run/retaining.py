@@ -1,4 +1,4 @@
-"""The end of retention: nothing is removed for its age or size while everything is read at the end.
+"""Ends retention, so that Kafka deletes nothing during the final read.
 
 A reader that lists where a log begins, and is told then that this offset is out of range, has not read
 everything.  So what limits how long or how much a topic keeps is taken back once the cluster has recovered.

@@ -1,4 +1,4 @@
-"""The setup operation of a run: what it is made of, as it is written to the history."""
+"""The setup operation of a run, which records its parts in the history."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

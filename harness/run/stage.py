@@ -1,4 +1,4 @@
-"""The stage of a run: folder, journals, ledger and a cluster that is ready; all of it gone at the end."""
+"""The stage of a run: folder, journals, ledger and a ready cluster; closed and removed at the end."""
 
 import os
 import secrets

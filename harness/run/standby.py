@@ -1,4 +1,4 @@
-"""The next run's cluster, started while the last run is read, judged and reported.
+"""Starts the cluster of the next run while the previous run is read, judged and reported.
 
 A cluster takes about ten seconds to be ready, most of it in JVMs that load classes, and a run is read and
 judged for as long after its load, most of it waiting.  In a series of runs the one is done beside the other.

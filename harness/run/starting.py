@@ -1,4 +1,4 @@
-"""The start of a cluster: until it is ready, up to three times, each time on fresh disks.
+"""Starts a cluster, up to three times, each time with new disks.
 
 What a start that came to nothing tells of itself is kept in the run's folder, ``starts/1`` and so on, and in
 the history, where it is judged.  Only what the host did to it makes the harness fail.

@@ -1,4 +1,4 @@
-"""Ends a harness whose interpreter hangs, which nothing that is written in Python can notice.
+"""Ends the harness if its interpreter hangs, which no Python code could notice.
 
 A client library that waits while it holds the interpreter's lock stops every thread: no bound is kept any
 more, no signal handled.  librdkafka's `unassign` was seen to do so from within a rebalance.  The operating

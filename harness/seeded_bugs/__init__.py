@@ -1,1 +1,1 @@
-"""Bugs seeded into Kafka: what they are, how a node gets one, and what its log tells of it."""
+"""Seeded bugs: their definition, their installation on a node, and their traces in its log."""

@@ -1,4 +1,4 @@
-"""The catalogue of seeded bugs: every file below ``scenarios/seeded_bugs``, by the name of the bug."""
+"""The catalogue of seeded bugs: every file below ``scenarios/seeded_bugs``, by name."""
 
 import difflib
 import functools

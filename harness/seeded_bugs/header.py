@@ -1,4 +1,4 @@
-"""A seeded bug as its file says it: a header in comments, then Byteman rules; see docs/seeded-bugs.md."""
+"""Parses the file of a seeded bug: a header in comments, then Byteman rules; see docs/seeded-bugs.md."""
 
 import difflib
 import re
@@ -97,7 +97,7 @@ def fault_words() -> frozenset[str]:
 
 
 def workload_words() -> frozenset[str]:
-    """Words for loads."""
+    """Words that a bug may name as the workload it needs."""
     return frozenset((*(_tag(one) for one in _below(workloads.Workload)), DELETES, PIPELINED, MODERN_GROUPS))
 
 

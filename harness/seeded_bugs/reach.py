@@ -1,4 +1,4 @@
-"""How far a seeded bug came in a stored run, by the logs of its nodes."""
+"""How far a seeded bug got in a stored run, by the logs of its nodes."""
 
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The Byteman script of a bug: its rules, with the lines on the node's stdout that tell what became of them.
+"""The Byteman script of a bug: its rules, and lines that log on stdout when a rule acts.
 
 `harness.seeded_bugs.traces` reads those lines back.
 """

@@ -1,4 +1,4 @@
-"""Giving a cluster's nodes a seeded bug: Byteman's agent, the bug's script, and the JVM's option for both."""
+"""Installs a seeded bug on nodes: Byteman's agent, the bug's script, and the JVM option for both."""
 
 from collections.abc import Iterable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a node's log tells of a seeded bug: whether it was installed, reached, triggered, or failed."""
+"""Traces of a seeded bug in a node's log: installed, reached, triggered, or failed."""
 
 import re
 from collections.abc import Iterable

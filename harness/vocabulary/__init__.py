@@ -1,4 +1,4 @@
-"""The words that scenarios are written in: topologies, workloads, faults, schedules, expectations.
+"""The types that scenarios are written with: topologies, workloads, faults, schedules, expectations.
 
 Everything here is a frozen value that can be written to JSON and read back; nothing here does anything.
 """

@@ -1,4 +1,4 @@
-"""Admin operations as a scenario names them: elections, voters, reassignments, features, configs.
+"""Admin operations in scenarios: elections, voters, reassignments, features, configs.
 
 Nodes and brokers are named by their place in the topology, so that a scenario reads the same in combined and
 isolated mode.  Operations with a ``draw`` are symbolic: what they mean is decided when they are performed, by

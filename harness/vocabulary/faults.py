@@ -1,4 +1,4 @@
-"""Faults as a scenario names them: what kind, at whom, how; targets are symbolic until the run."""
+"""Faults in scenarios: kind, target and parameters; targets are symbolic until the run."""
 
 from enum import StrEnum
 from typing import Literal

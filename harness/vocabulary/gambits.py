@@ -1,4 +1,4 @@
-"""Gambits: short scripts that know the situation; with whom they are played is chosen when they are played.
+"""Gambits: short scripts whose nodes are chosen by the state of the cluster when they start.
 
 A move names nodes by the parts that a choice gave them: ``leader`` and ``follower-1`` … of a partition,
 ``controller`` and ``voter-1`` … of the quorum, ``successor`` of a leader that is gone, ``newcomer-1`` … of

@@ -1,4 +1,4 @@
-"""What is so of every fault of one kind: what it does to processes, what it needs, how it is drawn."""
+"""Properties of a kind of fault: its effect on processes, what it needs, and how it is drawn."""
 
 from typing import ClassVar
 

@@ -1,4 +1,4 @@
-"""Known outcomes: what is on record about Kafka, so that the harness itself can be held to it."""
+"""Known outcomes: verdicts that are certain for a version of Kafka, which test the harness itself."""
 
 import msgspec
 

@@ -1,4 +1,4 @@
-"""Scripted schedules: moves carried out one after the other, each when the cluster is ready for it."""
+"""Scripted schedules: moves that are carried out in order, each after a condition is met."""
 
 import msgspec
 

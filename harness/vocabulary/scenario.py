@@ -1,4 +1,4 @@
-"""Scenarios: what to try, why, on what, and what to expect."""
+"""Scenarios: what to test, why, on which cluster, and what to expect."""
 
 from enum import StrEnum
 

@@ -1,4 +1,4 @@
-"""Topologies: which nodes a cluster has and how Kafka is configured on them."""
+"""Topologies: the nodes of a cluster, and Kafka's configuration on them."""
 
 from enum import StrEnum
 

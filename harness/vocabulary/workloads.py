@@ -1,4 +1,4 @@
-"""Workloads: what a run loads its cluster with, how much of it, and which topics that takes."""
+"""Workloads: the kind of load, its amount, and the topics that it needs."""
 
 from enum import StrEnum
 

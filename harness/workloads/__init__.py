@@ -1,1 +1,1 @@
-"""What is done to a cluster while it is tormented."""
+"""The load of a cluster, and the reads and writes that check it."""

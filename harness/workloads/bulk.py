@@ -1,4 +1,4 @@
-"""The bulk workload: OS processes that produce as fast as they are asked to, looked after by threads."""
+"""The bulk workload: OS processes that produce at a requested rate, supervised by threads."""
 
 import select
 import subprocess

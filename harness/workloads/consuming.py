@@ -1,4 +1,4 @@
-"""Consumers of the log workload: all partitions, from where the last one stopped."""
+"""Consumers of the log workload: each reads all partitions and continues where its predecessor stopped."""
 
 from checkers.history.operations import OperationType
 from checkers.history.shapes import Isolation, PollAsked, Polled, Records

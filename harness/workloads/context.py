@@ -1,4 +1,4 @@
-"""What the parts of every workload share: who they are, where they write to, how they get clients."""
+"""What the parts of every workload share: workload, journals, addresses, and clients."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -82,7 +82,7 @@ class CopyingWorker(Worker):
         self._member: GroupConsumer | None = None
 
     def work(self) -> None:
-        """Copy whatever comes."""
+        """Copy all records that arrive, until the worker is stopped."""
         try:
             while not self.stopping.is_set():
                 member = self._opened()

@@ -1,4 +1,4 @@
-"""A process that asks for the oldest records of a partition to be deleted, now and then (KIP-107)."""
+"""A process that deletes the oldest records of a partition at intervals (KIP-107)."""
 
 import random
 from collections.abc import Callable

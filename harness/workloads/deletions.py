@@ -1,4 +1,4 @@
-"""Deletions of records that were acknowledged: told to whoever is to look at once."""
+"""Acknowledged deletions of records, handed to the observers that check them at once."""
 
 import threading
 from queue import SimpleQueue

@@ -1,4 +1,4 @@
-"""The final read: everything that the cluster holds, by both clients, in both isolation levels.
+"""The final read: all records, by both clients, at both isolation levels.
 
 Only after every partition has a leader: a Fetch to a follower of a leaderless partition is answered with
 nothing and no error, and would make a full log look empty.  And where the workload has transactions, only

@@ -1,4 +1,4 @@
-"""The groups workload: members of consumer groups that come, go, stall, and commit what they were given."""
+"""The groups workload: members of consumer groups join, leave, stall, and commit offsets."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""The last member of a group: it is assigned everything and reads what nobody was given.
+"""The last member of a group: it gets all partitions and reads the records that are left.
 
 Before it leaves it asks for the group to be deleted, as an administrator does: Kafka has to refuse.
 """

@@ -1,4 +1,4 @@
-"""What every process does that is a member of a consumer group, and what it records."""
+"""The common part of all processes that are members of a consumer group, and their records."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""Who works in the groups workload: under load, and at the end."""
+"""The workers of the groups workload: under load, and at the end."""
 
 from harness.clients.group_opening import Join, join_group
 from harness.clients.group_outdated import commit_as, remove_group, reset_offsets

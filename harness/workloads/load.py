@@ -1,4 +1,4 @@
-"""The load of a run: the workers of its workload, started, looked after and stopped together."""
+"""The load of a run: starts, supervises and stops the workers of its workload."""
 
 from collections.abc import Sequence
 

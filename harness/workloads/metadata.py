@@ -1,4 +1,4 @@
-"""The metadata workload: topic configs as registers, topics that come and go, and brokers asked for both."""
+"""The metadata workload: configs as registers, topics that are created and deleted, lists of topics."""
 
 import random
 import time

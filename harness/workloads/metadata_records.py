@@ -1,4 +1,4 @@
-"""Records of topics that come and go: before a deletion one is appended, and all are fetched by the id."""
+"""Records of topics that are deleted: one is appended before the deletion, all are fetched by id."""
 
 from collections.abc import Callable, Sequence
 from random import Random

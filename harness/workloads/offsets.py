@@ -1,4 +1,4 @@
-"""The offsets workload: groups' committed offsets as registers."""
+"""The offsets workload: committed offsets of groups as registers."""
 
 from harness.clients.administrator_opening import Make, open_administrator
 from harness.clients.interface import ClientKind

@@ -1,4 +1,4 @@
-"""Groups that are deleted and come again, and groups that commit once: changes and fetches of their offsets.
+"""Groups that are deleted and created again, and groups that commit once.
 
 Nobody notices that compaction dropped an offset which is soon committed again.  Still groups commit once, and
 that has to be told from then on.

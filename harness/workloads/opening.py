@@ -1,4 +1,4 @@
-"""Workloads by their kind: the one place that knows every implementation."""
+"""Maps the type of a workload to its implementation; the only module that knows all of them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple

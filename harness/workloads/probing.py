@@ -1,4 +1,4 @@
-"""The write probe: proof that every partition takes writes again."""
+"""The write probe: shows that every partition accepts writes again."""
 
 import time
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Producers of the log workload: batches of unique values at a steady pace."""
+"""Producers of the log workload: batches of unique values at a constant rate."""
 
 import random
 import time

@@ -1,4 +1,4 @@
-"""Processes that write and read registers that Kafka keeps, each with unique values."""
+"""Processes that write and read registers that Kafka stores, with unique values."""
 
 import random
 import time

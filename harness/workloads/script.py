@@ -1,4 +1,4 @@
-"""What scripts of raw transactions share: where to send, how to insist, how what they do is recorded."""
+"""The common part of scripts of raw transactions: addresses, retries, and recording."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence

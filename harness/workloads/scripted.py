@@ -1,4 +1,4 @@
-"""Scripts of raw transactions that show two bugs of Kafka wherever they are, deterministically.
+"""Scripts of raw transactions that reproduce two bugs of Kafka deterministically.
 
 Both hold one request back on its connection until what should come after it has happened.
 """

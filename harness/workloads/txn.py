@@ -1,4 +1,4 @@
-"""The txn workload: transactions over several partitions, and instances that fence each other.
+"""The txn workload: transactions over several partitions, and producers that fence each other.
 
 Transactors stay with an instance as long as it does what it should; now and then one keeps a transaction open
 for a while.  Meanwhile a process takes over one of their ids after the other, so that an old instance goes on

@@ -1,4 +1,4 @@
-"""The end of transactions that nobody ended: the coordinator aborts them, which takes a while."""
+"""Waits for the coordinator to abort transactions that were left open."""
 
 import time
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Transactions that are not ended in time: left alone, gone on with too late, or aborted by an administrator.
+"""Transactions that outlive their timeout: abandoned, continued too late, or aborted by an administrator.
 
 Each takes one of a few transactional ids that nobody else has, sends a record to each of some partitions,
 request by request, and is looked at: its coordinator is asked for the transaction, the partitions' leaders

@@ -1,4 +1,4 @@
-"""One process's transactional producer, and what the history is told of it."""
+"""A process's transactional producer, which records its operations in the history."""
 
 from collections.abc import Callable, Sequence
 from threading import Event

@@ -13,11 +13,11 @@ class Values:
         self._next = worker * WORKER_STRIDE
 
     def draw(self) -> int:
-        """The next one."""
+        """The next value."""
         return self.draw_many(1)
 
     def draw_many(self, count: int) -> int:
-        """The first of the next so many, which are consecutive."""
+        """The first of the next ``count`` values; they are consecutive."""
         first = self._next + 1
         self._next += count
         return first

@@ -1,4 +1,4 @@
-"""A worker thread whose death is noticed."""
+"""Workers: threads whose failures are noticed."""
 
 import threading
 import time
@@ -13,7 +13,7 @@ CLOSE_BOUND_S = 5.0
 
 
 class WorkloadError(KrucibleError):
-    """The workload itself went wrong, so its history says less than it seems to."""
+    """A worker died or did not stop in time, so the history may lack operations."""
 
 
 class Closable(Protocol):

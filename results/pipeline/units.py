@@ -140,7 +140,7 @@ def units_of(folder: str, shares: int, history: History | None = None) -> Iterat
 
 
 def judged(work: Work) -> Found:
-    """Judge one share."""
+    """What a checker finds in one share of a run, and how long that took."""
     began = time.perf_counter()
     try:
         part = work.judge()

@@ -118,7 +118,7 @@ class Findings(msgspec.Struct, frozen=True):
 
     @property
     def all(self) -> tuple[Finding, ...]:
-        """Illegal ones first."""
+        """All findings, illegal ones first."""
         return self.illegal + self.legal
 
 

@@ -81,7 +81,7 @@ def checker_rows(verdict: Verdict, limits: Limits) -> tuple[CheckerRow, ...]:
 
 
 def assumption_rows(verdict: Verdict, limits: Limits) -> tuple[AssumptionRow, ...]:
-    """Unmet ones first."""
+    """One row for each assumption; those that are not met come first."""
     rows = [
         AssumptionRow(
             checker=clean(result.checker, limits.cell),

@@ -62,5 +62,5 @@ def comparison_lead(measured: Sequence[Sensitivity]) -> str:
 
 
 def encode_sensitivity(said: Sensitivity | Sequence[Sensitivity]) -> bytes:
-    """Everything as JSON."""
+    """One or more measurements as indented JSON."""
     return msgspec.json.format(msgspec.json.encode(said), indent=2) + b"\n"

@@ -14,8 +14,8 @@ from harness import cli
 from harness.campaigns import series
 from harness.campaigns.apart import aftermath, process
 from harness.campaigns.campaign import Campaign
+from harness.campaigns.sensitivity.stored_runs import StoredRuns
 from harness.campaigns.series import TOGETHER
-from harness.campaigns.stored_runs import StoredRuns
 from harness.cluster import leftovers
 from harness.errors import EngineError
 from harness.plan.planning import RunPlan

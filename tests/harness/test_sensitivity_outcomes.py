@@ -12,7 +12,7 @@ from harness import cli
 from harness.campaigns import making as running
 from harness.campaigns.sensitivity import runs as sensitivity_runs
 from harness.campaigns.sensitivity.identity import bug_digest, is_script_of, schedule_digest
-from harness.campaigns.stored_runs import StoredRuns
+from harness.campaigns.sensitivity.stored_runs import StoredRuns
 from harness.plan.planning import RunOptions, plan_run
 from harness.plan.schedule import plan as drawn
 from harness.seeded_bugs.catalogue import seeded_bugs

@@ -1,4 +1,4 @@
-"""Judges what coordinators and leaders tell of transactions (KIP-664) by what was done to those.
+"""Judges descriptions of transactions (KIP-664) against what was done to these transactions.
 
 A broker that was deposed and does not know it tells what was.  So a broker's answer counts against something
 that was acknowledged only if it acknowledged that itself, or leads the partition for the first time since:

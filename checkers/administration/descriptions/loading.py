@@ -1,4 +1,4 @@
-"""Transactions whose producer the history knows, and what brokers told of them, from a history."""
+"""Loads transactions with known producers, and how brokers described them, from a history."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""The election checker: whoever leads was allowed to, and requests were answered by what was so (KIP-460).
+"""The election checker: every leader was allowed to lead, and answers were true (KIP-460).
 
 Evidence is the metadata log.  It tells every unclean election (``leaderRecoveryState``, KIP-704), which must
 have been allowed by unclean.leader.election.enable (from 3.9 on), by a request for an unclean election at

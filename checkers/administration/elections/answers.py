@@ -1,4 +1,4 @@
-"""Whether the answers to requests for elections agree with the states that the metadata log tells.
+"""Compares the answers to requests for elections with the states in the metadata log.
 
 A controller answers by the state that it has when the request reaches it, which lies between invocation and
 completion; one that has lost its majority without knowing may be behind by its fetch timeout.  So an answer

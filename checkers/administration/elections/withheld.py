@@ -1,4 +1,4 @@
-"""Partitions that stay without a leader although their owner chose availability, and a replica is up.
+"""Partitions without a leader although unclean elections are enabled and a replica is up.
 
 A controller that honours unclean.leader.election.enable elects in the very batch of records by which a leader
 is lost, or a broker unfenced.  Both are told by the metadata log.  What counts is the time for which, by its

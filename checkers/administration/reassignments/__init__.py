@@ -1,4 +1,4 @@
-"""The reassignment checker: what was asked for is reached, and nothing is given up on the way (KIP-455).
+"""The reassignment checker: a reassignment reaches its target, and no replica is lost before (KIP-455).
 
 Evidence is the metadata log.
 

@@ -1,4 +1,4 @@
-"""Reassignments that were listed as under way, against the metadata log.
+"""Compares the reassignments that were listed as ongoing with the metadata log.
 
 A broker passes the question on to a controller, which answers what committed records say.  One that was
 deposed may tell what is over; none tells what never was, or is not yet.

@@ -1,4 +1,4 @@
-"""What the metadata log tells of reassignments by itself: how each ended, and what replicas were left."""
+"""The steps of reassignments in the metadata log: how each one ended, and which replicas were left."""
 
 from collections.abc import Iterator, Mapping
 from enum import StrEnum

@@ -1,4 +1,4 @@
-"""Judges topics that come and go: what was acknowledged is kept, and all brokers end up with the same.
+"""Judges topics and configs: acknowledged changes are kept, and all brokers agree at the end.
 
 Operations are *create-topic*, *delete-topic* and *list-topics* of docs/histories.md.  A name may be created
 again after its deletion: it is another topic then, with another id (`lives`).

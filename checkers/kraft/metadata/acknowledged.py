@@ -1,4 +1,4 @@
-"""Changes of the metadata that were acknowledged, each with the records of the log that may be its doing.
+"""Acknowledged changes of metadata, each with the records of the metadata log that may come from it.
 
 Of a change that leaves a thing as it is, the controller writes no record; so the record that counts is the
 one that had made the thing what was asked for, and still held when it was asked.

@@ -1,4 +1,4 @@
-"""High watermarks beyond records whose cause had not been asked for yet.
+"""High watermarks beyond records whose change had not been requested yet.
 
 A record that makes a topic that only the workload makes, or gives a config a value that only the workload
 writes, was appended after that was asked for first.  So no leader can have told before that the record, and

@@ -1,4 +1,4 @@
-"""What the metadata log certainly has, and has not, of topics: what only a whole log can tell.
+"""What the metadata log certainly contains of topics, or lacks; this needs the whole log.
 
 A log tells what never was if it begins with the cluster's first record, lacks none of its records, and
 reaches as far as whoever told something can have known.  Where a controller's disk was wiped, and that may be

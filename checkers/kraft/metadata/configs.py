@@ -1,4 +1,4 @@
-"""What brokers say at the end of the configs of topics, against the metadata log.
+"""Compares the topic configs that brokers describe at the end with the metadata log.
 
 A broker makes its cache of configs of committed records, applied in their order, and so tells the value of
 the last one.  It may be behind for a while: a value counts as right that held `SETTLED_NS` before, or later.

@@ -1,4 +1,4 @@
-"""What topics that come and go show, with proofs."""
+"""Anomalies of topics that are created and deleted, with proofs."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple

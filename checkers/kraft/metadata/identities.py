@@ -1,4 +1,4 @@
-"""Ids of topics that are created under names that others had before (KIP-516), as clients and the log tell.
+"""Topic ids of topics created again under the same name (KIP-516), by clients and the metadata log.
 
 An id is random and belongs to one topic for ever: it is never given again, and where a name is taken again,
 all tell the new topic's id from some moment on.

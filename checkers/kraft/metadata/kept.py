@@ -1,4 +1,4 @@
-"""Whether the log that a majority keeps has what was acknowledged, and had it committed by the answer.
+"""Whether the log of a majority has every acknowledged change, committed before its answer.
 
 A controller answers a change once the records that make it are committed (KIP-631), so that:
 

@@ -1,4 +1,4 @@
-"""Lists of topics against the metadata log, by the topics' ids.
+"""Compares lists of topics with the metadata log, by topic id.
 
 A broker's list is made of committed records, so that it has no id that the log did not have by then.  It may
 be old while faults last; the last list of each broker, in the final phase, is not older than `SETTLED_NS`.

@@ -1,4 +1,4 @@
-"""The lives of a topic's name: each begins with a creation, and has the deletions that came before the next.
+"""The lives of a topic name: each is a creation and the deletions before the next creation.
 
 A topic that is created under the name of one that was deleted is another topic, with an id of its own
 (KIP-516).  What was asked without an answer may happen later, and more than once, since a broker that

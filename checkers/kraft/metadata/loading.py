@@ -1,4 +1,4 @@
-"""Topics that come and go, and lists of them, from the operations of docs/histories.md."""
+"""Loads creations, deletions and lists of topics from the operations of docs/histories.md."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""What the metadata log that reaches farthest says of topics, configs and voters, found by their names.
+"""Topics, configs and voters by name, from the metadata log that reaches farthest.
 
 A record has a place in the log and a span of time in which it was appended
 (`checkers.evidence.metadata_log`).  What a snapshot tells stands for records that are gone: it was appended
@@ -51,7 +51,7 @@ class States(Generic[V]):
     places: dict[V, list[int]] = field(default_factory=dict)
 
     def add(self, record: Record, value: V) -> None:
-        """It became something."""
+        """Add a record, and the value that it gave."""
         self.places.setdefault(value, []).append(len(self.records))
         self.records.append(record)
 

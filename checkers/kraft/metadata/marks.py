@@ -1,4 +1,4 @@
-"""What leaders of the quorum told of their logs' ends and of what was committed, and when they were asked."""
+"""The log ends and high watermarks that leaders of the quorum reported, with the times of the answers."""
 
 from bisect import bisect_right
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Records of topics that come and go, fetched by the topics' ids.
+"""Records of topics that are created and deleted, fetched by topic id.
 
 A fetch by an id returns records of that topic alone, whoever answers and however old its metadata is
 (KIP-516).  So each record was appended under the topic's name, after its creation was asked for, or at a time

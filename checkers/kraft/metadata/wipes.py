@@ -1,4 +1,4 @@
-"""Disks of controllers that were wiped: when a majority of them had nothing left to elect by.
+"""Wiped disks of controllers: when a majority of the voters had lost its logs.
 
 A controller whose disk was wiped counts as wiped until the quorum's leader tells that its log reaches what is
 committed.  In a static quorum it votes on with an empty log, and so it does in a dynamic one where its disk

@@ -1,4 +1,4 @@
-"""What a leader's answers say of its own log, of its voters' logs, and of what is committed.
+"""What a leader's answers report: its own log, the logs of its voters, and the high watermark.
 
 A leader counts by what voters and observers fetched from it since it was elected; one thread keeps that and
 answers by it, so that each answer agrees with itself, and with those before it (Kafka's LeaderState).  It

@@ -1,4 +1,4 @@
-"""What a voter does before and after it votes: it asks others first, and writes its vote down.
+"""Actions of a voter around its vote: it requests pre-votes first, and writes its vote to disk.
 
 Since KIP-996 a voter that hears from no leader asks the others whether they would vote for it, and becomes a
 candidate, which raises the epoch, only if a majority would.  Its own log tells who would.  A vote that was

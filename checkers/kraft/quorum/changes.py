@@ -1,4 +1,4 @@
-"""Changes of the voters as they were asked for: KIP-853's AddRaftVoter and RemoveRaftVoter in the history."""
+"""Requested changes of the voters: AddRaftVoter and RemoveRaftVoter (KIP-853) in the history."""
 
 from collections import Counter
 from collections.abc import Iterable

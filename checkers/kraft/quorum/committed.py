@@ -1,4 +1,4 @@
-"""What is committed stays: no later leader's log ends below it (see `kept` for the end)."""
+"""What is committed stays: no later leader's log ends below it (`kept` judges the end of the run)."""
 
 from collections.abc import Sequence
 

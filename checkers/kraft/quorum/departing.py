@@ -1,4 +1,4 @@
-"""Leaders that are no voters any more by their own answers, whatever was asked before and since."""
+"""Leaders that are not voters according to their own answers."""
 
 from collections.abc import Sequence
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""Whether every change of the voters was asked for, and one at a time."""
+"""Whether every change of the voters was requested, and changed one voter."""
 
 from collections.abc import Callable, Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""Voters that forgot with their disks whom they had voted for, so that an epoch may rightly be used again.
+"""Voters that lost their votes with their disks, so that an epoch may legally be used again.
 
 Two majorities of n voters share one voter at least where n is odd, two where it is even, and that these vote
 once an epoch is why it has one leader.  A voter whose disk was emptied, and that votes all the same (in a

@@ -1,4 +1,4 @@
-"""What a disk is: its cluster's id and its own, which meta.properties keeps over restarts."""
+"""Identities of disks: cluster id and directory id, which meta.properties keeps over restarts."""
 
 from collections.abc import Iterable
 from itertools import pairwise

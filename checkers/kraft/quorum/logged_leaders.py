@@ -1,4 +1,4 @@
-"""Who led in which epoch, by the records that leaders of the quorum began their epochs with.
+"""The leader of each epoch, from the records that leaders append when their epoch begins.
 
 A leader appends a LEADER_CHANGE record first of all, so that the logs of all nodes tell of each leader that
 any of them followed.  Versions whose tools do not print its content tell nothing here (KAFKA-19069).

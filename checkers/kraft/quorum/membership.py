@@ -1,4 +1,4 @@
-"""Who may be a voter, and who may not be missing: brokers have no vote, and no controller is lost."""
+"""Members of the set of voters: no broker is a voter, and no controller is lost from the set."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence

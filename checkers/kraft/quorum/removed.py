@@ -1,4 +1,4 @@
-"""Voters that were removed: from then on they neither lead nor vote, unless they are added again."""
+"""Removed voters: they neither lead nor vote until they are added again."""
 
 from collections.abc import Iterable, Sequence
 

@@ -1,4 +1,4 @@
-"""What Raft promises of epochs, votes and high watermarks, tested over views of the quorum."""
+"""What Raft guarantees about epochs, votes and high watermarks, checked on the observed quorum."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import combinations

@@ -1,4 +1,4 @@
-"""Epochs that run away: a voter cut from the leader that raises the epoch again and again (KIP-996)."""
+"""Epochs that run away: a voter without a connection to the leader raises the epoch repeatedly (KIP-996)."""
 
 from collections.abc import Iterable, Sequence
 

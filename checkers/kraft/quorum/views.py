@@ -1,4 +1,4 @@
-"""Views of the quorum: what a node answered as leader, and what its quorum-state file said, as intervals.
+"""Answers of leaders and contents of quorum-state files, as intervals of time.
 
 A view was true at some moment between `began_ns` and `time_ns`; so one view precedes another only if it was
 complete before the other began.

@@ -1,4 +1,4 @@
-"""Sets of voters, as leaders told them and as the metadata log keeps them, and what changed between them.
+"""Sets of voters, as leaders reported them and as the metadata log has them, and their changes.
 
 A leader counts with a set from the moment at which it appends the record of it (KIP-853), so that its answers
 may show a set that is never committed.  The log that is left at the end shows every set that was.

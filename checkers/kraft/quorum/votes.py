@@ -1,4 +1,4 @@
-"""Votes, by what controllers logged when they granted them: one an epoch, for no stale candidate, a majority.
+"""Votes that controllers logged: one in each epoch, none for a stale candidate, a majority for a leader.
 
 Logs are evidence with bounds: what they don't say is unknown.  Only what two lines, or a line and what is
 known of the voter's metadata log, contradict is illegal; and a vote that a candidate counted, where the whole

@@ -1,4 +1,4 @@
-"""Whether the quorum was watched so closely that a zombie, or a controller that stays away, would show."""
+"""Whether the quorum was observed often enough to detect a zombie leader or an absent controller."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise

@@ -1,4 +1,4 @@
-"""Disks of controllers that were wiped: what a node promised is forgotten, and perhaps what was committed."""
+"""Wiped disks of controllers: votes are lost, and possibly committed records."""
 
 from collections.abc import Iterable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Judges what leaders tell of where their partitions begin and end (ListOffsets), during the load too.
+"""Judges the offsets that leaders list (ListOffsets): where partitions begin and end.
 
 A broker leads in the epoch that the question names, or refuses.  It may have been deposed and not know it;
 so it must have known what was acknowledged, or told, before the next epoch can have begun, and no more.

@@ -1,4 +1,4 @@
-"""Ends of partitions: none lies below what leaders had acknowledged or told, none beyond what was sent."""
+"""Ends of partitions: none is below an acknowledged or listed offset, or beyond what was sent."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""What leaders told of their partitions, and since when a broker that told it may have been deposed."""
+"""Loads listed offsets, and the times from which the broker that answered may not have led any more."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -130,7 +130,7 @@ class Sent(NamedTuple):
     op: Integers
 
     def at(self, rows: Integers) -> "Sent":
-        """Some of them."""
+        """The records at some rows."""
         times = (self.invoked_ns[rows], self.completed_ns[rows])
         return Sent(self.offset[rows], *times, self.kept[rows], self.op[rows])
 

@@ -1,4 +1,4 @@
-"""Last stable offsets: none lies behind a record of a transaction that was certainly open."""
+"""Last stable offsets: none is beyond a record of a transaction that was certainly open."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Starts of logs: none lies behind what anybody asked to delete, none below what was deleted."""
+"""Starts of logs: none is beyond the requested deletions, or below an acknowledged one."""
 
 from collections.abc import Iterator
 

@@ -1,4 +1,4 @@
-"""Offsets by timestamps: the first record since a time, and the newest, against when records were sent.
+"""Offsets by timestamp: the first record from a time on, and the newest record, against the sends.
 
 Producers stamp a record when it is given to them, by the clock of the host, of which each question tells how
 it stands to the history's.

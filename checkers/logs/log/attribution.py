@@ -1,4 +1,4 @@
-"""Says whose fault a record is that stands twice: the broker's that appended it twice, or the client's.
+"""Who caused a duplicate: a broker that appended a batch twice, or a client that sent it twice.
 
 An idempotent producer numbers its records; a broker that gets the same number of the same producer id and
 epoch again appends nothing (KIP-98).  So where the batches on a replica's disk carry the same number twice,

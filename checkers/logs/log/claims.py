@@ -1,4 +1,4 @@
-"""Gathers what a history claims of one partition: which value stands where, who says so, since when."""
+"""Collects the claims about one partition: which value is at which offset, by whom, and since when."""
 
 from dataclasses import dataclass
 

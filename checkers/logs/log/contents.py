@@ -1,4 +1,4 @@
-"""Judges what stands in a partition: foreign, failed and doubled values, and offsets with two of them."""
+"""Judges the contents of a partition: foreign, failed and duplicate values, and contradicting offsets."""
 
 from collections.abc import Iterator
 

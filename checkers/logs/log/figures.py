@@ -92,7 +92,7 @@ class Counted:
         self._duplicates_by: dict[Culprit, int] = {}
 
     def add(self, log: PartitionLog, findings: list[Found]) -> None:
-        """Add one partition."""
+        """Add the log of one partition and what was found in it."""
         for found in findings:
             if len(found.time_ns):
                 self._count(found)
@@ -121,7 +121,7 @@ class Counted:
         self._duplicates_by = _sums((self._duplicates_by, attribution.counts))
 
     def part(self) -> Part:
-        """What was added."""
+        """Everything that was added, as one part of the history."""
         return Part(
             counts=self._counts,
             legal=self._legal,

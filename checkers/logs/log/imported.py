@@ -1,4 +1,4 @@
-"""Judges what became of acknowledged records where no final read was to be: histories of other harnesses.
+"""Judges acknowledged records in histories of other harnesses, which have no final reads.
 
 By Jepsen's rule (jepsen.tests.kafka, lost-write) a record is lost that nobody was given although somebody was
 given one behind it.  Behind all that anybody was given there may be lag: ``unseen``, reported and legal.

@@ -126,7 +126,7 @@ class Split:
     assigns: Grouped
 
     def log_of(self, code: int, licences: Licences) -> PartitionLog:
-        """One partition's share."""
+        """The rows of one partition, and what they claim; ``code`` is its index in `Columns.partitions`."""
         columns, name = self.columns, self.columns.partitions[code]
         sends, reads = self.sends.of(code), self.reads.of(code)
         sent = sent_to(columns.sends, sends)

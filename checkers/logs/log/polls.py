@@ -1,4 +1,4 @@
-"""Judges what consumers were given: within an assignment, every known record, in the order of offsets."""
+"""Judges what consumers received: within an assignment every known record, in the order of offsets."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

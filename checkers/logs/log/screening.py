@@ -1,4 +1,4 @@
-"""Clears small partitions in which nothing can be found, all of them at once.
+"""Skips small partitions that can't have findings, all of them in one computation.
 
 A partition costs some hundred microseconds however few records it has, and a history may have millions of
 them.  So the small ones are first asked, in a few sorts over all of them, whether anything could be amiss;

@@ -1,4 +1,4 @@
-"""Shares a history's columns out by partition, so that one large partition holds up no other."""
+"""Divides the columns of a history by partition, so that one large partition does not delay the others."""
 
 from collections.abc import Iterator
 from dataclasses import fields, replace

@@ -1,4 +1,4 @@
-"""Judges what the final reads found: lost and unseen records, and records that only some readers see."""
+"""Judges the final reads: lost and unseen records, and records that only some readers saw."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

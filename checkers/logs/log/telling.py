@@ -1,4 +1,4 @@
-"""Puts acknowledgements, returns and final reads of one partition into plain sentences."""
+"""Describes acknowledgements, reads and final reads of one partition in sentences."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Says which records of a partition read_committed readers must, may or must not be given.
+"""Which records of a partition a read_committed reader must, may, or must not receive.
 
 A record that was sent outside of transactions is visible to everyone once it is in the log.  One of a
 transaction is visible to read_committed readers if and only if the transaction committed (KIP-98); where that

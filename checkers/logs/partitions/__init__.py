@@ -1,4 +1,4 @@
-"""The checker of partitions: the metadata log, acknowledgements and answers of brokers fit together.
+"""The partitions checker: compares the metadata log, acknowledgements, and the answers of brokers.
 
 Evidence is the metadata log that reaches farthest, record by record, topics of Kafka's own included.
 

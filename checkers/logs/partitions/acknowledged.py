@@ -1,4 +1,4 @@
-"""Records that were acknowledged, or returned to a reader, where nothing that was sent could be.
+"""Records that were acknowledged or read in a period in which this was impossible.
 
 All in columns: a zone looks only at the rows of its partition.
 """

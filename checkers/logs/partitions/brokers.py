@@ -1,4 +1,4 @@
-"""What brokers told of partitions, and how much of the metadata log each of them knew when.
+"""What brokers reported about partitions, and how much of the metadata log each had read by then.
 
 A broker applies the metadata log from its beginning on, a committed record after the other (KIP-595,
 KIP-631).  So one that tells of a state knows all that stands before the record that began that state.

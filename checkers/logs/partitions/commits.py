@@ -1,4 +1,4 @@
-"""Commits of groups that were acknowledged, and where their records stand in ``__consumer_offsets``.
+"""Acknowledged commits of groups, and the offsets of their records in ``__consumer_offsets``.
 
 A coordinator answers a commit once all replicas in sync have its record.  So within a stretch of one broker's
 leadership (`copies`) the log of every member of the ISR lies behind it.  No answer tells

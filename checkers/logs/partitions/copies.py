@@ -1,4 +1,4 @@
-"""Acknowledged and returned records that a member of the ISR did not have: where its log ended on its disk.
+"""Acknowledged or read records that a member of the ISR lacked, by the end of its log on disk.
 
 Only a time in which one broker leads all along is looked at.  What was acknowledged with acks=all in that
 time, or given to a reader, is in the leader's log, which nobody truncates meanwhile.  So every member of the

@@ -1,4 +1,4 @@
-"""Numbers of the metadata log that only grow: epochs of brokers, and the blocks of producers' ids.
+"""Numbers in the metadata log that only grow: broker epochs and blocks of producer ids.
 
 A controller gives a broker that registers the offset at which it writes next as its epoch, or the same again
 where the same process registers twice; who changes a registration names its epoch.  Nobody can replay what

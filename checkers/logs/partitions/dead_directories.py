@@ -1,4 +1,4 @@
-"""Whether a broker leads on in a log directory that is certainly dead, whatever it answers (KIP-112).
+"""Brokers that continue to lead although the partition's log directory has failed (KIP-112).
 
 Where the harness made a directory fail under a running broker, every write to it fails.  The first one lets
 the broker take it offline and tell the controller (`failed_directories`): that of a record, or of the offsets

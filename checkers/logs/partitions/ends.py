@@ -1,4 +1,4 @@
-"""Ends of replicas' logs, by what brokers log: as they start, and as they take a replica out of an ISR.
+"""Ends of replicas' logs that brokers log when they start and when they shrink an ISR.
 
 What was acknowledged with acks=all is in the log of every member of the ISR.  A broker whose process ends
 leaves that to the kernel, and finds it again.  A leader's high watermark is no farther than any member of the

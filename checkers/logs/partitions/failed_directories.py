@@ -1,4 +1,4 @@
-"""Whether anybody else leads once a log directory has failed (KIP-112, KIP-858).
+"""Whether another replica is elected after a log directory has failed (KIP-112, KIP-858).
 
 A broker that can't read or write a log takes the directory of that offline, answers KAFKA_STORAGE_ERROR for
 all partitions in it, and tells the active controller at once.  The controller elects others, or nobody, to

@@ -1,4 +1,4 @@
-"""What compaction has left of ``__consumer_offsets``: the last commit of each group and partition.
+"""Whether compaction kept the last commit of each group and partition in ``__consumer_offsets``.
 
 At the end the brokers' disks tell at which offsets records are left (``commits-left``).  What stood there was
 read while it was written (`offsets_log`).  A commit must still be there unless something

@@ -1,4 +1,4 @@
-"""Whether brokers stop to lead once they know of another leader: two things that one broker tells (KIP-631).
+"""Whether a broker stops leading when it knows of another leader, by its own answers (KIP-631).
 
 What a broker tells of leaders is its metadata.  Whether it leads is kept by its replicas: they answer a
 consumer's question, or refuse it.  A broker applies a record to its metadata first and to its replicas then,

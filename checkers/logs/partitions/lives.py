@@ -1,4 +1,4 @@
-"""Whether a broker was one process all the time, and how long it was held up.
+"""Whether a broker had the same process all the time, and how long that process stalled.
 
 One that starts anew may know less than it did, and one that is paused does nothing.
 """

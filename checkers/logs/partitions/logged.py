@@ -1,4 +1,4 @@
-"""Commits of groups that were acknowledged must be in the log of ``__consumer_offsets``.
+"""Whether the log of ``__consumer_offsets`` has every acknowledged commit of a group.
 
 Compaction soon removes most of them, so this is judged by what was read while the log was written
 (`checkers.logs.partitions.offsets_log`).  A commit is held against one that was asked for after it had been

@@ -1,4 +1,4 @@
-"""What was read of ``__consumer_offsets`` while brokers wrote it: stretches of its log, and their commits.
+"""The parts of ``__consumer_offsets`` that were read while brokers wrote it, and their commits.
 
 A log's prefix is told by its end: whoever has a batch of a leader epoch has all that the leader of that epoch
 had before it (KIP-101).  So from a record back, stretch by stretch and epoch by epoch, all is known that

@@ -1,4 +1,4 @@
-"""Which brokers may be chosen, as the metadata log registers them, and which may be in no ISR or ELR.
+"""Registrations of brokers in the metadata log: who may be elected, and who may not be in an ISR or ELR.
 
 A broker registers fenced, and is unfenced once it has caught up with the metadata.  One that is fenced, or is
 about to shut down, joins no ISR and is not elected (KIP-841).  One that comes back after its process was

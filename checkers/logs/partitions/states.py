@@ -1,4 +1,4 @@
-"""What must hold of a partition after every record of the metadata log that is about it.
+"""What must be true of a partition after each record of the metadata log about it.
 
 Each rule is about what a controller writes (`PartitionChangeBuilder`), so it holds for every record,
 committed or not.  Not promised, and not asked for: that whoever is elected was in the ISR *before*, and that

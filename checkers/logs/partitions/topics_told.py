@@ -1,4 +1,4 @@
-"""Whether brokers tell of partitions that are there, and go on to tell of them.
+"""Whether brokers report the partitions that exist, and continue to report them.
 
 What a broker tells of is what committed records made, and it forgets only what a record removed.  Both are
 seen where a broker's answer tells of other partitions than the one before.  A topic that is removed may be

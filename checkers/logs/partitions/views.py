@@ -1,4 +1,4 @@
-"""What brokers told of partitions, against the metadata log, against each other, and against recovery.
+"""Compares what brokers reported about partitions with the metadata log, each other, and recovery.
 
 A broker may be behind, for as long as it likes: an old state is no contradiction.  Four things are.
 

@@ -1,4 +1,4 @@
-"""Walks through the metadata log that reaches farthest, record by record, and notes what is broken."""
+"""Goes through the metadata log that reaches farthest, record by record, and collects violations."""
 
 from checkers.columns.tables import NEVER
 from checkers.evidence.faults import fault_windows

@@ -1,4 +1,4 @@
-"""Stretches of time in which a partition certainly could not acknowledge what was sent to it meanwhile.
+"""Periods in which a partition certainly could not acknowledge records that were sent in them.
 
 Two conditions make one.
 

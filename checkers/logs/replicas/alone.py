@@ -1,4 +1,4 @@
-"""What one log shows by itself: damage, order of offsets and epochs, sequences, transactions left open."""
+"""Judges one log by itself: damage, order of offsets and epochs, sequences, open transactions."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

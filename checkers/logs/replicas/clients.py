@@ -1,4 +1,4 @@
-"""Judges what clients were told against the disks: final reads, and ends of transactions."""
+"""Compares what clients were told with the disks: final reads, and ends of transactions."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping

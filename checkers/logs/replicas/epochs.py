@@ -1,4 +1,4 @@
-"""Judges leader epochs: what replicas noted of them against their batches, each other, and the elections.
+"""Compares the leader epochs that replicas stored with their batches, each other, and the elections.
 
 A replica's note of an epoch is the offset of the epoch's first batch in its log, or its log's end when it
 became leader (KIP-101).  So the notes ascend, and every batch has the epoch whose stretch it stands in.

@@ -1,4 +1,4 @@
-"""What is missing within logs: offsets between batches, and sequence numbers of idempotent producers.
+"""Gaps in logs: missing offsets, and missing sequence numbers of idempotent producers.
 
 A leader gives every batch the offset after the last one (Kafka documentation, Implementation, Log), so
 offsets are missing between two batches only where compaction took batches away.

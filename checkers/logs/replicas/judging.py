@@ -1,4 +1,4 @@
-"""The replicas checker: the nodes' logs as they lay on disk at the end, each by itself and all together.
+"""The replicas checker: judges each log on disk by itself, and all logs of a partition together.
 
 1. Every log by itself (`alone`): ``corrupt-batch``, ``overlapping-batches``, ``leader-epoch-regression``,
    ``duplicate-batch``; and what is missing in it (`gaps`): ``offset-gap``, ``sequence-gap``,

@@ -1,4 +1,4 @@
-"""Starts of logs on disk: they tell what was deleted long ago, or before a clean stop (KIP-107).
+"""Starts of logs on disk: they must include deletions before a clean stop, or long ago (KIP-107).
 
 A broker writes where its logs begin (``log-start-offset-checkpoint``) every
 ``log.flush.start.offset.checkpoint.interval.ms``, a minute, and when it stops cleanly.  Of a log that begins

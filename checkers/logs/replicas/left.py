@@ -1,4 +1,4 @@
-"""Who is in sync by the metadata log, and what is due of a replica that left the ISR after recovery.
+"""Who is in sync by the metadata log, and what a replica that left the ISR after recovery must have.
 
 Brokers' views may be old: one of them alone keeps a replica out of all comparisons.  The metadata log knows
 better.  Who was in the ISR all the time since recovery ended has everything.

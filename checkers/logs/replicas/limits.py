@@ -1,4 +1,4 @@
-"""What limits the promises about replicas: nodes that lost power, retention, compaction, expiration."""
+"""Exceptions to the rules on replicas: loss of power, retention, compaction, expiration."""
 
 from typing import NamedTuple
 

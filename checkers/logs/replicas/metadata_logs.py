@@ -1,4 +1,4 @@
-"""The metadata logs of all nodes, compared with that of the leader who told last what is committed.
+"""Compares the metadata logs of all nodes with that of the last leader that reported a high watermark.
 
 Two logs are compared as far as the leader knows that the other one was fetched, below the high watermark; and
 up to the last batch that both have: logs with a record of the same offset and epoch are the same up to it

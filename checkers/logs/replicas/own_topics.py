@@ -1,4 +1,4 @@
-"""Judges what replicas of Kafka's own topics noted of leader epochs; their batches are not recorded.
+"""Judges the leader epochs of Kafka's internal topics, whose batches are not recorded.
 
 Like those of the run's topics the notes ascend, and tell of no epoch that no election began.  Replicas that
 were in sync all the time since recovery ended noted the same beginnings as the leader, but of the first epoch

@@ -1,4 +1,4 @@
-"""Judges deletions of records on request: what was deleted stays deleted (KIP-107).
+"""Judges deletions of records: what was deleted on request stays deleted (KIP-107).
 
 The answer to DeleteRecords comes when all live replicas have moved the starts of their logs, and a follower
 takes over the leader's start as it fetches.  So whoever leads later by a clean election begins at that offset

@@ -1,4 +1,4 @@
-"""Judges what final reads returned against the log on disk, offset by offset, at both isolation levels.
+"""Compares final reads with the log on disk, offset by offset, at both isolation levels.
 
 A reader of uncommitted records is given every record below the end that it listed, and no marker.  A reader
 of committed records is given the same but for transactions: of those the ones that a commit marker ends

@@ -1,4 +1,4 @@
-"""Logs of topics that were removed, or that are elsewhere, on brokers that ran long enough to know it.
+"""Logs of deleted topics or moved partitions on brokers that ran long enough to remove them.
 
 A broker that applies the removal of a topic, or a change that takes it out of a partition's replicas, renames
 the folder at once, so that it ends in ``-delete``, and deletes it later; one that starts sets aside the logs

@@ -1,4 +1,4 @@
-"""Compares the logs of one partition: below the committed end all in-sync replicas hold the same batches."""
+"""Compares the logs of one partition: up to the high watermark, in-sync replicas have the same batches."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple

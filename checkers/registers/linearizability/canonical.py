@@ -1,4 +1,4 @@
-"""Canonical values: what operations carry, made hashable, so that equality is one plain comparison.
+"""Canonical values: values of operations as hashable values, so that they can be compared.
 
 Two values are equal if and only if their canonical forms are.  As in Clojure and unlike in Python, ``1``,
 ``1.0`` and ``true`` are three values; and NaN equals itself, as a register that returns the NaN written to it

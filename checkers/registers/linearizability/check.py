@@ -1,4 +1,4 @@
-"""The check: every group of a history searched within the budget, and what was found told."""
+"""The check: searches every group of a history within the budget, and reports the results."""
 
 from collections.abc import Hashable, Sequence
 

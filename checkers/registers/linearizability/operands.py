@@ -1,4 +1,4 @@
-"""What an operation was asked and what it told, taken from a pair of invocation and completion."""
+"""The arguments and the result of an operation, from its invocation and completion."""
 
 from collections.abc import Hashable
 from typing import Any

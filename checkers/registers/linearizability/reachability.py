@@ -1,4 +1,4 @@
-"""A quick look before the search: a call that is impossible in every state that can ever be.
+"""A fast check before the search: calls that are impossible in every reachable state.
 
 A read of a value that nobody writes is the usual case.  The search would try all orders of what is open.
 """

@@ -1,4 +1,4 @@
-"""The checker of clients' errors: what Kafka promises not to answer, and answered all the same.
+"""The checker of clients' errors: errors that Kafka guarantees not to return, but returned.
 
 A fatal error ends a producer, and the next one goes on; that alone loses nothing.  But some errors say that a
 broker no longer knows what it had acknowledged, or that somebody else took over where there was nobody.

@@ -1,4 +1,4 @@
-"""Errors that Kafka promises not to give a client that did nothing wrong."""
+"""Errors that Kafka guarantees not to return to a client that did nothing wrong."""
 
 from checkers.verdict.kinds import AnomalyKind, by_id
 

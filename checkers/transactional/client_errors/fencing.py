@@ -1,4 +1,4 @@
-"""Transactions that were refused to a producer that nobody had replaced, and whose time was not up.
+"""Producers that were fenced although no other producer replaced them and no timeout expired.
 
 What explains a refusal, and makes it none of ours: somebody else initialised the transactional id, or may
 have; the transaction may have exceeded its timeout, by which the coordinator aborts it and raises the epoch

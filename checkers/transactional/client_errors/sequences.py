@@ -1,4 +1,4 @@
-"""Sequences that brokers do not know any more of producers whose records they had acknowledged.
+"""Sequence numbers that brokers forgot although they had acknowledged the producer's records.
 
 A producer numbers its batches in each partition.  It is told that its sequence is out of order where the
 batch before is not in the leader's log.  That shows a loss only if all before had been acknowledged:

@@ -1,4 +1,4 @@
-"""Which errors of Kafka's the text of an operation's error names, in the words of either client library.
+"""Names of Kafka's errors in the error texts of either client library.
 
 librdkafka tells an error's name before a colon (``OUT_OF_ORDER_SEQUENCE_NUMBER: Broker: …``), kafka-python
 its number in brackets (``[Error 45]``).  What is in parentheses is krucible's comment or a detail, and the

@@ -1,4 +1,4 @@
-"""Exactly once: each record below the group's offsets has one visible copy, and no record above has any.
+"""Exactly once: each record below a group's offset has one visible copy, and no other record has one.
 
 Copies are told apart by their values: every attempt at a copy sends a new one, and the transaction's
 invocation says which input it answers (docs/histories.md, ``consumed``).

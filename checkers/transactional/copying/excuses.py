@@ -1,4 +1,4 @@
-"""Which findings about copies may follow from an event by which records vanish: those of its partitions.
+"""Findings about copies that a permitted loss in the same partitions may explain.
 
 An input concerns the partition that it was read from, and all partitions that transactions wrote to which
 tried to copy it: a copy, or the marker that decides on it, may be gone there.  A group's offsets concern all

@@ -1,4 +1,4 @@
-"""What was copied, by whom and where to, in columns.
+"""Loads what was copied, by which process and to which partition, as columns.
 
 A *place* is a partition that a group reads: group, topic, partition.  An *input* is a place and an offset.
 """

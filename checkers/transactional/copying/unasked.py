@@ -1,4 +1,4 @@
-"""Offsets that a group is found at in the end, although no transaction asked to commit them."""
+"""Final offsets of a group that no transaction tried to commit."""
 
 from collections.abc import Iterator, Mapping
 

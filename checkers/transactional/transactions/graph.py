@@ -1,4 +1,4 @@
-"""The dependency graph: who must come before whom, whatever the histories look like that say so.
+"""The dependency graph: which transaction precedes which; the same for all kinds of histories.
 
 Nodes below `Graph.transactions` are transactions; the others are *joints*, which carry order from many to
 many in linear size and are never shown: barriers of real time, and chains that fan readers out to writers.

@@ -1,4 +1,4 @@
-"""Judges dependency edges, whoever found them: from a graph to anomalies with proofs."""
+"""Judges dependency edges of any front: from a graph to anomalies with proofs."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable

@@ -1,4 +1,4 @@
-"""Producer ids and epochs that initialisations of transactional producers were given.
+"""The producer ids and epochs that transactional producers got when they initialised.
 
 A coordinator raises the epoch of a transactional id's producer whenever somebody initialises it, and appends
 that before it answers; it gives a new producer id where the epochs are used up (KIP-98).  It raises epochs at

@@ -1,4 +1,4 @@
-"""Which findings of transactions may follow from what their coordinator's topic was permitted to lose.
+"""Findings of transactions that a permitted loss in ``__transaction_state`` may explain.
 
 A coordinator keeps the states of its transactional ids in one partition of ``__transaction_state``.  If that
 may have lost records, an acknowledged commit may never be carried out, or in a part of its partitions only;

@@ -1,4 +1,4 @@
-"""Instances that a newer one with the same transactional id had fenced, and that committed all the same."""
+"""Producers that committed after a newer one with the same transactional id had fenced them."""
 
 from bisect import bisect_left
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Records that readers of committed records were given before their transaction's commit was asked for.
+"""Records that read_committed readers received before the commit was requested.
 
 Two times bound it: a poll had returned by the time of its completion, and a request for the commit left after
 ``ending_ns`` of its transaction (docs/histories.md), both of one clock.

@@ -1,4 +1,4 @@
-"""Kafka's transactions in columns: whose record stands where, and who was given it."""
+"""Records of Kafka's transactions as columns: their offsets, transactions and readers."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""Transactions of which readers of committed records see one part, and partitions in which they are stuck."""
+"""Transactions that read_committed readers see in part, and partitions that they block."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -68,7 +68,7 @@ class _Sightings:
         return int(np.argmax(shows)), place, int(lists.elements.append[row])
 
     def element(self, index: int) -> Any:
-        """The i-th element."""
+        """The element of an index, as it was read."""
         read, place, _ = self.at(index)
         return self._lists.contents(read)[place]
 

@@ -1,4 +1,4 @@
-"""Which version of a register follows which: pairs that are certain, or that somebody declares to be.
+"""The order of a register's versions: pairs that are certain, or that the caller declares.
 
 - *Writes follow reads*: what a transaction wrote follows what it read before.  Were it the other way round,
   information would flow in a circle (G1c), so this is certain wherever that is forbidden.
@@ -46,7 +46,7 @@ class Pairs(NamedTuple):
     later: Integers
 
     def of(self, chosen: Booleans) -> "Pairs":
-        """Some of them."""
+        """The pairs at the rows that are chosen."""
         return Pairs(self.earlier[chosen], self.later[chosen])
 
 

@@ -1,4 +1,4 @@
-"""Puts values into words, and what a front found into a result."""
+"""Describes values in words, and makes a result of what a front found."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable

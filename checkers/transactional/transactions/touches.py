@@ -1,4 +1,4 @@
-"""What each transaction did to one key after another."""
+"""The operations of each transaction, grouped by key."""
 
 from typing import NamedTuple
 

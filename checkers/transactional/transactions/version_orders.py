@@ -1,4 +1,4 @@
-"""Tries every order of versions that nothing settles, in small histories.
+"""Tries all version orders that are not determined, in small histories.
 
 Whose write came first is often not known: two registers' versions that nobody replaced after reading, or two
 appends that nobody read.  To find whether *some* order explains a history is NP-complete (Papadimitriou, The

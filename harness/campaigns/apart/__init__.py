@@ -1,4 +1,4 @@
-"""Runs in a process of their own, whose sudden end is survived: what it left is healed, and judged.
+"""Runs in a process of their own; if that process dies, its faults are healed and its history is judged.
 
 Client libraries are written in C: librdkafka was seen to end its process by an assertion when a broker sent
 it a broken batch, and to hang.  Kernels end processes that take too much memory.  None of that may leave a

@@ -1,4 +1,4 @@
-"""What is done once the process of a run has died: its faults end, its clusters go, its history is judged."""
+"""After the process of a run died: ends its faults, removes its cluster, judges its history."""
 
 import shutil
 import signal

@@ -1,4 +1,4 @@
-"""The process of runs: does what its parent orders, one run after the other, while there is a parent.
+"""The child process: carries out the runs that its parent orders, as long as the parent lives.
 
 It is in a session of its own, so that Ctrl-C reaches the parent alone, which says what is to be done then.
 Where the parent is killed in the middle of a run, this process ends as suddenly; `krucible heal` cleans up.

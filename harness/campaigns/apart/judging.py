@@ -1,4 +1,4 @@
-"""A process that judges what a run left whose harness died.
+"""A process that judges the history of a run whose process died.
 
 A checker may end it as suddenly: the history may be what took the memory.
 """

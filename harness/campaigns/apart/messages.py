@@ -1,4 +1,4 @@
-"""What the process of runs is told, and what it tells; pickled, for both ends are the same code."""
+"""Messages between a command and the process of its runs; pickled, because both run the same code."""
 
 import pickle
 import traceback

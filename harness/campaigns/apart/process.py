@@ -1,4 +1,4 @@
-"""The parent's end of the process of runs: started, ordered, told to end early, and watched for its death."""
+"""The parent's side of the process of runs: start it, send orders, end it early, notice its death."""
 
 import os
 import signal
@@ -29,7 +29,7 @@ ROOT = Path(harness.__file__).parent.parent
 
 
 class DiedError(Exception):
-    """The process ended, and nobody had told it to."""
+    """The process of a run ended without having been asked to."""
 
 
 class Process:

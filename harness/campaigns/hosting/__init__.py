@@ -1,4 +1,4 @@
-"""Runs on hosts of a Spark cluster; in the order in which a run meets them.
+"""Runs on hosts of a Spark cluster; modules in the order in which a run uses them.
 
 orders (what a host is told, and reports), looking and table (what hosts lack), driving (which host gets
 which run), tasks (what Spark calls on a host), child (the process of one run), slots (one cluster a host at a

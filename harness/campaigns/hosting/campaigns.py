@@ -1,4 +1,4 @@
-"""Campaigns on hosts: what one of them lacks is handed out, and what came of it is recorded."""
+"""Campaigns on hosts: distributes the runs that are missing, and records their results."""
 
 from collections import deque
 from collections.abc import Mapping

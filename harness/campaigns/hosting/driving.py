@@ -1,4 +1,4 @@
-"""Which host gets which run: the next one goes to whichever has a slot free, until nothing is left to do."""
+"""Assigns runs to hosts: the next run goes to a host with a free slot."""
 
 import queue
 import threading

@@ -1,4 +1,4 @@
-"""Runs happen on a disk of their host and are handed over whole: Kafka's disks are folders of its run."""
+"""Makes a run on a local disk of its host, then moves its whole folder to the store."""
 
 import hashlib
 import shutil

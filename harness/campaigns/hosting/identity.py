@@ -1,4 +1,4 @@
-"""Which host this is, and which krucible is on it."""
+"""Identifies a host, and the version of krucible on it."""
 
 import hashlib
 import socket

@@ -1,4 +1,4 @@
-"""What a host lacks for runs: asked of every host before anything runs there."""
+"""Checks what a host lacks, before anything runs there."""
 
 import os
 import secrets
@@ -70,7 +70,7 @@ class Seen(msgspec.Struct, frozen=True):
 
     @property
     def lacks(self) -> tuple[Check, ...]:
-        """What is missing."""
+        """The checks that found something missing."""
         return tuple(check for check in self.checks if check.state is State.MISSING)
 
 

@@ -1,4 +1,4 @@
-"""Measurements of sensitivity on hosts: what one of them lacks is handed out, bug by bug."""
+"""Measurements of sensitivity on hosts: distributes the missing runs of each bug."""
 
 from collections.abc import Callable
 from time import monotonic

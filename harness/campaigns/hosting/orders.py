@@ -1,4 +1,4 @@
-"""What hosts are told and what they report: records in a folder of the shared store, one a command.
+"""Orders to hosts and their reports: one folder of the shared store for each command.
 
 A run that was begun leaves a note of where; one that came to its end leaves a report, once: whoever is told
 to do the same again finds it and does nothing.
@@ -40,7 +40,7 @@ class Site(msgspec.Struct, frozen=True):
 
     @property
     def slot_numbers(self) -> range:
-        """Of all slots."""
+        """The numbers of all slots, from 1."""
         return range(1, self.slots + 1)
 
     def scratch_of(self, slot: int) -> Path:

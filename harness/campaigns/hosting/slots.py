@@ -1,4 +1,4 @@
-"""Slots of a host's engine: so many clusters it bears at once, whoever asks; one unless told otherwise.
+"""Slots of a host: the number of clusters that may run on it at the same time; one by default.
 
 A slot is a name in the kernel's abstract namespace of sockets.  Nobody but this host knows it, which a lock
 in a file would not promise where homes are shared; it is free once the last process that holds it has ended,

@@ -1,4 +1,4 @@
-"""Hosts as they were found, before anything runs: which can do runs, and what the others lack."""
+"""The table of hosts before the first run: which are ready, and what the others lack."""
 
 import socket
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What Spark calls on a host: a run, in a process of its own, and clearing away what was left."""
+"""Tasks that Spark runs on a host: a run in its own process, and the removal of leftovers."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Whether an anomaly comes back often enough, by as few runs as that takes: Wald's sequential test.
+"""Whether an anomaly returns often enough, decided by few runs: Wald's sequential test.
 
 A. Wald, "Sequential Tests of Statistical Hypotheses", Annals of Mathematical Statistics 16 (1945), 117-186.
 After each run the odds of what was seen, under "it comes back at least `Level.high` of the time" against

@@ -1,4 +1,4 @@
-"""Has the runs of a minimisation made: each is an ordinary run of a scenario file, kept in the store."""
+"""The runs of a minimisation: ordinary runs of a scenario file, kept in the store."""
 
 import contextlib
 import sys

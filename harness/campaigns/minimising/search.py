@@ -1,4 +1,4 @@
-"""Looks for the smallest scenario that still shows an anomaly: asks for runs, and is told what they showed.
+"""Searches the smallest scenario that still shows an anomaly; it asks its caller for runs.
 
 Nothing is run here: the same outcomes lead to the same questions, so that a search can be taken up again
 from the outcomes that were recorded.

@@ -1,4 +1,4 @@
-"""How large a scenario is, and what was taken away from one, in words."""
+"""Describes how large a scenario is, and what was removed from one."""
 
 from typing import NamedTuple
 

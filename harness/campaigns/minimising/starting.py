@@ -1,4 +1,4 @@
-"""From a red run to what a search starts from: its anomaly, its scenarios, and the options of each run."""
+"""The start of a minimisation: the anomaly of a red run, its scenario, and the options of each run."""
 
 import re
 import shlex

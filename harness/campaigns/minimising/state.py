@@ -1,4 +1,4 @@
-"""What a minimisation has run so far, beside the run that it makes smaller; written whole after every run."""
+"""The state of a minimisation, stored beside its red run after every run."""
 
 import fcntl
 import shlex

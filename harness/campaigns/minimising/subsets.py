@@ -1,4 +1,4 @@
-"""Delta debugging: which of some pieces are needed, by leaving out fewer and fewer at a time.
+"""Delta debugging: finds the pieces that are needed, by leaving out smaller and smaller parts.
 
 A. Zeller and R. Hildebrandt, "Simplifying and Isolating Failure-Inducing Input", IEEE Transactions on
 Software Engineering 28 (2002), 183-200; complements alone, since each question costs runs.

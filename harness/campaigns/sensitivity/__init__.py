@@ -1,1 +1,1 @@
-"""How much of what is broken is found: which runs have seeded bugs, and how far a bug came in one."""
+"""Measures how many seeded bugs are found: which runs have which bug, and whether they saw it."""

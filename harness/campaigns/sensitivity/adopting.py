@@ -1,4 +1,4 @@
-"""Runs with seeded bugs that no plan of a measurement made, such as those of several machines, as tries."""
+"""Counts runs with seeded bugs that another command made, on this machine or another."""
 
 from collections.abc import Iterable, Iterator
 
@@ -8,7 +8,7 @@ import msgspec
 from checkers.history.identity import RunIdentity
 from harness.campaigns.sensitivity.planning import fits
 from harness.campaigns.sensitivity.reading import read_control, read_trial
-from harness.campaigns.stored_runs import StoredRun, StoredRuns
+from harness.campaigns.sensitivity.stored_runs import StoredRun, StoredRuns
 from harness.errors import KrucibleError
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.planning import RunOptions, reproduce_line

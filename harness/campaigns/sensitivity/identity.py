@@ -1,4 +1,4 @@
-"""By what a stored outcome is known to be of the same bug and of the same faults as a planned one; pure."""
+"""Digests that tell whether a stored run had the bug and the faults of a planned one; pure."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""Files of outcomes: those of a measurement that count, and the one that is renewed."""
+"""Files of outcomes of a measurement: those that count, and the one to write."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Measurements of sensitivity from files of outcomes alone, held to the catalogue of seeded bugs as it is."""
+"""Measurements of sensitivity from files of outcomes, compared with today's catalogue of seeded bugs."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Which runs measure what is found: every bug under drawn runs of a preset, and a control for each of them.
+"""Plans a measurement: runs of a preset with each bug, and a control without it for each of them.
 
 Pure: the same bugs, budget, preset, version and seed give the same plan, byte for byte.  What is drawn for
 one bug does not depend on the others, so that a catalogue that grows leaves the runs in a store as they are.

@@ -1,4 +1,4 @@
-"""What became of a run of a measurement, by its folder."""
+"""The outcome of one run of a measurement, from its folder."""
 
 from pathlib import Path
 

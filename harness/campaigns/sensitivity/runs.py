@@ -1,4 +1,4 @@
-"""The runs of a measurement of sensitivity: those that are missing are run, the others are looked up."""
+"""The runs of a measurement of sensitivity: missing ones are made, others are read from the store."""
 
 import threading
 import time
@@ -16,8 +16,8 @@ from harness.campaigns.qualifying_runs import Stores
 from harness.campaigns.sensitivity.identity import bug_digest, schedule_digest
 from harness.campaigns.sensitivity.planning import Controls, Slot, in_order
 from harness.campaigns.sensitivity.reading import read_control, read_trial
+from harness.campaigns.sensitivity.stored_runs import StoredRun, StoredRuns
 from harness.campaigns.series import Series, Venue
-from harness.campaigns.stored_runs import StoredRun, StoredRuns
 from harness.plan.planning import RunPlan, plan_run
 from results.markdown import number
 from results.sensitivity import Control, Ending, LeftOut, Sought, Trial

@@ -1,4 +1,4 @@
-"""Images: Kafka of any version, ready to run, from whichever source this host can reach."""
+"""Images of Kafka, any version, from a source that this host can reach."""
 
 from harness.cluster.images.base import base_if_cached, ensure_base
 from harness.cluster.images.model import KafkaImage, Progress, Source

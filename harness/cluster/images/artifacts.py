@@ -1,4 +1,4 @@
-"""Images of Kafka from Maven Central's artifacts on our Debian base: any version, no registry needed."""
+"""Images from Kafka's artifacts on Maven Central and a Debian base: any version, no registry."""
 
 from docker import DockerClient
 

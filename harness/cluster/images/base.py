@@ -1,4 +1,4 @@
-"""The base image: Debian with Java and the network tools, under Kafka and as holder of network namespaces."""
+"""The base image: Debian with Java and network tools, for Kafka and for holders of network namespaces."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""Building images through the engine's API, from a local context and without a network."""
+"""Builds images through the engine's API, from a local context and without a network."""
 
 import io
 import shutil

@@ -1,4 +1,4 @@
-"""One builder at a time: locks between processes."""
+"""Locks between processes, so that an image is built once."""
 
 import fcntl
 from collections.abc import Iterator

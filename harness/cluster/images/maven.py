@@ -1,4 +1,4 @@
-"""Kafka's jars from Maven Central, with checksums required.
+"""Downloads Kafka's jars from Maven Central and verifies their checksums.
 
 A version may lack the artifact of its command-line tools.  Then its jars are resolved without it, and a file
 beside them names the newest earlier version that has one.

@@ -1,4 +1,4 @@
-"""What an image of Kafka is, wherever it came from."""
+"""The type of an image of Kafka, from any source."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

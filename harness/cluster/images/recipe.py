@@ -1,4 +1,4 @@
-"""The recipes under ``compose/images``, and names for images that change when a recipe does."""
+"""The recipes in ``compose/images``, and names of images that depend on their content."""
 
 import hashlib
 from collections.abc import Iterable
@@ -19,7 +19,7 @@ def recipes() -> Traversable:
 
 @cache
 def recipe_bytes(name: str) -> bytes:
-    """A recipe's content."""
+    """The content of one file of the recipes."""
     return (recipes() / name).read_bytes()
 
 

@@ -1,4 +1,4 @@
-"""Images of Kafka made from the official one, which is pulled by tag or digest: 3.7.0 and newer.
+"""Images from the official one, pulled by tag or digest: 3.7.0 and newer.
 
 The official image lacks our entry script and logs in its own way, so a thin image is built on top of it,
 by the same recipe as for artifacts: jars stay as they were published, nodes start the same way.

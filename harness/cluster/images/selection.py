@@ -1,4 +1,4 @@
-"""Which provider an image of Kafka comes from: what is here first, then a registry, then artifacts."""
+"""Selects the source of an image: a local one first, then a registry, then artifacts."""
 
 import shlex
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Images of Kafka from a release's tarball on our Debian base: candidates, and what one has built oneself."""
+"""Images from a release tarball on a Debian base: candidates, and builds of one's own."""
 
 import errno
 import hashlib

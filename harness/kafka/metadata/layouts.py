@@ -1,4 +1,4 @@
-"""How the bytes of Kafka's messages are laid out: readers made of the JSON files beside this module.
+"""Reads Kafka's messages by their layouts in the JSON files beside this module.
 
 A reader takes bytes and a position; it returns what stands there and the position after it.  What it returns
 is what Kafka's own JSON converters make of a message: the same names in the same order, ids in base64.  A

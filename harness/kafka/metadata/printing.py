@@ -1,4 +1,4 @@
-"""A file of a metadata log as text: the lines of Kafka's DumpLogSegments, by which a reader knows them.
+"""Prints a file of a metadata log in the format of Kafka's DumpLogSegments.
 
 What Kafka 4.3 prints of a record that is known here is printed byte for byte.
 """

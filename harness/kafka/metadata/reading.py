@@ -1,4 +1,4 @@
-"""A file of a metadata log, segment or snapshot, read: its batches, their records, where reading ended."""
+"""Reads a segment or snapshot of a metadata log: its batches, their records, and where reading ended."""
 
 from collections.abc import Callable
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""Records of the metadata log, decoded; of those that are not known, type, version and size.
+"""Decodes records of the metadata log; of unknown ones it gives type, version and size.
 
 A record's value is the version of its frame, its type and its version, each a number of variable length, and
 the message (KIP-631).  A control record's key is a version and its type, its value begins with its version.

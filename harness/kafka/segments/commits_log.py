@@ -1,4 +1,4 @@
-"""A replica's log of ``__consumer_offsets``, read on while its broker writes it."""
+"""Reads a replica's log of ``__consumer_offsets`` while its broker writes it."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""A replica's log that is read on while its broker writes it."""
+"""Reads a replica's log while its broker writes it."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""One partition's log on one disk: its segments in their order, where it starts, whose topic it is."""
+"""One partition's log on one disk: its segments in order, its start, and its topic."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Records of one batch, taken apart: distances of time and offset, key, value, names of headers (KIP-98)."""
+"""Decodes the records of one batch: deltas of time and offset, key, value, names of headers (KIP-98)."""
 
 from collections.abc import Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""The runs of a store by what was asked of them, whoever asked: a campaign or a single command."""
+"""Finds stored runs by what was asked of them, whichever command made them."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
