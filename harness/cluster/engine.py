@@ -12,7 +12,7 @@ from pathlib import Path
 
 import docker
 from docker.errors import DockerException
-from requests.exceptions import RequestException
+from requests.exceptions import ReadTimeout, RequestException
 
 from harness.cluster.folders import cache_folder
 from harness.errors import EngineError
@@ -74,6 +74,14 @@ def engine_errors_told() -> Iterator[None]:
     """
     try:
         yield
+    except ReadTimeout as error:
+        raise EngineError(
+            "the Docker engine does not answer any more",
+            got=" ".join(str(error).split())[:500],
+            expected="an answer in time; engines before 23.0 can lock up for good (moby/moby#42545)",
+            where=engine_address(),
+            next_step="restart the engine, then krucible heal",
+        ) from error
     except (DockerException, RequestException) as error:
         raise EngineError(
             "the Docker engine refused, or stopped answering",

@@ -2,9 +2,12 @@
 
 import os
 import signal
+import socket
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
+import docker
 import pytest
 from docker.errors import DockerException
 from requests.exceptions import ConnectionError as RequestsConnectionError
@@ -223,3 +226,19 @@ def test_an_engine_that_dies_in_the_middle_is_told_as_such(error: Exception) -> 
         work()
     assert raised.value.got == str(error)
     assert "krucible heal" in raised.value.next_step
+
+
+def test_an_engine_that_locked_up_is_told_with_the_way_out(tmp_path: Path) -> None:
+    path = tmp_path / "docker.sock"
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(path))
+        silent.listen()
+        client = docker.DockerClient(f"unix://{path}", version="1.41", timeout=1)
+        with closing(client), pytest.raises(EngineError, match="does not answer any more") as raised:
+            _ping(client)
+    assert "restart the engine, then krucible heal" in str(raised.value)
+
+
+@engine_errors_told()
+def _ping(client: docker.DockerClient) -> None:
+    client.ping()
