@@ -61,7 +61,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
         as_expected: None where nothing was expected or nothing was judged.
         anomalies: exact number per id, over all checkers.
         illegal: those ids of which at least one breaks a promise.
-        replay_of: id of the run whose recorded schedule it carried out; empty if it planned its own.
+        replay_of: id of the run that it replays, runs again or makes smaller; empty if there is none.
         seeded_bug: name of the bug that was put into Kafka; empty if it ran as it was released.
         told: what tells whether it should have another run's verdict; None where the identity can't be read.
         problems: what could not be read, one sentence each; empty for a whole run.

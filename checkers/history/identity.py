@@ -71,7 +71,7 @@ class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
         node_files: files of the host that every node got.
         began_at: wall-clock time of the run's beginning, ISO 8601 in UTC.
         options: options of the command that are not defaults, by name.
-        replay_of: id of the run whose recorded schedule this one carried out; empty if it planned its own.
+        replay_of: id of the run that this one replays, runs again or makes smaller; empty if there is none.
         seeded_bug: name of the bug that was put into Kafka; empty if it ran as it was released.
         krucible_run: version of this format.
     """

@@ -70,7 +70,7 @@ def plan_again(folder: Path) -> RunPlan:
             where=str(folder),
             next_step=identity.reproduce,
         )
-    plan = plan_run(options_of(folder, identity, Instead()))
+    plan = plan_run(_with_its_tarball(options_of(folder, identity, Instead()), folder))
     return msgspec.structs.replace(plan, replay_of=identity.run)
 
 
@@ -242,7 +242,7 @@ def _recalled(folder: Path) -> Recalled:
 def _options(recalled: Recalled, seed: int, folder: Path) -> RunOptions:
     given: dict[str, Any] = recalled.options | {"seed": seed}
     try:
-        return msgspec.convert(given, RunOptions)
+        return _with_its_tarball(msgspec.convert(given, RunOptions), folder)
     except msgspec.ValidationError as error:
         raise UsageError(
             "that campaign was recorded by another krucible, and does not fit this one",
@@ -250,3 +250,21 @@ def _options(recalled: Recalled, seed: int, folder: Path) -> RunOptions:
             where=str(folder),
             next_step="krucible run --help",
         ) from error
+
+
+def _with_its_tarball(options: RunOptions, folder: Path) -> RunOptions:
+    """The options, if the tarball that they name is here: runs of CI name one of another machine.
+
+    Raises:
+        UsageError: it is not.
+    """
+    tarball = options.kafka_tarball
+    if tarball is not None and not Path(tarball).is_file():
+        command = reproduce_line(options)
+        raise UsageError(
+            "the tarball of Kafka that was run is not here",
+            got=f"no file {tarball}",
+            where=str(folder),
+            next_step=f"put it there, or name it where it is: {command}",
+        )
+    return options

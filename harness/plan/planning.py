@@ -86,7 +86,7 @@ class RunPlan(msgspec.Struct, frozen=True):
         schedule: the steps, targets still symbolic.
         expectation: what the scenario expects of this version and these feature levels.
         reproduce: the line that plans the same run again.
-        replay_of: id of the run that recorded the schedule, where it was not planned from the scenario.
+        replay_of: id of the run that this one replays, runs again or makes smaller; empty if there is none.
     """
 
     options: RunOptions

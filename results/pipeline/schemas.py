@@ -58,7 +58,7 @@ RUNS = table(
     column("image_digest", TEXT, "the engine's digest of the image"),
     column("features", MapType(TEXT, INT), "feature levels that were asked for"),
     column("options", TEXT, "the line that runs it again"),
-    column("replay_of", TEXT, "run whose recorded schedule it carried out; null if it planned its own"),
+    column("replay_of", TEXT, "run that it replays, runs again or makes smaller; null if there is none"),
     column("validity", TEXT, "`valid`, `invalid` or `unknown`, as `verdict.json` has it"),
     column("expected", TEXT, "validity that the scenario expected; null if none"),
     column("as_expected", BOOLEAN, "whether the verdict is the expected one; null if none was"),

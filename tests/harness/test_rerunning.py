@@ -278,6 +278,24 @@ def test_what_can_not_be_planned_again_is_told_and_is_a_failure(
     assert not made.plans
 
 
+def test_a_tarball_of_another_machine_is_told_and_other_runs_are_made(
+    store: Path, made: Runs, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tarball = tmp_path / "kafka_2.13-4.1.1.tgz"
+    tarball.touch()
+    folder = put(store, 1, RED, kafka_tarball=str(tarball))
+    put(store, 2, RED)
+    assert cli.invoke(["rerun-failed", str(store)]) == 0
+    assert sorted(made.seeds()) == [1, 2]
+    tarball.unlink()
+    capsys.readouterr()
+    assert cli.invoke(["rerun-failed", str(store)]) == 3
+    assert made.seeds() == [2]
+    assert f"no file {tarball}" in capsys.readouterr().err
+    assert cli.invoke(["run", "--from", str(folder)]) == 64
+    assert "or name it where it is: krucible run exploratory/chaos --seed 1" in capsys.readouterr().err
+
+
 @pytest.mark.usefixtures("made")
 def test_where_there_is_nothing_that_is_said(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["rerun-failed"]) == 64
