@@ -30,6 +30,12 @@ from checkers.history.courses import (
     ScriptEnded,
     ScriptPlanned,
 )
+from checkers.history.group_offsets import (
+    OffsetCommitted,
+    OffsetsDeleted,
+    OffsetsFetched,
+    OffsetsWanted,
+)
 from checkers.history.logged import (
     ELECTED,
     ISR_SHRUNK,
@@ -75,6 +81,9 @@ PAIRS: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct]]] = {
     MOVES: (ScriptPlanned, ScriptEnded),
     "configure": (requested.NodeConfigured, requested.NodeConfigured),
     "recover": (RecoveryAwaited, Recovery),
+    "commit-offset": (OffsetCommitted, OffsetCommitted),
+    "delete-offsets": (OffsetsDeleted, OffsetsDeleted),
+    "fetch-offsets": (OffsetsWanted, OffsetsFetched),
     "create-topic": (TopicAsked, TopicCreated),
     "append-record": (RecordAsked, RecordAppended),
     "fetch-records": (TopicById, RecordsFetched),
