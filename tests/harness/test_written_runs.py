@@ -187,7 +187,7 @@ ANSWER = {"took_ms": 3, "code": 0}
     ],
 )
 def test_what_no_recorded_run_asked_for(
-    asked: requested.AdminAsked, answered: requested.Answered, before: dict[str, object]
+    asked: requested.AdminAsked, answered: requested.AdminAnswered, before: dict[str, object]
 ) -> None:
     assert msgspec.json.encode(requested.completed(asked, answered)) == msgspec.json.encode(before)
 
