@@ -22,6 +22,7 @@ import msgspec
 
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.history.error_codes import ErrorCode
+from checkers.history.group_offsets import OffsetCommitted, OffsetsDeleted, OffsetsFetched
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
 from checkers.licences.facts import Facts
 from checkers.licences.internal import may_have_lost
@@ -54,29 +55,6 @@ ANOMALIES = by_id(RETURNED, LOST)
 class _Call(NamedTuple):
     asked: Operation
     answered: Operation | None
-
-
-class _Changed(msgspec.Struct, frozen=True):
-    """What was asked for; the offset only of a commit, no partition where the whole group is meant."""
-
-    topic: str
-    to: int
-    partition: int | None = None
-    offset: int | None = None
-
-
-class _Fetched(msgspec.Struct, frozen=True):
-    topic: str
-    to: int
-    offsets: list[tuple[int, int | None]]
-
-
-class _Refused(msgspec.Struct, frozen=True):
-    """How a change was answered."""
-
-    topic: str
-    to: int
-    code: int = 0
 
 
 @dataclass(slots=True)
@@ -149,38 +127,45 @@ def _change(places: _Places, call: _Call, *, durable: bool) -> None:
     """Take a commit or a deletion, whatever became of it."""
     if call.answered is not None and call.answered.type is FAIL:
         return
-    asked = msgspec.convert(call.asked.value, _Changed)
+    asked = _changed(call.asked)
+    offset = asked.offset if isinstance(asked, OffsetCommitted) else None
     if asked.partition is not None:
         places.setdefault((asked.topic, asked.partition), _Place())
     for (topic, partition), place in places.items():
         if topic != asked.topic or asked.partition not in {None, partition}:
             continue
         if call.answered is None or call.answered.type is not OK:
-            place.late.add(asked.offset)
+            place.late.add(offset)
             continue
         if call.asked.f == DELETE and not durable:
             place.late.add(place.value)
-        place.value, place.by, place.since_ns = asked.offset, asked.to, call.asked.time_ns
+        place.value, place.by, place.since_ns = offset, asked.to, call.asked.time_ns
         place.operations = (call.asked.index, call.answered.index)
 
 
-def _told(places: _Places, call: _Call) -> _Fetched | None:
+def _changed(asked: Operation) -> OffsetCommitted | OffsetsDeleted:
+    """What was asked for."""
+    if asked.f == COMMIT:
+        return msgspec.convert(asked.value, OffsetCommitted)
+    return msgspec.convert(asked.value, OffsetsDeleted)
+
+
+def _told(places: _Places, call: _Call) -> OffsetsFetched | None:
     """What an answer tells of offsets; None where it tells nothing of them."""
     answered = call.answered
     if answered is None:
         return None
     if answered.f == FETCH:
-        return msgspec.convert(answered.value, _Fetched) if answered.type is OK else None
-    refused = msgspec.convert(answered.value, _Refused)
+        return msgspec.convert(answered.value, OffsetsFetched) if answered.type is OK else None
+    refused = _changed(answered)
     if answered.f == COMMIT or refused.code != ErrorCode.GROUP_ID_NOT_FOUND:
         return None
-    return _Fetched(
-        refused.topic, refused.to, [(number, None) for topic, number in places if topic == refused.topic]
-    )
+    nothing = tuple((number, None) for topic, number in places if topic == refused.topic)
+    return OffsetsFetched(topic=refused.topic, to=refused.to, offsets=nothing)
 
 
 def _compared(
-    places: _Places, told: _Fetched, *, final: bool
+    places: _Places, told: OffsetsFetched, *, final: bool
 ) -> Iterator[tuple[tuple[str, int], int | None, _Place]]:
     """Places of which an answer must tell what is there, and what it tells."""
     for partition, offset in told.offsets:

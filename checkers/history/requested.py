@@ -82,7 +82,7 @@ class HeartbeatSent(AdminAsked, frozen=True, kw_only=True):
     metadata_offset: int
 
 
-class Answered(msgspec.Struct, frozen=True, kw_only=True):
+class AdminAnswered(msgspec.Struct, frozen=True, kw_only=True):
     """What all answers tell.
 
     Attributes:
@@ -94,7 +94,7 @@ class Answered(msgspec.Struct, frozen=True, kw_only=True):
     code: int
 
 
-class AnsweredInWords(Answered, frozen=True, kw_only=True):
+class AnsweredInWords(AdminAnswered, frozen=True, kw_only=True):
     """An answer with a message; None where nothing came with it."""
 
     message: str | None = None
@@ -106,7 +106,7 @@ class PartitionsAnswered(AnsweredInWords, frozen=True, kw_only=True):
     results: tuple[Result, ...]
 
 
-class HeartbeatAnswered(Answered, frozen=True, kw_only=True):
+class HeartbeatAnswered(AdminAnswered, frozen=True, kw_only=True):
     """What the controller said of the broker.
 
     Attributes:
@@ -120,7 +120,7 @@ class HeartbeatAnswered(Answered, frozen=True, kw_only=True):
     should_shut_down: bool
 
 
-def _ended(asked: type[AdminAsked], answered: type[Answered]) -> type[msgspec.Struct]:
+def _ended(asked: type[AdminAsked], answered: type[AdminAnswered]) -> type[msgspec.Struct]:
     """The fields of a request, and behind them those of an answer: a struct can't have both as bases."""
     own = ((field.name, field.type, msgspec.field(default=field.default)) for field in fields(answered))
     return msgspec.defstruct(f"{asked.__name__}Ended", own, bases=(asked,), frozen=True, kw_only=True)
@@ -142,7 +142,7 @@ ENDED: dict[type[AdminAsked], type[msgspec.Struct]] = {
 """The type of a completion, by that of its invocation."""
 
 
-def completed(asked: AdminAsked, answered: Answered) -> msgspec.Struct:
+def completed(asked: AdminAsked, answered: AdminAnswered) -> msgspec.Struct:
     """The value of a completion: what was asked and what was answered.
 
     Raises:

@@ -7,8 +7,8 @@ from msgspec import structs
 
 from checkers.history.operations import OperationType
 from checkers.history.requested import (
+    AdminAnswered,
     AdminAsked,
-    Answered,
     AnsweredInWords,
     ElectionAsked,
     FeatureAsked,
@@ -112,7 +112,7 @@ class Answer(NamedTuple):
 
     outcome: OperationType
     codes: tuple[int, ...]
-    told: Answered
+    told: AdminAnswered
 
 
 class Asking:

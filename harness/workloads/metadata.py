@@ -4,8 +4,9 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from checkers.history.changing_topics import TopicAsked, TopicCreated
 from checkers.history.operations import OperationType
 from checkers.history.requested import PartitionsAdded
 from checkers.registers.kept import LAGS_NS
@@ -113,10 +114,11 @@ class CreatorWorker(Worker):
         """One creation; whatever became of it, the topic is deleted some day."""
         name = self._again.popleft() if self._again else self._new_name()
         partitions = self._random.randint(1, _PARTITIONS_MAX)
-        asked: dict[str, Any] = {"partitions": partitions, "replication_factor": self._copies}
+        asked = TopicAsked(partitions, self._copies)
         self._recorder.invoke("create-topic", name, asked)
         answer = self._keeper.ask(lambda client: client.create_topic(name, partitions, self._copies))
-        self._recorder.complete(answer.outcome, {**asked, "topic_id": answer.value}, answer.error)
+        told = TopicCreated(partitions, self._copies, answer.value)
+        self._recorder.complete(answer.outcome, told, answer.error)
         if answer.outcome is not OperationType.FAIL:
             self._kept.append(name)
         if answer.value is not None:

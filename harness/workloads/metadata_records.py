@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
+from checkers.history.changing_topics import RecordAppended, RecordAsked, RecordsFetched, TopicById
 from checkers.history.operations import OperationType
 from harness.clients.raw_records import Appended, append_record, fetch_records, leader_of
 from harness.kafka.wire import Connection, WireError
@@ -49,7 +50,7 @@ class RecordsOfTopics:
 
     def _append(self, topic: str, topic_id: str) -> None:
         value = self._values.draw()
-        asked: dict[str, object] = {"topic_id": topic_id, "value": value}
+        asked = RecordAsked(topic_id, value)
         self._recorder.invoke("append-record", topic, asked)
         leader = _put(self._random.choice(self._listeners), lambda it: leader_of(it, topic))
         if isinstance(leader, WireError):
@@ -62,22 +63,21 @@ class RecordsOfTopics:
         elif answer.error:
             self._recorder.complete(*_refused(asked, answer))
         else:
-            self._recorder.complete(OperationType.OK, asked | {"offset": answer.offset})
+            self._recorder.complete(OperationType.OK, RecordAppended(topic_id, value, answer.offset))
 
     def _fetch(self, topic: str, topic_id: str) -> None:
-        asked: dict[str, object] = {"topic_id": topic_id}
+        asked = TopicById(topic_id)
         self._recorder.invoke("fetch-records", topic, asked)
         answer = _put(self._random.choice(self._listeners), lambda it: fetch_records(it, topic_id))
         if isinstance(answer, WireError) or answer.error:
             error = str(answer) if isinstance(answer, WireError) else f"error {answer.error}"
             self._recorder.complete(OperationType.FAIL, asked, error)
             return
-        records = [[offset, self._codec.decode(value)] for offset, value in answer.records]
-        told = {"log_start": answer.log_start, "records": records}
-        self._recorder.complete(OperationType.OK, asked | told)
+        records = tuple((offset, self._codec.decode(value)) for offset, value in answer.records)
+        self._recorder.complete(OperationType.OK, RecordsFetched(topic_id, answer.log_start, records))
 
 
-def _refused(asked: dict[str, object], answer: Appended) -> tuple[OperationType, dict[str, object], str]:
+def _refused(asked: RecordAsked, answer: Appended) -> tuple[OperationType, RecordAsked, str]:
     """An error after which a record may be there all the same is no proof that it is not."""
     known = _REFUSED.get(answer.error)
     if known is None:

@@ -10,8 +10,11 @@ follows from its own requests.  None of the groups has members.
 import random
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
+import msgspec
+
+from checkers.history.group_offsets import OffsetCommitted, OffsetsDeleted, OffsetsFetched, OffsetsWanted
 from checkers.history.operations import OperationType
 from harness.clients.administrator_errors import classify_commit, classify_deletion
 from harness.clients.raw_offsets import commit_offset, delete_group, delete_offset, fetch_offsets, find_group
@@ -56,7 +59,9 @@ class Erasing:
         def ask(connection: Connection) -> int:
             return commit_offset(connection, group, topic, partition, offset)
 
-        asked = {"topic": topic, "partition": partition, "offset": offset}
+        def asked(to: int) -> OffsetCommitted:
+            return OffsetCommitted(topic=topic, partition=partition, offset=offset, to=to)
+
         self._change("commit-offset", group, asked, ask, _fate_of_commit)
 
     def delete(self, group: str, partition: int | None) -> None:
@@ -68,17 +73,18 @@ class Erasing:
                 return delete_group(connection, group)
             return delete_offset(connection, group, topic, partition)
 
-        self._change(
-            "delete-offsets", group, {"topic": topic, "partition": partition}, ask, classify_deletion
-        )
+        def asked(to: int) -> OffsetsDeleted:
+            return OffsetsDeleted(topic=topic, partition=partition, to=to)
+
+        self._change("delete-offsets", group, asked, ask, classify_deletion)
 
     def fetch(self, group: str) -> bool:
         """Fetch what a group committed; whether that was told."""
-        asked: dict[str, Any] = {"topic": self._topic}
         try:
-            asked |= {"to": (to := self._coordinator(group))}
+            to = self._coordinator(group)
         except WireError:
             return False
+        asked = OffsetsWanted(topic=self._topic, to=to)
         with self._recorder.operation("fetch-offsets", group, asked) as outcome:
             outcome.end(OperationType.FAIL, asked)
             try:
@@ -87,14 +93,14 @@ class Erasing:
             except WireError as failed:
                 outcome.error = str(failed)
                 return False
-            outcome.ok(asked | {"offsets": told})
+            outcome.ok(OffsetsFetched(topic=self._topic, to=to, offsets=tuple(told)))
         return True
 
     def _change(
         self,
         f: str,
         group: str,
-        asked: dict[str, Any],
+        asked: Callable[[int], OffsetCommitted | OffsetsDeleted],
         ask: Callable[[Connection], int],
         fate: Callable[[int], tuple[OperationType, str]],
     ) -> None:
@@ -104,16 +110,17 @@ class Erasing:
             connection = self._connected(to)
         except WireError:
             return
-        asked = asked | {"to": to}
-        with connection, self._recorder.operation(f, group, asked) as outcome:
+        value = asked(to)
+        with connection, self._recorder.operation(f, group, value) as outcome:
             try:
                 code = ask(connection)
             except WireError as failed:
                 outcome.error = str(failed)
                 return
-            told = asked | {"code": code}
+            told = msgspec.structs.replace(value, code=code)
             if code:
-                outcome.end(*_with(told, *fate(code)))
+                kind, error = fate(code)
+                outcome.end(kind, told, error)
             else:
                 outcome.ok(told)
 
@@ -196,7 +203,3 @@ class FinalErasureReader(Worker):
 
 def _fate_of_commit(code: int) -> tuple[OperationType, str]:
     return classify_commit(code, f"error {code}", only_attempt=True)
-
-
-def _with(told: dict[str, Any], kind: OperationType, error: str) -> tuple[OperationType, dict[str, Any], str]:
-    return kind, told, error

@@ -13,6 +13,7 @@ from checkers.columns.tables import NEVER
 from checkers.evidence.administration import Request, elections_of, reassignments_of, requests_of
 from checkers.evidence.fates import fits
 from checkers.evidence.partition_changes import PartitionChanges, PartitionState, partition_changes
+from checkers.history.changing_topics import TopicAsked
 from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import OK, History, Operation
 from checkers.history.requested import PartitionsAdded, TopicAltered
@@ -52,13 +53,6 @@ class Acknowledgement(NamedTuple):
     records: tuple[Record, ...]
     tells: bool
     lacks: str | None = None
-
-
-class _Made(msgspec.Struct, frozen=True):
-    """What was asked of a topic that comes and goes."""
-
-    partitions: int
-    replication_factor: int
 
 
 def acknowledgements(history: History, metadata: Metadata, log: Logged) -> list[Acknowledgement]:
@@ -130,7 +124,7 @@ def _tells(log: Logged, metadata: Metadata, name: str) -> bool:
 
 
 def _created(name: str, change: Change, found: list[TopicLogged]) -> Acknowledgement:
-    asked = msgspec.convert(change.begin.value, _Made)
+    asked = msgspec.convert(change.begin.value, TopicAsked)
     lacks = _partitions(found, asked.partitions) or _copies(found, asked.replication_factor)
     return _creation(name, _place(change), found, lacks)
 

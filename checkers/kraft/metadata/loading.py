@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from checkers.history.changing_topics import TopicCreated
 from checkers.history.operations import FAIL, INVOKE, OK, Operation
 
 Listed = tuple[str, str | None]
@@ -74,17 +75,11 @@ class Metadata:
         return [last[listener] for listener in sorted(last)]
 
 
-class _Created(msgspec.Struct, frozen=True):
-    """What a creation returned, as far as it matters here."""
-
-    topic_id: str | None = None
-
-
 def told_id(change: Change) -> str | None:
     """The id that the acknowledgement of a creation told; None where it told none."""
     if not change.acknowledged:
         return None
-    created: _Created = converted(change.last, _Created)
+    created: TopicCreated = converted(change.last, TopicCreated)
     return created.topic_id
 
 

@@ -9,8 +9,7 @@ topic that has it then.  Each append is asked for once, and a log begins at offs
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-import msgspec
-
+from checkers.history.changing_topics import RecordAsked, RecordsFetched
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation
 from checkers.kraft.metadata.anomalies import DELETED_RECORDS
 from checkers.kraft.metadata.findings import found_by
@@ -40,16 +39,6 @@ class _Append(NamedTuple):
     ended: int | None
 
 
-class _Asked(msgspec.Struct, frozen=True):
-    value: int
-
-
-class _Fetch(msgspec.Struct, frozen=True):
-    topic_id: str
-    log_start: int
-    records: tuple[tuple[int, int | str], ...]
-
-
 def judge_fetched(history: History, metadata: Metadata) -> Fetched:
     """Judge all fetches of topics whose creation was acknowledged; others have nothing to compare with.
 
@@ -62,7 +51,7 @@ def judge_fetched(history: History, metadata: Metadata) -> Fetched:
     for operation in history.of(FETCH):
         if operation.type is not OK:
             continue
-        fetch: _Fetch = converted(operation, _Fetch)
+        fetch: RecordsFetched = converted(operation, RecordsFetched)
         name, lives = str(operation.key), lives_of(metadata, str(operation.key))
         place = next((n for n, life in enumerate(lives) if life.topic_id == fetch.topic_id), None)
         if place is None:
@@ -78,7 +67,7 @@ def _appends(history: History) -> dict[int, _Append]:
     """All that was asked for, by value."""
     found: dict[int, _Append] = {}
     for operation in history.of(APPEND):
-        asked: _Asked = converted(operation, _Asked)
+        asked: RecordAsked = converted(operation, RecordAsked)
         if operation.type is INVOKE:
             found[asked.value] = _Append(operation, None)
         elif operation.type is not INFO and asked.value in found:
@@ -93,7 +82,11 @@ def _may_be_in(append: _Append, life: Life, fetch: Operation) -> bool:
 
 
 def _strange(
-    name: str, fetched: Operation, fetch: _Fetch, appends: dict[int, _Append], own: Sequence[_Append]
+    name: str,
+    fetched: Operation,
+    fetch: RecordsFetched,
+    appends: dict[int, _Append],
+    own: Sequence[_Append],
 ) -> Iterator[Anomaly]:
     begins = f"A fetch of {name} by the id {fetch.topic_id} returned"
     if fetch.log_start > len(own):

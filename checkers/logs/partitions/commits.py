@@ -31,6 +31,7 @@ import numpy as np
 
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.coordinators import offsets_partition
+from checkers.history.group_offsets import OffsetCommitted
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.shapes import Committing, Txn, TxnOffsets
 from checkers.licences.facts import Facts
@@ -43,14 +44,6 @@ ACKS = "offsets.commit.required.acks"
 _REGISTER = "offset/"
 """How names of registers begin that are committed offsets; group, topic and partition follow."""
 _PARTS = 3
-
-
-class _Committed(msgspec.Struct, frozen=True):
-    """What a commit of one offset asks for."""
-
-    topic: str
-    partition: int
-    offset: int
 
 
 class Commit(NamedTuple):
@@ -182,7 +175,7 @@ def _wheres(asked: Operation) -> Iterator[Where]:
         if key.startswith(_REGISTER) and len(named) == _PARTS and named[2].isdecimal():
             yield Where(named[0], named[1], int(named[2]), value)
     elif asked.f == "commit-offset":
-        one = msgspec.convert(value, _Committed)
+        one = msgspec.convert(value, OffsetCommitted)
         yield Where(key, one.topic, one.partition, one.offset)
     else:
         told = msgspec.convert(value, Committing)

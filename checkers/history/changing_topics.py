@@ -1,0 +1,44 @@
+"""The types of what is asked of topics that come and go, and of what is answered.
+
+The fields are those of docs/histories.md, as in `checkers.history.shapes`.
+"""
+
+import msgspec
+
+
+class TopicAsked(msgspec.Struct, frozen=True):
+    """A topic that is to be created: how many partitions, and how many replicas of each."""
+
+    partitions: int
+    replication_factor: int
+
+
+class TopicCreated(TopicAsked, frozen=True):
+    """And its id; None where the answer does not tell it."""
+
+    topic_id: str | None = None
+
+
+class TopicById(msgspec.Struct, frozen=True):
+    """A topic of which records are fetched."""
+
+    topic_id: str
+
+
+class RecordsFetched(TopicById, frozen=True):
+    """Where its first partition begins, and offset and value of each record; a text for a foreign value."""
+
+    log_start: int
+    records: tuple[tuple[int, int | str], ...]
+
+
+class RecordAsked(TopicById, frozen=True):
+    """A record that is to be appended to the first partition, and the id of the topic that is meant."""
+
+    value: int
+
+
+class RecordAppended(RecordAsked, frozen=True):
+    """And its offset; None where the answer does not tell it."""
+
+    offset: int | None

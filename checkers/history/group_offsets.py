@@ -1,0 +1,42 @@
+"""The types of requests for single offsets of groups that one process commits, deletes and fetches.
+
+The fields are those of docs/histories.md, as in `checkers.history.shapes`.  `to` is the id of the broker that
+was asked, and `code` is Kafka's error code, unset where there is no answer.
+"""
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from checkers.history.shapes import written
+
+
+class OffsetCommitted(msgspec.Struct, frozen=True, kw_only=True):
+    """A commit of one offset."""
+
+    topic: str
+    partition: int
+    offset: int
+    to: int
+    code: int | UnsetType = UNSET
+
+
+class OffsetsDeleted(msgspec.Struct, frozen=True, kw_only=True):
+    """A deletion of one offset, or of the whole group: then `partition` is None."""
+
+    topic: str
+    partition: int | None = written(None)
+    to: int
+    code: int | UnsetType = UNSET
+
+
+class OffsetsWanted(msgspec.Struct, frozen=True, kw_only=True):
+    """A fetch of what a group committed."""
+
+    topic: str
+    to: int
+
+
+class OffsetsFetched(OffsetsWanted, frozen=True, kw_only=True):
+    """And what was told: partition and offset, None where nothing is committed."""
+
+    offsets: tuple[tuple[int, int | None], ...]
