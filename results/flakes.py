@@ -2,9 +2,10 @@
 
 The minority is the flake, whichever colour it has: one green run of three is as odd as one red run of three.
 Runs with other seeds have other schedules; one red seed of twenty is a finding.  A replay carries out the
-schedule of the run that it names.  A rerun has the line of its original, and so its schedule.  A run without
-a verdict is no flake.  This is the only definition; the table `flakes` has it as columns of Spark
-(`results.pipeline.analytics.flakes`), and a test compares both.
+schedule of the run that it names, and so does a replay of that replay.  A rerun has the line of its original,
+and so its schedule.  A run without a verdict is no flake.  This is the only definition; the table `flakes` has
+it as columns of Spark (`results.pipeline.analytics.flakes`), but leaves replays of replays out, and a test
+compares both.
 """
 
 import hashlib
@@ -82,16 +83,23 @@ def runs_alike(runs: Iterable[Some], told: Callable[[Some], Told | None]) -> lis
         told: what is known of it; where that is None, the run is alone.
     """
     known = [(run, told(run)) for run in runs]
-    schedules = {one.run: one.schedule for _run, one in known if one and not one.replay_of}
+    here = {one.run: one for _run, one in known if one}
     alike: dict[tuple[str, str], list[Some]] = {}
     for place, (run, one) in enumerate(known):
-        key = (one.content, _schedule(one, schedules)) if one else ("", str(place))
+        key = (one.content, _schedule(one, here)) if one else ("", str(place))
         alike.setdefault(key, []).append(run)
     return list(alike.values())
 
 
-def _schedule(one: Told, schedules: Mapping[str, str]) -> str:
-    return schedules.get(one.replay_of, one.replay_of) if one.replay_of else one.schedule
+def _schedule(one: Told, here: Mapping[str, Told]) -> str:
+    """The schedule of the run that a replay goes back to, over other replays; its id where it is not here."""
+    seen: set[str] = set()
+    while one.replay_of and one.replay_of not in seen:  # files of others may go in circles
+        seen.add(one.replay_of)
+        if one.replay_of not in here:
+            return one.replay_of
+        one = here[one.replay_of]
+    return one.schedule
 
 
 def told_of(identity: RunIdentity, verdict: str) -> Told:

@@ -1,6 +1,7 @@
 """What a schedule names that is not there: nodes that the topology lacks, times after the load has ended.
 
-A fault at such a node would never be injected, and a step after the end would never begin.
+A fault at such a node would never be injected, and a step after the end would never begin.  A step that
+outlasts the load is none of these: its fault is in force when the load ends, and is healed then.
 """
 
 import ast
@@ -49,28 +50,29 @@ def misfits_of(schedule: Planned, topology: Topology) -> Iterator[Misfit]:
 
 
 def located(misfit: Misfit, path: Path) -> str:
-    """The problem, after the file and the line that has it; the line is left out where it is not plain."""
+    """The problem, after the file and the line that has it; the line is left out where it may be another."""
     try:
         calls = [node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Call)]
     except (OSError, SyntaxError, ValueError):
         return f"{path}: {misfit.problem}"  # who asks has loaded it; it may be gone by now, or be no source
     lines = [
-        call.lineno for call in calls if _called(call) in misfit.calls and _is_given(call, misfit.number)
+        call.lineno for call in calls if _called(call) in misfit.calls and _number_of(call) == misfit.number
     ]
-    line = f":{min(lines)}" if lines else ""
+    line = f":{lines[0]}" if len(lines) == 1 else ""
     return f"{path}{line}: {misfit.problem}"
 
 
 def _late(schedule: FixedSchedule) -> Iterator[Misfit]:
     """Times outside the load, whose duration is that of the schedule."""
-    held = (("step", schedule.steps), ("blink", schedule.blinks))
     lasts = f"the load lasts {_seconds(schedule.duration_ms)}"
-    for noun, steps in held:
-        for place, step in enumerate(steps, start=1):
-            ends_ms = step.at_ms + step.hold_ms
-            if step.at_ms < 0 or ends_ms > schedule.duration_ms:
-                when = f"begins at {_seconds(step.at_ms)} and ends at {_seconds(ends_ms)}"
-                yield Misfit(f"{noun} {place} {when}; {lasts}", ("Step",), step.at_ms)
+    for place, step in enumerate(schedule.steps, start=1):
+        if not 0 <= step.at_ms < schedule.duration_ms:
+            yield Misfit(f"step {place} begins at {_seconds(step.at_ms)}; {lasts}", ("Step",), step.at_ms)
+    for place, blink in enumerate(schedule.blinks, start=1):
+        ends_ms = blink.at_ms + blink.hold_ms
+        if blink.at_ms < 0 or ends_ms > schedule.duration_ms:
+            when = f"begins at {_seconds(blink.at_ms)} and ends at {_seconds(ends_ms)}"
+            yield Misfit(f"blink {place} {when}; {lasts}", ("Step",), blink.at_ms)
     for place, act in enumerate(schedule.acts, start=1):
         if not 0 <= act.at_ms < schedule.duration_ms:
             text = f"act {place} is asked for at {_seconds(act.at_ms)}; {lasts}"
@@ -116,10 +118,16 @@ def _called(call: ast.Call) -> str:
     return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
 
 
-def _is_given(call: ast.Call, number: int) -> bool:
-    """Whether the number is among what a call is given, by place or by name."""
-    values = (*call.args, *(keyword.value for keyword in call.keywords))
-    return any(isinstance(value, ast.Constant) and value.value == number for value in values)
+def _number_of(call: ast.Call) -> object:
+    """The number that a call is given for a node, or for when something begins; None where it is no constant.
+
+    Both come first, but for that of a ``Member``, whose role comes before.
+    """
+    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    place = 1 if _called(call) == "Member" else 0
+    by_place = call.args[place] if len(call.args) > place else None
+    value = named.get("at_ms", named.get("number", by_place))
+    return value.value if isinstance(value, ast.Constant) else None
 
 
 def _seconds(ms: int) -> str:

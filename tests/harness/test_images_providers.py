@@ -1,6 +1,7 @@
 """The two providers against an engine that only remembers."""
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,19 @@ def test_tools_of_an_earlier_version_lie_beside_kafkas_jars_and_are_told(
     assert (image.version, image.tools) == ("4.3.1", "4.1.1")
     assert image.tools_note == ", with the tools of 4.1.1"
     assert image.checksums == maven.checksums(maven.jar_sums(jars)), "the sum is that of Kafka's jars alone"
+
+
+def test_jars_are_readable_to_all_whatever_the_umask(jars: Path) -> None:
+    (jars / JAR).chmod(0o600)
+    before = os.umask(0o077)
+    try:
+        with building.context("4.3.1", jars, jars) as folder:
+            kept = [
+                path for name in ("libs", "krucible/tools") for path in (folder / name, folder / name / JAR)
+            ]
+            assert [path.stat().st_mode & 0o777 for path in kept] == [0o755, 0o644] * 2
+    finally:
+        os.umask(before)
 
 
 def test_an_image_with_other_jars_than_it_was_built_from_is_refused(engine: FakeEngine, jars: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from harness import cli
+from harness.campaigns.minimising.fitting import fits
 from harness.errors import UsageError
 from harness.plan import catalogue
 from harness.plan.catalogue import folder_story, load_scenario
@@ -21,6 +22,7 @@ from harness.vocabulary import (
     InSync,
     Kill,
     Reassign,
+    Scenario,
     Step,
     TimedOperation,
     Topology,
@@ -62,6 +64,13 @@ def test_nodes_that_the_topology_has_and_times_within_the_load_are_fine() -> Non
     assert problems(fixed(step, acts=(TimedOperation(29_999, AddVoter(controller(3))),))) == []
 
 
+def test_a_step_may_outlast_the_load() -> None:
+    """The nemesis leaves it in force; runs of which that is told are replayed and made smaller."""
+    outlasting = fixed(Step(25_000, 6_000, Kill(broker(3))))
+    assert problems(outlasting) == []
+    assert fits(Scenario(summary="A kill.", why="It lasts.", schedule=outlasting))
+
+
 def test_nodes_that_it_lacks_are_found_wherever_they_are_named() -> None:
     strike = Strike((Blow("b", broker(4), Kill()),))
     given = Given({"leader": broker(5)}, None)
@@ -91,14 +100,14 @@ def test_nodes_that_it_lacks_are_found_wherever_they_are_named() -> None:
 
 def test_times_outside_the_load_are_found() -> None:
     late = fixed(
-        Step(25_000, 6_000, Kill()),
+        Step(30_000, 6_000, Kill()),
         Step(-1, 6_000, Kill()),
         acts=(TimedOperation(30_000, AddVoter()),),
     )
     late = replace(late, gambits=(Gambit(31_000, "odd", (), 1_000),), blinks=(Step(29_900, 200, Kill()),))
     assert problems(late) == [
-        "step 1 begins at 25 s and ends at 31 s; the load lasts 30 s",
-        "step 2 begins at -0.001 s and ends at 5.999 s; the load lasts 30 s",
+        "step 1 begins at 30 s; the load lasts 30 s",
+        "step 2 begins at -0.001 s; the load lasts 30 s",
         "blink 1 begins at 29.9 s and ends at 30.1 s; the load lasts 30 s",
         "act 1 is asked for at 30 s; the load lasts 30 s",
         "gambit 1 begins at 31 s; the load lasts 30 s",
@@ -110,7 +119,7 @@ def test_times_outside_the_load_are_found() -> None:
     [
         ("14_000", "9", "odd.py:11: step 2 names broker 9; the topology has 3"),
         ("14_000", "4 + 5", "odd.py: step 2 names broker 9; the topology has 3"),
-        ("28_000", "2", "odd.py:11: step 2 begins at 28 s and ends at 34 s; the load lasts 30 s"),
+        ("34_000", "2", "odd.py:11: step 2 begins at 34 s; the load lasts 30 s"),
     ],
 )
 def test_a_file_is_refused_with_the_line(
@@ -136,6 +145,19 @@ def test_a_file_that_is_gone_or_can_not_be_read_is_named_alone(tmp_path: Path) -
     assert located(misfit, path) == f"{path}: step 1 is odd"
     path.write_text("import a\n\na.Step(at_ms=1)\n")
     assert located(misfit, path) == f"{path}:3: step 1 is odd"
+
+
+def test_a_line_is_told_only_if_no_other_may_be_meant(tmp_path: Path) -> None:
+    path = tmp_path / "odd.py"
+    late = Misfit("step 2 is late", ("Step",), 6_000)
+    path.write_text("Step(1_000, 6_000, x)\nStep(6_000, 1_000, x)\n")
+    assert located(late, path) == f"{path}:2: step 2 is late", "the first is held so long"
+    path.write_text("Step(6_000, 6_000, x)\nStep(6_000, 1_000, x)\n")
+    assert located(late, path) == f"{path}: step 2 is late"
+    path.write_text("Member(Role.BROKER, 6_000)\nMember(role=Role.BROKER, number=5)\n")
+    node = Misfit("step 2 names broker 5", ("broker", "Member"), 5)
+    assert located(node, path) == f"{path}:2: step 2 names broker 5"
+    assert located(node._replace(number=6_000), path).startswith(f"{path}:1: ")
 
 
 @pytest.fixture

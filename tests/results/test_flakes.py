@@ -64,6 +64,16 @@ def test_a_replay_has_the_schedule_of_its_run() -> None:
     assert odd(first, again[0]._replace(content="other")) is None
 
 
+def test_a_replay_of_a_replay_has_the_schedule_of_the_first_run() -> None:
+    first = told("v", run="r1")
+    again = told("i", run="r2", schedule="krucible replay r1", replay_of="r1")
+    once_more = told("v", run="r3", schedule="krucible replay r2", replay_of="r2")
+    assert odd(first, again, once_more) == (1, 3)
+    assert odd(again, once_more) == (1, 2), "also where the first run is gone"
+    circle = [told("v", run=f"c{n}", replay_of=f"c{1 - n}") for n in (0, 1)]
+    assert odd(*circle) == (0, 2), "whoever names whom, it ends"
+
+
 def test_without_a_verdict_there_is_no_flake() -> None:
     assert odd(told("v"), told("")) is None
     assert odd(told("v"), told("v"), told("")) == (0, 2)

@@ -65,9 +65,11 @@ def context(version: str, jars: Path | None, tools: Path | None = None) -> Itera
 
 
 def _copy_jars(source: Path | None, target: Path) -> None:
+    """Copy the jars of a folder, readable to all: an image keeps modes, and nodes need not run as root."""
     target.mkdir()
+    target.chmod(0o755)
     for jar in sorted(source.glob("*.jar")) if source else ():
-        shutil.copy2(jar, target)
+        Path(shutil.copy2(jar, target)).chmod(0o644)
 
 
 def build(

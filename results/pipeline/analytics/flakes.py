@@ -35,7 +35,8 @@ FLAKES = StructType(
 def flakes(runs: DataFrame) -> DataFrame:
     """Runs of one scenario, version and options, and how many ended unlike most of their schedule.
 
-    Replays count for their run's schedule, and for nothing else; those of runs that are not here for nothing.
+    Replays count for their run's schedule, and for nothing else; those of runs that are not here for nothing,
+    and so do replays of replays.
     A candidate of ``krucible minimise`` names a run too, and has a schedule of its own.
     """
     place = ("scenario", "kafka_version", "options")
