@@ -43,7 +43,7 @@ class FaultSeen(msgspec.Struct, kw_only=True):
         kind: ``partition``, ``kill``, ``pause`` or ``stop``.
         spec: the planned fault with its symbolic target.
         targets: names of the nodes that the target was resolved to.
-        cuts: how many directed pairs were cut.
+        cut: pairs of nodes between which packets were dropped or disturbed, from sender to receiver.
         attempted: False where the nemesis decided not to inject it.
         invoked_ns: when injecting began.
         effective_ns: when the probe had confirmed it.
@@ -58,7 +58,7 @@ class FaultSeen(msgspec.Struct, kw_only=True):
     invoked_ns: int
     spec: dict[str, Any] = {}
     targets: tuple[str, ...] = ()
-    cuts: int = 0
+    cut: tuple[tuple[str, str], ...] = ()
     attempted: bool = True
     effective_ns: int | None = None
     heal_invoked_ns: int | None = None
@@ -327,9 +327,9 @@ class _Collector:
         fault.attempted = operation.type is not OperationType.FAIL
         fault.error = operation.error
         fault.targets = tuple(str(node) for node in operation.value.get("targets", ()))
-        fault.cuts = len(operation.value.get("cut", ()))
         if operation.type is OperationType.OK:
             fault.effective_ns = time_ns
+        fault.cut = tuple((str(a), str(b)) for a, b in operation.value.get("cut", ()))
 
     def _heal(self, operation: Operation, time_ns: int) -> None:
         fault = self._faults[str(operation.key)]

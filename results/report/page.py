@@ -24,11 +24,14 @@ from results.report.log_rows import log_table
 from results.report.pictures import Pictures
 from results.report.tale import Tales
 from results.report.timeline import timeline
+from results.report.topology import topology
 from results.report.witness import Witnessed, witnessed
 from results.store import REPORT_FILE, write_whole
 from results.text import expectation, figures
 
 TEMPLATES = Path(__file__).parent / "templates"
+_STYLES = ("report.css", "timeline.css", "topology.css")
+_SCRIPTS = ("report.js", "timeline.js", "topology.js")
 _WORDS = {
     Validity.VALID: "Valid",
     Validity.INVALID: "Invalid",
@@ -94,7 +97,7 @@ def _rendered(run: _Run, limits: Limits) -> str:
 def _context(run: _Run, limits: Limits) -> dict[str, Any]:
     pictures = Pictures(run.history, run.seen.calls, run.observed, limits)
     found = findings_of(run.verdict, run.seen, limits, run.tales, pictures)
-    style, script = _files("report.css", "timeline.css"), _files("report.js", "timeline.js")
+    style, script = _files(*_STYLES), _files(*_SCRIPTS)
     return {
         "style": style,
         "style_hash": _hash(style),
@@ -111,6 +114,7 @@ def _context(run: _Run, limits: Limits) -> dict[str, Any]:
         "counts": tables.count_rows(run.verdict, limits),
         "found": found,
         "timeline": timeline(run.observed, found.all, limits, run.seen.calls),
+        "topology": topology(run.observed, limits),
         "glyphs": glyphs,
         **_tables(run, limits),
     }

@@ -233,6 +233,7 @@
   const drawMoment = () => {
     const x = marked === null ? NaN : map(placeOf(marked));
     show(moment, isShown(x));
+    chart.dispatchEvent(new CustomEvent("mark", { detail: marked }));
     if (!isShown(x)) return;
     moment.setAttribute("transform", `translate(${number(x)} 0)`);
     momentLine.setAttribute("y2", heightOf());
@@ -350,6 +351,13 @@
 
   // What the cursor and others need to know.
   chart.secondsUnder = (event) => secondsAt(from + (placeUnder(event) - left) / scale());
+  chart.isOverPlot = (event) => placeUnder(event) >= left && placeUnder(event) <= right;
+  chart.mark = (seconds) => {
+    marked = Math.min(Math.max(seconds, begin), begin + length);
+    const place = placeOf(marked);
+    if (place < from || place > to) look(place - (to - from) / 2, to - from);
+    else ask();
+  };
 
   // Every element that tells a time of the timeline becomes a button that shows it; a node's log may tell others.
   const back = tools.querySelector("#timeline-back");
