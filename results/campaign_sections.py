@@ -97,7 +97,10 @@ def _anomalies(summary: Summary) -> Section:
 
 def _causes(summary: Summary) -> Section:
     """Causes of all runs, those together whose anomalies are of the same kinds."""
-    lead = "The illegal ones by cause. A cause is what lies near each other in one place and one epoch."
+    lead = (
+        "Illegal anomalies by cause. A cause is a group of anomalies in one place and one epoch, close "
+        "in time."
+    )
     rows = tuple(
         (
             ", ".join(one.kinds),

@@ -61,8 +61,8 @@ def _measurements(measured: Sequence[Sensitivity]) -> Section:
     )  # fmt: skip
     return Section(
         "Measurements",
-        "The budget is runs of each bug at most and seconds of each run. False alarms are of the controls "
-        "that were decided.",
+        "The budget is the maximum number of runs of each bug, and the seconds of each run. False alarms "
+        "are counted among the controls whose verdict is not unknown.",
         head,
         tuple(rows),
     )
@@ -81,8 +81,9 @@ def _rates(measured: Sequence[Sensitivity]) -> Section:
     ]
     return Section(
         "Detection rate",
-        "In the first run: of the bugs that were tried. Within all runs: of those that were seen or whose "
-        "budget is spent. Every miss counts, whatever its reason. In brackets Wilson's interval at 95 %.",
+        "The rate in the first run counts all bugs that were tried. The rate within all runs counts the "
+        "bugs that were seen or whose budget is spent. Every miss counts, whatever its reason. Wilson's 95 "
+        "% interval is in brackets.",
         ("area", *(f"{said.series}, {name}" for said, (name, _rate_of) in kinds)),
         tuple(rows),
         note_of([bug for said in measured for bug in said.bugs]),
@@ -110,7 +111,8 @@ def _endings(measured: Sequence[Sensitivity]) -> Section:
     ]
     return Section(
         "Kinds of misses",
-        "How many bugs ended how; of several runs of a bug the one counts in which it came farthest.",
+        "The number of bugs with each outcome. If a bug has several runs, the one in which it got farthest "
+        "counts.",
         ("outcome", *(f">{said.series}" for said in measured)),
         tuple(rows),
     )
@@ -124,8 +126,8 @@ def _scenarios(measured: Sequence[Sensitivity]) -> Section:
     names = sorted(names, key=lambda name: (-_seen_an_hour(last.get(name, ())), name))
     return Section(
         "Scenarios",
-        "How many of the runs with a bug saw it, and how many that makes in an hour of runs by their own "
-        "clocks. A scenario is tried with bugs that its schedule and load can meet.",
+        "How many of the runs with a bug saw it, and how many that is per hour of run time. A scenario "
+        "only runs with bugs that its schedule and load can trigger.",
         ("`scenario", *(said.series for said in measured)),
         tuple((name, *(_worth(trials.get(name, ())) for trials in tried)) for name in names),
     )
@@ -159,8 +161,8 @@ def _bugs(measured: Sequence[Sensitivity]) -> Section:
     rows = [(known[name], name, *(_told(bugs.get(name)) for bugs in by_name)) for name in names]
     return Section(
         "Bugs",
-        "How each ended, the anomaly of the bug that was visible first, runs, and the seconds that they "
-        "took, the last one up to that anomaly.",
+        "The outcome of each bug, its anomaly that was visible first, the number of runs, and their "
+        "seconds. The last run counts up to that anomaly.",
         ("area", "`bug", *(said.series for said in measured)),
         tuple(rows),
     )

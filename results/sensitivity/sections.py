@@ -33,7 +33,7 @@ def sections_of(said: Sensitivity) -> tuple[Section, ...]:
 def told_rate(rate: Rate) -> str:
     """``2 of 3, 67 % (95 % interval 21-94 %)``; of none nothing is known."""
     if rate.of == 0:
-        return "none was tried to the end"
+        return "none was completed"
     low, high = (round(100 * end) for end in rate.interval)
     return f"{rate.seen:,} of {rate.of:,}, {100 * rate.seen / rate.of:.0f} % (95 % interval {low}-{high} %)"
 
@@ -58,8 +58,9 @@ def _rates(said: Sensitivity) -> Section:
     first = (">first run", *head[1:]) if said.runs > 1 else ()
     return Section(
         "Detection rate",
-        "Of the bugs that were seen or whose budget is spent, and in the first run of those that were tried; "
-        "every miss counts, whatever its reason. The interval is Wilson's at 95 %.",
+        "The rate counts the bugs that were seen or whose budget is spent. The rate in the first run "
+        "counts all bugs that were tried. Every miss counts, whatever its reason. The interval is Wilson's "
+        "95 % interval.",
         ("area", *head, *first),
         tuple(rows),
         note_of(said.bugs),
@@ -69,9 +70,7 @@ def _rates(said: Sensitivity) -> Section:
 def note_of(bugs: Sequence[Sought]) -> str:
     """A warning where not everything was run yet; a bug that is seen early counts sooner than a miss."""
     missing = any(bug.runs and not bug.finished for bug in bugs)
-    return (
-        "Runs of bugs that were not seen yet are missing: until then the rate is too high." if missing else ""
-    )
+    return "Some bugs that were not seen yet have runs left, so the rate is too high." if missing else ""
 
 
 def _rate_cells(bugs: Sequence[Sought], runs: int) -> tuple[str, ...]:
@@ -89,8 +88,8 @@ def _rate_row(rate: Rate) -> tuple[str, ...]:
 def _bugs(said: Sensitivity) -> Section:
     return Section(
         "Bugs",
-        "Of several runs the one counts in which a bug came farthest. Seconds are those of its runs, the "
-        "last one up to the anomaly.",
+        "If a bug has several runs, the one in which it got farthest counts. Seconds are those of its "
+        "runs; the last run counts up to the anomaly.",
         ("`bug", "area", "outcome", "`first by", ">runs", ">seconds", "note"),
         tuple(map(_bug_row, said.bugs)),
     )
@@ -109,7 +108,7 @@ def seconds_of(bug: Sought) -> str:
 
 def _notes(bug: Sought) -> Iterator[str]:
     if not bug.fitting:
-        yield "the preset draws nothing that it takes"
+        yield "the preset has no faults that it needs"
     if not bug.finished:
         yield f"{number(len(bug.trials) - bug.runs, 'run')} missing"
 
@@ -126,15 +125,15 @@ def troubles_of(said: Sensitivity) -> Iterator[Section]:
     if rows:
         yield Section(
             "To look at",
-            "Runs that say nothing of what is found: no decision, no verdict, no bug, or an anomaly that is "
-            "not the bug's.",
+            "Runs that neither found nor missed their bug: an unknown verdict, no verdict, no installed "
+            "bug, or only anomalies that the bug does not predict.",
             ("`bug", "outcome", "why", "`again"),
             tuple(rows),
         )
 
 
 def _why(trial: Trial) -> str:
-    reach = f"the bug: {trial.reach.replace('-', ' ')}" if trial.reach else "no log tells of the bug"
+    reach = f"the bug: {trial.reach.replace('-', ' ')}" if trial.reach else "no log mentions the bug"
     found = f"by {', '.join(one.id for one in trial.found)}" if trial.found else ""
     return "; ".join(filter(None, (found, reach if trial.folder else "", trial.why)))
 
@@ -146,8 +145,8 @@ def controls_of(said: Sensitivity) -> Section:
     rows = [row for one in said.controls for row in _control_rows(one)]
     return Section(
         "Controls",
-        f"The same runs without a bug: {told or 'none'}. What is found in one is a false alarm, or a bug "
-        "that Kafka has already.",
+        f"The same runs without a bug: {told or 'none'}. An anomaly in one of them is a false alarm, or a "
+        "bug of Kafka itself.",
         ("scenario", "mode", "outcome", "anomalies, or why", "`again") if rows else (),
         tuple(rows),
     )
@@ -163,7 +162,7 @@ def left_out_of(said: Sensitivity) -> Iterator[Section]:
     """What is known of runs and does not count, if anything."""
     rows = [(one.bug, f"{one.number}", "yes" if one.control else "", one.why) for one in said.left_out]
     if rows:
-        lead = "Outcomes that do not count: they are not of this measurement."
+        lead = "Outcomes that do not count, because they do not belong to this measurement."
         yield Section("Left out", lead, ("`bug", ">run", "control", "why"), tuple(rows))
 
 

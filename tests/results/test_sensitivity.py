@@ -123,7 +123,7 @@ def test_a_rate_is_of_the_bugs_whose_budget_is_spent() -> None:
     rate = rate_of([FOUND, waiting, failed])
     assert (rate.seen, rate.of) == (1, 2)
     assert told_rate(rate) == "1 of 2, 50 % (95 % interval 9-91 %)"
-    assert told_rate(rate_of([waiting])) == "none was tried to the end"
+    assert told_rate(rate_of([waiting])) == "none was completed"
 
 
 def test_the_rate_of_first_runs_is_of_the_bugs_that_had_one() -> None:
@@ -203,7 +203,7 @@ def test_the_page_of_html_stands_alone_and_trusts_no_run() -> None:
 
 def test_nothing_tried_is_no_rate() -> None:
     empty = Sensitivity(version="4.3.1", preset="nightly", budget="1x20", seed=1, bugs=(), controls=())
-    assert headline(empty) == "Seen: none was tried to the end; 0 false alarms in 0 decided control runs."
+    assert headline(empty) == "Seen: none was completed; 0 false alarms in 0 decided control runs."
     assert "| all | 0 | 0 |  |  |  |\n" in render_markdown(empty)
     assert encode_sensitivity(empty).endswith(b"}\n")
 

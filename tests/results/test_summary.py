@@ -262,7 +262,7 @@ Broken promises: 2 of 2 kinds.
 
 ## Causes
 
-The illegal ones by cause. A cause is what lies near each other in one place and one epoch.
+Illegal anomalies by cause. A cause is a group of anomalies in one place and one epoch, close in time.
 
 | kinds of one cause | causes | anomalies | runs | seeds |
 | --- | --: | --: | --: | --- |
