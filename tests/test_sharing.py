@@ -89,7 +89,7 @@ def test_what_a_test_has_started_ends_when_the_tests_are_interrupted(pytester: p
     path = pytester.path / "tests/a/test_it.py"
     path.parent.mkdir(parents=True)
     path.write_text(A_TEST_THAT_WAITS)
-    for name in ("conftest.py", "sharing.py"):
+    for name in ("conftest.py", "sharing.py", "telling.py"):
         shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
     words = [sys.executable, "-m", "pytest", "tests", "-n", "1", "--import-mode=importlib"]
     with subprocess.Popen(
