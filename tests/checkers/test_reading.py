@@ -19,6 +19,7 @@ from tests.checkers.log_simulator import Simulation
 
 HEADER = '{"krucible_history":1,"run":"r1","journal":"worker-3","began_at":"2026-11-20T21:56:57Z"}'
 SETUP = '{"index":0,"time_ns":1,"process":"runner","type":"ok","f":"setup","value":{"topics":[]}}'
+UP = {"status": "running"}
 HEARTBEAT = {"to": "c1", "epoch": 26, "metadata_offset": 83}
 
 
@@ -79,7 +80,7 @@ def test_journals_longer_than_a_block_are_read_and_refused_alike(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("checkers.history.reading._BLOCK_BYTES", block)
-    lines = [line(index, key="node") for index in range(9)]
+    lines = [line(index, key="node", value=UP) for index in range(9)]
     path = write(tmp_path, *lines)
     assert [operation.time_ns for operation in read_history(tmp_path).operations] == list(range(0, 90, 10))
     path.write_text(path.read_text()[:-2])
@@ -87,7 +88,7 @@ def test_journals_longer_than_a_block_are_read_and_refused_alike(
     assert read_history(tmp_path).damage == (
         f"history-worker-3.jsonl, line 10: cut short after {len(lines[8]) - 1} bytes, dropped",
     )
-    write(tmp_path, *lines[:7], line(7, key="node", time_ns=59), lines[8])
+    write(tmp_path, *lines[:7], line(7, key="node", value=UP, time_ns=59), lines[8])
     assert refusal(tmp_path).place == "history-worker-3.jsonl, line 9, column 12"
 
 
@@ -249,6 +250,7 @@ def told(index: int, key: str, row: list[int]) -> str:
         ("value", [send(0, [[2, 7]]), send(1, [[2]], "fail")], "Expected `array`"),
         ("value", [told(0, "starts", [0, 0, -2])], "Expected `int` >= -1"),
         ("value", [told(0, "leading", [0, 1, 1])], "Expected `array` of length 4, got 3"),
+        ("value", [line(0, key="node", node="n1", value={"status": 5})], "Expected `str`, got `int`"),
     ],
 )
 def test_a_field_that_does_not_fit(tmp_path: Path, field: str, lines: list[str], problem: str) -> None:
