@@ -98,8 +98,8 @@ def _anomalies(summary: Summary) -> Section:
 def _causes(summary: Summary) -> Section:
     """Causes of all runs, those together whose anomalies are of the same kinds."""
     lead = (
-        "Illegal anomalies by cause. A cause is a group of anomalies in one place and one epoch, near each "
-        "other in time."
+        "Illegal anomalies by cause. A cause is a group of anomalies in one place and one epoch, close "
+        "in time."
     )
     rows = tuple(
         (

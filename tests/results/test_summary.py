@@ -262,7 +262,7 @@ Broken promises: 2 of 2 kinds.
 
 ## Causes
 
-Illegal anomalies by cause. A cause is a group of anomalies in one place and one epoch, near each other in time.
+Illegal anomalies by cause. A cause is a group of anomalies in one place and one epoch, close in time.
 
 | kinds of one cause | causes | anomalies | runs | seeds |
 | --- | --: | --: | --: | --- |
