@@ -9,7 +9,7 @@ LOADS = ("send", "txn", "write")
 """Functions that ask the cluster to keep something, of whose operations the load's latencies are drawn."""
 
 
-class Answer(NamedTuple):
+class RecordsOutcome(NamedTuple):
     """What became of an operation's records.
 
     Attributes:
@@ -30,30 +30,30 @@ def asked(operation: Operation) -> int:
     return int(operation.value["count"]) if isinstance(operation.value, dict) else len(operation.value)
 
 
-def answer(operation: Operation) -> Answer:
+def answer(operation: Operation) -> RecordsOutcome:
     """What a completion tells of its records."""
     value = operation.value
     if operation.f == "write":
-        return Answer({}, [])
+        return RecordsOutcome({}, [])
     if operation.f == "txn":
         return _of_transaction(operation)
     if isinstance(value, dict):
         count = int(value["count"]) if "offsets" in value else 0
         acks = [(operation.key, int(value["partition"]), count)] if count else []
-        return Answer({"ok": count} if count else {}, acks)
+        return RecordsOutcome({"ok": count} if count else {}, acks)
     return _of_batch(operation.key, [entry for entry in value or () if len(entry) >= _ANSWERED])
 
 
-def _of_transaction(operation: Operation) -> Answer:
+def _of_transaction(operation: Operation) -> RecordsOutcome:
     """A transaction's records share its fate, whatever each was answered."""
     sends = [mop for mop in operation.value["mops"] if mop[0] == "send"]
     committed = operation.type is OperationType.OK
     acks = [(mop[1], mop[2], 1) for mop in sends] if committed else []
-    return Answer({operation.type.value: len(sends)}, acks)
+    return RecordsOutcome({operation.type.value: len(sends)}, acks)
 
 
-def _of_batch(topic: str, entries: list[Any]) -> Answer:
+def _of_batch(topic: str, entries: list[Any]) -> RecordsOutcome:
     outcomes: dict[str, int] = {}
     for entry in entries:
         outcomes[entry[3]] = outcomes.get(entry[3], 0) + 1
-    return Answer(outcomes, [(topic, entry[0], 1) for entry in entries if entry[3] == "ok"])
+    return RecordsOutcome(outcomes, [(topic, entry[0], 1) for entry in entries if entry[3] == "ok"])

@@ -19,8 +19,8 @@ from checkers.foreign.text import (
     TOO_LONG,
     VALUE_CHARACTERS_MAX,
     Element,
+    FilePlace,
     Pieces,
-    Place,
     json_of,
 )
 
@@ -90,7 +90,7 @@ def read_elements(pieces: Iterator[str], file: str) -> Iterator[Element]:
     return _Parser(Pieces(pieces, file), unwrap=True).elements()
 
 
-def read_values(text: str, place: Place, offset: int) -> list[Any]:
+def read_values(text: str, place: FilePlace, offset: int) -> list[Any]:
     """Read all values of a part of a line.
 
     Args:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from checkers.foreign.edn import read_values
-from checkers.foreign.text import Element, Pieces, Place
+from checkers.foreign.text import Element, FilePlace, Pieces
 from checkers.history.reading import HistoryError
 
 OPERATION = re.compile(
@@ -49,7 +49,7 @@ def read_log(text: Pieces, damage: list[str]) -> Iterator[Element]:
             damage.append(f"{place.file}, line {place.line}: cut short after {len(line)} characters, dropped")
 
 
-def _operation(line: str, place: Place) -> dict[str, Any] | None:
+def _operation(line: str, place: FilePlace) -> dict[str, Any] | None:
     """The operation that a line tells of; None where it tells of none."""
     found = OPERATION.match(line)
     if found is None:

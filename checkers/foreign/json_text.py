@@ -13,8 +13,8 @@ from checkers.foreign.text import (
     TOO_LONG,
     VALUE_CHARACTERS_MAX,
     Element,
+    FilePlace,
     Pieces,
-    Place,
 )
 
 _SCANNER = json.JSONDecoder()
@@ -106,7 +106,7 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def _decoded(line: str, place: Place) -> Any:
+def _decoded(line: str, place: FilePlace) -> Any:
     """The value of a text.
 
     Raises:
@@ -124,7 +124,7 @@ def _decoded(line: str, place: Place) -> Any:
     return value
 
 
-def _check_depth(line: str, place: Place) -> None:
+def _check_depth(line: str, place: FilePlace) -> None:
     if line.count("[") + line.count("{") <= DEPTH_MAX:
         return
     depth = 0
@@ -135,7 +135,7 @@ def _check_depth(line: str, place: Place) -> None:
             raise where.error(f"nested deeper than {DEPTH_MAX}", f"at most {DEPTH_MAX} deep")
 
 
-def _check_integers(value: Any, line: str, place: Place) -> None:
+def _check_integers(value: Any, line: str, place: FilePlace) -> None:
     """Refuse integers that no column of 64 bits takes."""
     left = [value]
     while left:
@@ -149,10 +149,10 @@ def _check_integers(value: Any, line: str, place: Place) -> None:
             raise where.error("a number that does not fit 64 bits", f"at most {INTEGER_MAX}")
 
 
-def _moved(place: Place, line: str, problem: str) -> Place:
+def _moved(place: FilePlace, line: str, problem: str) -> FilePlace:
     """The place that a decoder's message names by its byte."""
     found = re.search(r"\(byte ([0-9]+)\)", problem)
     before = line.encode()[: int(found[1])].decode(errors="ignore") if found else line
     lines = before.count("\n")
     column = len(before) - before.rfind("\n") if lines else place.column + len(before)
-    return Place(place.file, place.line + lines, column)
+    return FilePlace(place.file, place.line + lines, column)

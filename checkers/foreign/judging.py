@@ -46,7 +46,7 @@ class UnfitError(ValueError):
         self.expected = expected
 
 
-class Asked(NamedTuple):
+class JudgingOptions(NamedTuple):
     """How a history is to be judged, as far as anybody said.
 
     Attributes:
@@ -79,14 +79,14 @@ class Judgement(NamedTuple):
     verdict: Verdict
 
 
-def judge_foreign(foreign: Foreign, asked: Asked | None = None) -> Judgement:
+def judge_foreign(foreign: Foreign, asked: JudgingOptions | None = None) -> Judgement:
     """Judge an imported history.
 
     Raises:
         UnfitError: workload, model and initial value do not fit together.
         HistoryError: the history does not have its workload's shape, or no workload's.
     """
-    asked = asked or Asked()
+    asked = asked or JudgingOptions()
     workload, model = _meant(foreign, asked)
     _check_declared(workload, asked.declared)
     if workload is Workload.KAFKA:
@@ -102,7 +102,7 @@ def judge_foreign(foreign: Foreign, asked: Asked | None = None) -> Judgement:
     return Judgement(workload, held_to, history, verdict)
 
 
-def _meant(foreign: Foreign, asked: Asked) -> tuple[Workload, str | None]:
+def _meant(foreign: Foreign, asked: JudgingOptions) -> tuple[Workload, str | None]:
     """The workload, and the consistency model if one was asked for."""
     model = asked.model
     said = model if asked.workload is None and model in MODELS else asked.workload
@@ -142,7 +142,7 @@ def _check_declared(workload: Workload, declared: Declared) -> None:
 
 
 def _of_transactions(
-    history: History, workload: Workload, model: ConsistencyModel, asked: Asked
+    history: History, workload: Workload, model: ConsistencyModel, asked: JudgingOptions
 ) -> Mapping[str, Checker]:
     if workload is Workload.LIST_APPEND:
         _refuse_initial(workload, asked.initial)

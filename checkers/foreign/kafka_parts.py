@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from checkers.foreign.records import Foreign, Record
-from checkers.foreign.text import Place, json_of
+from checkers.foreign.text import FilePlace, json_of
 from checkers.history.operations import INVOKE, OK
 from checkers.history.shapes import LARGEST
 
@@ -37,7 +37,7 @@ class Poll(NamedTuple):
 Part = Send | Poll
 
 
-def parts_of(record: Record, asked: Record, place: Place) -> tuple[Part, ...]:
+def parts_of(record: Record, asked: Record, place: FilePlace) -> tuple[Part, ...]:
     """The micro-operations of an operation.
 
     Args:
@@ -105,14 +105,14 @@ def _is_known(part: list[Any]) -> bool:
     return part[0] == "poll" and len(part) <= _PAIR
 
 
-def _listed(value: Any, place: Place) -> list[list[Any]]:
+def _listed(value: Any, place: FilePlace) -> list[list[Any]]:
     listed = _listed_or_none(value)
     if listed is None:
         raise place.error("not a list of sends and polls", "[[:send key value] [:poll] …]")
     return listed
 
 
-def _send(begun: list[Any], told: list[Any], place: Place, *, answered: bool) -> Send:
+def _send(begun: list[Any], told: list[Any], place: FilePlace, *, answered: bool) -> Send:
     key, value, answer = text_of(begun[1]), begun[2], told[2]
     if text_of(told[1]) != key:
         raise place.error(f"answers a send to {text_of(told[1])}, one to {key} was invoked", f"key {key}")
@@ -129,7 +129,7 @@ def _same(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def _poll(told: list[Any], place: Place) -> Poll:
+def _poll(told: list[Any], place: FilePlace) -> Poll:
     answer = told[1] if len(told) == _PAIR else None
     if answer is None:
         return Poll(None)
@@ -138,13 +138,13 @@ def _poll(told: list[Any], place: Place) -> Poll:
     return Poll(tuple(_chunk(key, records, place) for key, records in answer.items()))
 
 
-def _chunk(key: Any, records: Any, place: Place) -> Chunk:
+def _chunk(key: Any, records: Any, place: FilePlace) -> Chunk:
     if not isinstance(records, list) or not all(isinstance(r, list) and len(r) == _PAIR for r in records):
         raise place.error(f"the records of key {text_of(key)} are not pairs", "[[offset value] …]")
     return Chunk(text_of(key), [_offset(record[0], place) for record in records], [r[1] for r in records])
 
 
-def _offset(offset: Any, place: Place) -> int:
+def _offset(offset: Any, place: FilePlace) -> int:
     if type(offset) is not int or not 0 <= offset <= LARGEST:
         raise place.error(f"{text_of(offset)[:40]} is not an offset", f"a number from 0 to {LARGEST}")
     return offset

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from checkers.foreign.text import Element, Place, json_of
+from checkers.foreign.text import Element, FilePlace, json_of
 from checkers.history.operations import OperationType
 
 TIME_SLACK_NS = 1_000_000_000
@@ -96,10 +96,10 @@ class Foreign(msgspec.Struct, frozen=True):
         """Everything that clients did."""
         return frozenset(record.f for record in self.records if record.process != NEMESIS)
 
-    def place(self, position: int) -> Place:
+    def place(self, position: int) -> FilePlace:
         """Where in the file an operation stands."""
         record = self.records[position]
-        return Place(self.file, record.line, record.column)
+        return FilePlace(self.file, record.line, record.column)
 
 
 def foreign_of(elements: Iterable[Element], file: str, damage: list[str]) -> Foreign:
@@ -117,7 +117,7 @@ def foreign_of(elements: Iterable[Element], file: str, damage: list[str]) -> For
     for element in elements:
         gathering.take(element)
     if not gathering.clients:
-        place = Place(file, 1, 1)
+        place = FilePlace(file, 1, 1)
         raise place.error("no operation of a client in this file", "a history", "give a file with a history")
     records = tuple(
         record if record.process in gathering.clients else _of_nemesis(record) for record in gathering.records
@@ -142,7 +142,7 @@ class _Gathering:
         self._last_index = -1
         self._completed_ns = 0
         self._latest_ns = 0
-        self._late: list[Place] = []
+        self._late: list[FilePlace] = []
 
     def take(self, element: Element) -> None:
         """Add an operation.
@@ -179,7 +179,7 @@ class _Gathering:
             )
         )
 
-    def _process_of(self, fields: dict[str, Any], kind: OperationType, place: Place) -> int | str:
+    def _process_of(self, fields: dict[str, Any], kind: OperationType, place: FilePlace) -> int | str:
         process = fields.get("process")
         nameless = process is None
         if self._nameless is not None and nameless is not self._nameless:
@@ -197,7 +197,7 @@ class _Gathering:
             raise place.error(f"{_shown(process)} is not a process", "a number or a name")
         return process if process >= 0 else NEMESIS
 
-    def _check_index(self, index: Any, place: Place) -> None:
+    def _check_index(self, index: Any, place: FilePlace) -> None:
         if index is None or index == _UNSET:
             return
         if not isinstance(index, int) or isinstance(index, bool) or index <= self._last_index:
@@ -206,7 +206,7 @@ class _Gathering:
             )
         self._last_index = index
 
-    def _time_of(self, fields: dict[str, Any], kind: OperationType, place: Place) -> int | None:
+    def _time_of(self, fields: dict[str, Any], kind: OperationType, place: FilePlace) -> int | None:
         """When it was.
 
         Jepsen's workers take the time before they are recorded, and published histories of its older
@@ -285,7 +285,7 @@ def _out_of_turn(
     return None if begun == record.f else f"completes {record.f} while {begun} is outstanding"
 
 
-def _type_of(fields: dict[str, Any], place: Place) -> OperationType:
+def _type_of(fields: dict[str, Any], place: FilePlace) -> OperationType:
     told = fields.get("type")
     kind = _TYPES.get(told.removeprefix(":")) if isinstance(told, str) else None
     if kind is None:
@@ -293,7 +293,7 @@ def _type_of(fields: dict[str, Any], place: Place) -> OperationType:
     return kind
 
 
-def _function_of(fields: dict[str, Any], place: Place) -> str:
+def _function_of(fields: dict[str, Any], place: FilePlace) -> str:
     told = fields.get("f", _ANONYMOUS_FUNCTION)
     if not isinstance(told, str) or not told:
         raise place.error(f"f {_shown(told)} is not a function", "a name such as read or txn")

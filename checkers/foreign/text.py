@@ -39,7 +39,7 @@ def _ordered(value: Any) -> Any:
     return {key: named[key] for key in sorted(named)}
 
 
-class Place(NamedTuple):
+class FilePlace(NamedTuple):
     """Where in a file something stands; line and column from 1."""
 
     file: str
@@ -58,7 +58,7 @@ class Element(NamedTuple):
     """One element of a history, and where it begins."""
 
     value: Any
-    place: Place
+    place: FilePlace
 
 
 class Pieces:
@@ -95,10 +95,10 @@ class Pieces:
         """How many characters of the whole text are before an offset in the window."""
         return self._passed + offset
 
-    def place(self, offset: int) -> Place:
+    def place(self, offset: int) -> FilePlace:
         """Line and column of an offset in the window; offsets must not decrease from call to call."""
         self._count(offset)
-        return Place(self._file, self._line, offset - self._line_began + 1)
+        return FilePlace(self._file, self._line, offset - self._line_began + 1)
 
     def lines(self) -> Iterator[tuple[int, int]]:
         """Begin and end of every line in the window, without its newline; what is seen moves on by itself.

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 from checkers.groups.anomalies import ANOMALIES, UNDELIVERED
 from checkers.groups.beginnings import beginnings, told
 from checkers.groups.delivery import Delivery, delivery_of, find_undelivered
-from checkers.groups.excuses import Excuses, Found
+from checkers.groups.excuses import Excuses, GroupFinding
 from checkers.groups.fencing import find_premature, find_two_owners, find_zombies
 from checkers.groups.figures import figures_of
 from checkers.groups.loading import Groups, groups_of
@@ -66,7 +66,7 @@ def check_groups(history: History) -> CheckerResult:
     for group in sorted({*groups.names, *expected.groups}):
         deliveries = [delivery_of(groups, place) for place in groups.places(group)]
         found = [*_events(groups, group), *_undelivered(groups, deliveries)]
-        found += map(Found, find_deleted(groups, group, expected.session_ms))
+        found += map(GroupFinding, find_deleted(groups, group, expected.session_ms))
         judged = list(Excuses(history, group).judged(found))
         anomalies += judged
         _count(counts, judged, deliveries)
@@ -95,19 +95,19 @@ def _expected(history: History) -> _Expected:
     return _Expected(workload.groups, workload.session_ms)
 
 
-def _events(groups: Groups, group: str) -> Iterator[Found]:
+def _events(groups: Groups, group: str) -> Iterator[GroupFinding]:
     """Everything but undelivered records."""
     for one, register in beginnings(groups, group):
         if one.wrong:
-            yield Found(told(one, register), one.place)
+            yield GroupFinding(told(one, register), one.place)
     for find in (find_zombies, find_premature, find_two_owners, find_stuck, find_outsiders):
-        yield from map(Found, find(groups, group))
+        yield from map(GroupFinding, find(groups, group))
 
 
-def _undelivered(groups: Groups, deliveries: Iterable[Delivery]) -> Iterator[Found]:
+def _undelivered(groups: Groups, deliveries: Iterable[Delivery]) -> Iterator[GroupFinding]:
     for delivery in deliveries:
         found = zip(find_undelivered(groups, delivery), delivery.passed.tolist(), strict=False)
-        yield from (Found(anomaly, delivery.place, offset) for anomaly, offset in found)
+        yield from (GroupFinding(anomaly, delivery.place, offset) for anomaly, offset in found)
 
 
 def _count(counts: dict[str, int], found: Iterable[Anomaly], deliveries: Iterable[Delivery]) -> None:

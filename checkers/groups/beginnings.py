@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from checkers.columns.tables import NONE
 from checkers.groups.anomalies import OFFSET_LOST
-from checkers.groups.loading import Assignment, Commit, Groups, Place
+from checkers.groups.loading import Assignment, Commit, GroupPartition, Groups
 from checkers.history.operations import FAIL
 from checkers.verdict.verdict import Anomaly
 
@@ -27,7 +27,7 @@ from checkers.verdict.verdict import Anomaly
 class Beginning(NamedTuple):
     """Where one assignment begins at one place, and the commit that shows that it should not, if any."""
 
-    place: Place
+    place: GroupPartition
     assignment: Assignment
     start: int
     overwriting: Commit | None
@@ -48,7 +48,7 @@ class Register:
         log_start: where the log began at the end.
     """
 
-    def __init__(self, commits: Sequence[Commit], place: Place, log_start: int) -> None:
+    def __init__(self, commits: Sequence[Commit], place: GroupPartition, log_start: int) -> None:
         self._place = place
         self._log_start = log_start
         self._by_value: dict[int, list[Commit]] = {}
@@ -94,16 +94,16 @@ class Register:
 
 def beginnings(groups: Groups, group: str) -> Iterator[tuple[Beginning, Register]]:
     """Every partition of every assignment of a group, and the register that it was compared with."""
-    registers: dict[Place, Register] = {}
+    registers: dict[GroupPartition, Register] = {}
     for assignment in groups.assignments.get(group, ()):
         for partition in assignment.starts:
-            place = Place(group, assignment.topic, partition)
+            place = GroupPartition(group, assignment.topic, partition)
             if place not in registers:
                 registers[place] = _register(groups, place)
             yield registers[place].begun(assignment), registers[place]
 
 
-def _register(groups: Groups, place: Place) -> Register:
+def _register(groups: Groups, place: GroupPartition) -> Register:
     commits = [
         commit
         for commit in groups.commits.get(place.group, ())

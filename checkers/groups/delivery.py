@@ -7,7 +7,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Integers
 from checkers.groups.anomalies import UNDELIVERED
-from checkers.groups.loading import Assignment, Commit, Groups, Place
+from checkers.groups.loading import Assignment, Commit, GroupPartition, Groups
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
@@ -23,14 +23,14 @@ class Delivery:
         reached: whether a member in the final phase read on to the end that was listed.
     """
 
-    place: Place
+    place: GroupPartition
     given: int
     passed: Integers
     open: int
     reached: bool
 
 
-def delivery_of(groups: Groups, place: Place) -> Delivery:
+def delivery_of(groups: Groups, place: GroupPartition) -> Delivery:
     """Compare what there is in the end with what the members were given."""
     listed = groups.listed.get((place.topic, place.partition))
     given = groups.offsets(place)
@@ -68,7 +68,7 @@ def find_undelivered(groups: Groups, delivery: Delivery) -> Iterator[Anomaly]:
         )
 
 
-def _passing(groups: Groups, place: Place) -> Iterator[tuple[int, Commit | Assignment]]:
+def _passing(groups: Groups, place: GroupPartition) -> Iterator[tuple[int, Commit | Assignment]]:
     """Where the group certainly went to: acknowledged commits, then where assignments began."""
     for commit in groups.commits.get(place.group, ()):
         if commit.acknowledged and commit.topic == place.topic and place.partition in commit.offsets:
@@ -78,7 +78,7 @@ def _passing(groups: Groups, place: Place) -> Iterator[tuple[int, Commit | Assig
             yield assignment.starts[place.partition], assignment
 
 
-def _drained_to(groups: Groups, place: Place) -> int:
+def _drained_to(groups: Groups, place: GroupPartition) -> int:
     """The offset to which members of the final phase came; `NONE` where none was assigned the place."""
     starts = [
         assignment.starts[place.partition]

@@ -17,7 +17,7 @@ import msgspec
 from checkers.columns.tables import NEVER, NONE, PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.groups.anomalies import OFFSET_LOST, PREMATURE_COMMIT, UNDELIVERED
-from checkers.groups.loading import Place
+from checkers.groups.loading import GroupPartition
 from checkers.history.operations import History
 from checkers.licences import Permit, licences_of
 from checkers.licences.internal import may_have_lost
@@ -27,7 +27,7 @@ _OF_CLIENTS = frozenset((UNDELIVERED.id, PREMATURE_COMMIT.id))
 """What the clients' own history shows, whatever a coordinator has lost."""
 
 
-class Found(NamedTuple):
+class GroupFinding(NamedTuple):
     """An anomaly of a group.
 
     Attributes:
@@ -37,7 +37,7 @@ class Found(NamedTuple):
     """
 
     anomaly: Anomaly
-    place: Place | None = None
+    place: GroupPartition | None = None
     offset: int = NONE
 
 
@@ -53,13 +53,13 @@ class Excuses:
         self._history = history
         self._group = group
 
-    def judged(self, found: Iterable[Found]) -> Iterator[Anomaly]:
+    def judged(self, found: Iterable[GroupFinding]) -> Iterator[Anomaly]:
         """The anomalies, legal with their licence where an event may explain them."""
         for one in found:
             text = self._of(one)
             yield msgspec.structs.replace(one.anomaly, illegal=text is None, licence=text)
 
-    def _of(self, found: Found) -> str | None:
+    def _of(self, found: GroupFinding) -> str | None:
         if found.anomaly.id not in _OF_CLIENTS and self._lost is not None:
             return self._lost
         permits = () if found.place is None else self._permits(found.place)
@@ -74,11 +74,11 @@ class Excuses:
         number = None if partition is None else partition.partition
         return may_have_lost(self._history, OFFSETS_TOPIC, number)
 
-    def _permits(self, place: Place) -> Iterable[Permit]:
+    def _permits(self, place: GroupPartition) -> Iterable[Permit]:
         return licences_of(self._history).of(PartitionName(place.topic, place.partition))
 
 
-def _may_explain(permit: Permit, found: Found) -> bool:
+def _may_explain(permit: Permit, found: GroupFinding) -> bool:
     event = permit.event
     if event.from_ns > (NEVER if found.anomaly.time_ns is None else found.anomaly.time_ns):
         return False

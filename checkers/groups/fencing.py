@@ -23,7 +23,7 @@ from operator import attrgetter
 
 from checkers.columns.tables import NONE
 from checkers.groups.anomalies import PREMATURE_COMMIT, TWO_OWNERS, ZOMBIE_COMMIT
-from checkers.groups.loading import Assignment, Commit, Groups, Membership, Place
+from checkers.groups.loading import Assignment, Commit, GroupPartition, Groups, Membership
 from checkers.verdict.verdict import Anomaly
 
 _EVERYTHING = -1
@@ -127,14 +127,14 @@ def find_two_owners(groups: Groups, group: str) -> Iterator[Anomaly]:
     """
     if group in groups.modern:
         return
-    owners: dict[tuple[Place, int], Assignment] = {}
-    told: set[tuple[Place, int]] = set()
+    owners: dict[tuple[GroupPartition, int], Assignment] = {}
+    told: set[tuple[GroupPartition, int]] = set()
     for assignment in groups.assignments.get(group, ()):
         if assignment.membership is None:
             continue
         member, generation = assignment.membership
         for partition in assignment.starts:
-            key = (Place(group, assignment.topic, partition), generation)
+            key = (GroupPartition(group, assignment.topic, partition), generation)
             first = owners.setdefault(key, assignment)
             if first.membership == assignment.membership or key in told:
                 continue

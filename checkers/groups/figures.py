@@ -6,7 +6,7 @@ from typing import Any
 
 from checkers.groups.delivery import Delivery
 from checkers.groups.fencing import premature
-from checkers.groups.loading import Assignment, Groups, Place
+from checkers.groups.loading import Assignment, GroupPartition, Groups
 from checkers.history.operations import FAIL, INFO, OK
 from checkers.history.units import NS_PER_MS
 
@@ -33,7 +33,7 @@ def figures_of(groups: Groups, group: str, deliveries: Sequence[Delivery]) -> di
     }
 
 
-def _unowned_ms(groups: Groups, place: Place) -> float:
+def _unowned_ms(groups: Groups, place: GroupPartition) -> float:
     """The longest time between two assignments of a place in which nobody who had it polled."""
     longest = 0
     end: int | None = None
@@ -44,7 +44,7 @@ def _unowned_ms(groups: Groups, place: Place) -> float:
     return longest / NS_PER_MS
 
 
-def _owned(groups: Groups, place: Place) -> Iterator[tuple[int, int]]:
+def _owned(groups: Groups, place: GroupPartition) -> Iterator[tuple[int, int]]:
     """From when until when members that were assigned a place polled."""
     by_process: dict[int | str, list[Assignment]] = {}
     for assignment in groups.assignments.get(place.group, ()):

@@ -20,7 +20,7 @@ Membership = tuple[str, int]
 """Id of the member, and the generation of its group."""
 
 
-class Place(NamedTuple):
+class GroupPartition(NamedTuple):
     """A partition that a group reads."""
 
     group: str
@@ -106,7 +106,7 @@ class Deletion(NamedTuple):
     time_ns: int
 
 
-class Span(NamedTuple):
+class PollSpan(NamedTuple):
     """One poll of a member that returned: who, and when it began and ended."""
 
     process: int | str
@@ -154,9 +154,9 @@ class Groups:
     moved: dict[str, list[Assignment]] = field(default_factory=dict)
     commits: dict[str, list[Commit]] = field(default_factory=dict)
     deletions: dict[str, list[Deletion]] = field(default_factory=dict)
-    polls: dict[str, list[Span]] = field(default_factory=dict)
-    delivered: dict[Place, list[list[int]]] = field(default_factory=dict)
-    last: dict[Place, int] = field(default_factory=dict)
+    polls: dict[str, list[PollSpan]] = field(default_factory=dict)
+    delivered: dict[GroupPartition, list[list[int]]] = field(default_factory=dict)
+    last: dict[GroupPartition, int] = field(default_factory=dict)
     listed: dict[tuple[str, int], Listed] = field(default_factory=dict)
     topics: dict[str, dict[str, None]] = field(default_factory=dict)
     final: int | None = None
@@ -167,18 +167,20 @@ class Groups:
         """Ids of all groups of which anything is told, in alphabetical order."""
         return tuple(sorted({*self.assignments, *self.commits, *self.polls}))
 
-    def places(self, group: str) -> list[Place]:
+    def places(self, group: str) -> list[GroupPartition]:
         """What a group reads: all partitions that final reads found in its topics, or it was given."""
         topics = self.topics.get(group, {})
-        found = [Place(group, topic, partition) for topic, partition in self.listed if topic in topics]
+        found = [
+            GroupPartition(group, topic, partition) for topic, partition in self.listed if topic in topics
+        ]
         given = [place for place in self.delivered if place.group == group]
         return sorted({*found, *given})
 
-    def offsets(self, place: Place) -> Integers:
+    def offsets(self, place: GroupPartition) -> Integers:
         """Offset of every record that a group was given at a place, ascending, each once."""
         return _unique(self.delivered.get(place, []))
 
-    def deliveries(self, place: Place) -> int:
+    def deliveries(self, place: GroupPartition) -> int:
         """How many records a group was given at a place, each as often as it was."""
         return sum(map(len, self.delivered.get(place, [])))
 
@@ -230,14 +232,14 @@ class _Loader:
             return
         groups = self.groups
         groups.topics.setdefault(group, {})[operation.key] = None
-        span = Span(operation.process, asked.time_ns, operation.time_ns, asked.index, operation.index)
+        span = PollSpan(operation.process, asked.time_ns, operation.time_ns, asked.index, operation.index)
         groups.polls.setdefault(group, []).append(span)
         if operation.value.get("assigned") is not None:
             groups.assignments.setdefault(group, []).append(_assignment(asked, operation))
         elif operation.value.get("membership") is not None:
             groups.moved.setdefault(group, []).append(_assignment(asked, operation))
         for partition, offsets, _ in operation.value["records"]:
-            place = Place(group, operation.key, partition)
+            place = GroupPartition(group, operation.key, partition)
             groups.delivered.setdefault(place, []).append(offsets)
             if groups.final is not None:
                 groups.last[place] = max(offsets, default=NONE)

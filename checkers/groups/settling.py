@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from checkers.groups.anomalies import REBALANCE_STUCK
 from checkers.groups.delivery import Delivery
-from checkers.groups.loading import Groups, Place, Span
+from checkers.groups.loading import GroupPartition, Groups, PollSpan
 from checkers.verdict.verdict import Anomaly
 
 STUCK_NS = 60_000_000_000
@@ -41,17 +41,17 @@ def unsettled(groups: Groups, group: str, deliveries: Sequence[Delivery]) -> str
     return None
 
 
-def _final_polls(groups: Groups, group: str) -> list[Span]:
+def _final_polls(groups: Groups, group: str) -> list[PollSpan]:
     if groups.final is None:
         return []
     return [span for span in groups.polls.get(group, ()) if span.begin > groups.final]
 
 
-def _unassigned(groups: Groups, group: str) -> list[Place]:
+def _unassigned(groups: Groups, group: str) -> list[GroupPartition]:
     """Places that nobody was assigned in the final phase."""
     final = groups.final or 0
     given = {
-        Place(group, one.topic, partition)
+        GroupPartition(group, one.topic, partition)
         for one in groups.assignments.get(group, ())
         if one.begin > final
         for partition in one.starts

@@ -32,7 +32,7 @@ from checkers.registers.columns import SHIFT
 from checkers.registers.coordinating import MARGIN_NS, Coordination, group_of
 from checkers.registers.findings import Findings
 from checkers.registers.telling import Fact, Teller
-from checkers.registers.zones import Asked, Overwriting, Zones, overwritten
+from checkers.registers.zones import Overwriting, Questions, Zones, overwritten
 from checkers.verdict.kinds import AnomalyKind
 
 _WENT = {
@@ -139,7 +139,7 @@ def stale_reads(teller: Teller, sound: Booleans) -> int:
             zones,
             sound,
             zones.finish,
-            Asked(reads.key, reads.start, zones.finish[reads.zone]),
+            Questions(reads.key, reads.start, zones.finish[reads.zone]),
         ).found.sum()
     )
 
@@ -173,7 +173,7 @@ def _find_lost(findings: Findings, sound: Booleans, reads: _Reads, final: int, l
     last = _only(reads, ending)
     since = zones.write_finish[last.zone]
     known = _known(findings.teller, last.start, lag_ns)
-    asked = overwritten(zones, acknowledged, zones.write_finish, Asked(last.key, known, since))
+    asked = overwritten(zones, acknowledged, zones.write_finish, Questions(last.key, known, since))
     showing = np.flatnonzero(asked.found)
     ended = findings.teller.registers.rows.finish[last.row[showing]]
     showing = showing[np.argsort(ended)]
@@ -198,7 +198,7 @@ def _find_regressions(findings: Findings, sound: Booleans, reads: _Reads, before
     """One anomaly for each read that went back."""
     zones = findings.teller.zones
     known = _known(findings.teller, reads.start, lag_ns)
-    question = Asked(reads.key, np.minimum(known, before), zones.write_finish[reads.zone])
+    question = Questions(reads.key, np.minimum(known, before), zones.write_finish[reads.zone])
     asked = overwritten(zones, sound, zones.finish, question)
     by = Overwriting(asked.found[asked.found], asked.by[asked.found])
     _add(findings, NONMONOTONIC_AFTER_HEAL, _only(reads, asked.found), by)
@@ -221,9 +221,9 @@ def _find_stale(
         judged[mine], known[mine] = True, coordination.known
         until[mine] = _until(some, teller.registers.rows.finish[some.row], coordination)
         doubted[mine] = _doubted(zones, some, coordination)
-    written = overwritten(zones, acknowledged, zones.write_finish, Asked(reads.key, until, until * 0))
+    written = overwritten(zones, acknowledged, zones.write_finish, Questions(reads.key, until, until * 0))
     asked = overwritten(
-        zones, acknowledged, zones.write_finish, Asked(reads.key, until, zones.write_finish[reads.zone])
+        zones, acknowledged, zones.write_finish, Questions(reads.key, until, zones.write_finish[reads.zone])
     )
     stale = asked.found & judged & ~doubted
     which = np.flatnonzero(stale & known)

@@ -107,7 +107,7 @@ class _Joint:
     codes: int
 
 
-class Asked(NamedTuple):
+class Questions(NamedTuple):
     """Questions whether a register was written anew; arrays of one shape.
 
     Attributes:
@@ -176,7 +176,7 @@ def conflicts_of(zones: Zones, chosen: Booleans) -> Conflicts:
     return Conflicts(*map(np.concatenate, zip(*conflicts, strict=True)))
 
 
-def overwritten(zones: Zones, chosen: Booleans, known: Integers, asked: Asked) -> Overwriting:
+def overwritten(zones: Zones, chosen: Booleans, known: Integers, asked: Questions) -> Overwriting:
     """Ask whether some write began after one stamp and was known to have happened before another.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from checkers.foreign.judging import Asked
+from checkers.foreign.judging import JudgingOptions
 from checkers.foreign.workloads import Workload
 from checkers.history.reading import read_history
 from checkers.judge import judge
@@ -141,7 +141,9 @@ def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
         judging = partial(judge_journal, Path(name))
     else:
         declared = Declared(**{name: bool(foreign[option]) for option, name in _DECLARED.items()})
-        asked = Asked(foreign["workload"], foreign["model"], initial_of(foreign["initial"]), declared)
+        asked = JudgingOptions(
+            foreign["workload"], foreign["model"], initial_of(foreign["initial"]), declared
+        )
         judging = partial(judge_file, name, asked)
     with told_on_terminal(2) as tell:
         judged = judging(tell)

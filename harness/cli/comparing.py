@@ -10,7 +10,7 @@ import msgspec
 from rich.table import Table
 from rich.text import Text
 
-from checkers.foreign.judging import Asked
+from checkers.foreign.judging import JudgingOptions
 from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import Validity
 from harness.cli.importing import judge_file
@@ -100,7 +100,7 @@ def compare(folder: Path, labels: dict[str, Label]) -> Iterator[Compared]:
     """Judge every labelled file of a folder."""
     for file, label in labels.items():
         began = time.perf_counter()
-        asked = Asked(label.workload, label.model, label.initial)
+        asked = JudgingOptions(label.workload, label.model, label.initial)
         model, found, anomalies, problem = label.model or label.workload or "", None, {}, None
         try:
             judged = judge_file(str(folder / file), asked)

@@ -13,9 +13,9 @@ import msgspec
 from checkers.foreign.edn import read_values
 from checkers.foreign.files import open_source
 from checkers.foreign.json_text import read_lines
-from checkers.foreign.judging import Asked, UnfitError, judge_foreign
+from checkers.foreign.judging import JudgingOptions, UnfitError, judge_foreign
 from checkers.foreign.records import foreign_of
-from checkers.foreign.text import Pieces, Place
+from checkers.foreign.text import FilePlace, Pieces
 from checkers.history.operations import OperationType
 from checkers.history.reading import HistoryError, read_journals
 from checkers.judge import judge
@@ -58,7 +58,7 @@ class Judged(NamedTuple):
     verdict: Verdict
 
 
-def judge_file(name: str, asked: Asked, tell: Tell = untold) -> Judged:
+def judge_file(name: str, asked: JudgingOptions, tell: Tell = untold) -> Judged:
     """Read and judge a history of others, from a file or standard input.
 
     Args:
@@ -167,7 +167,7 @@ def _values_of(text: str) -> list[Any]:
         values = [element.value for element in read_lines(Pieces(iter([text]), _INITIAL), damage)]
         if values and not damage:
             return values
-    return read_values(text, Place(_INITIAL, 1, 1), 0)
+    return read_values(text, FilePlace(_INITIAL, 1, 1), 0)
 
 
 def verdict_as_json(judged: Judged) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.pytest_plugin import ROOM
-from harness.pytest_plugin.session import Asked, asked_of
+from harness.pytest_plugin.session import ItemOptions, asked_of
 from harness.vocabulary.scenario import RandomSchedule
 
 AS_IT_IS = "as-it-is"
@@ -47,7 +47,7 @@ class ScenarioItem(pytest.Item):
 
         run_scenario(self, self.asked())
 
-    def asked(self) -> Asked:
+    def asked(self) -> ItemOptions:
         """What the command line asks of this item."""
         parent = self.parent
         if not isinstance(parent, ScenarioFile):

@@ -15,7 +15,7 @@ from harness.cluster.loop_disks import lacking
 from harness.errors import KrucibleError, UsageError
 from harness.plan.catalogue import load_scenario
 from harness.plan.planning import RunOptions, RunPlan, plan_run
-from harness.pytest_plugin.session import Asked
+from harness.pytest_plugin.session import ItemOptions
 from harness.vocabulary.scenario import RandomSchedule
 from results.junit import explained, passes, properties_of
 from results.store import StoreError
@@ -26,7 +26,7 @@ class NotAsExpectedError(Exception):
     """A run came to another verdict than its scenario expects; the message explains it."""
 
 
-def run_scenario(item: pytest.Item, asked: Asked) -> None:
+def run_scenario(item: pytest.Item, asked: ItemOptions) -> None:
     """Run and judge what was asked for; the item gets the properties that tell the run from others.
 
     Raises:
@@ -64,7 +64,7 @@ def explanation(folder: Path, verdict: Verdict) -> str:
     return "\n\n".join(parts)
 
 
-def _planned(asked: Asked) -> RunPlan:
+def _planned(asked: ItemOptions) -> RunPlan:
     """The plan; skips what this version or this host can't have, and says why."""
     scenario = load_scenario(asked.scenario)
     random = isinstance(scenario.schedule, RandomSchedule)

@@ -16,7 +16,7 @@ FOLDER = "folder"
 """The property that names a run's folder."""
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class ItemOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What is asked of an item; None leaves it to the scenario.
 
     Attributes:
@@ -56,10 +56,10 @@ def configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Sessions(config), "krucible-session")
 
 
-def asked_of(config: pytest.Config) -> Asked:
+def asked_of(config: pytest.Config) -> ItemOptions:
     """What the command line asks of every item."""
     option = config.option
-    return Asked(
+    return ItemOptions(
         seed=option.krucible_seed,
         runs=option.krucible_runs or Path(os.environ.get("KRUCIBLE_RUNS") or RUNS),
         kafka_version=option.krucible_kafka_version,

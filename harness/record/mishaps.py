@@ -18,7 +18,7 @@ FAILURES_FILE = "failures.txt"
 """Tracebacks of all mishaps of a run, for whoever mends the harness."""
 
 
-class Told(Protocol):
+class RecordingStage(Protocol):
     """What mishaps need of a run's stage."""
 
     folder: Path
@@ -40,7 +40,7 @@ class Mishaps:
         healed: whether no fault is in force any more: what comes after it means nothing otherwise.
     """
 
-    def __init__(self, stage: Told) -> None:
+    def __init__(self, stage: RecordingStage) -> None:
         self._stage = stage
         self.failure: KrucibleError | None = None
         self.healed = False

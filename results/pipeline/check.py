@@ -25,7 +25,7 @@ from results.pipeline.found import FoundRun
 from results.pipeline.progress import Progress, watched
 from results.pipeline.schemas import PARTITIONED_BY
 from results.pipeline.snapshot import CURRENT, locked, next_snapshot
-from results.pipeline.staged_files import MANIFEST_COLUMNS, Told, collected, paths_of
+from results.pipeline.staged_files import MANIFEST_COLUMNS, ManifestRow, collected, paths_of
 from results.pipeline.staging import bundled
 from results.pipeline.units import SHARE_BYTES, shares_of_run
 
@@ -74,7 +74,7 @@ def ingested_runs(tables: Path) -> list[FoundRun]:
 
 def check_runs(
     session: SparkSession, found: Sequence[FoundRun], folder: Path, *, share_bytes: int = SHARE_BYTES
-) -> list[Told]:
+) -> list[ManifestRow]:
     """Judge runs from their folders, and write rows of `verdicts` and `anomalies` below another.
 
     Args:

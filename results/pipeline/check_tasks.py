@@ -18,12 +18,12 @@ from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import CheckerResult, Validity, Verdict
 from results.pipeline.check_rows import rows_of_verdict, tables_of_verdict
 from results.pipeline.found import FoundRun
-from results.pipeline.staged_files import Batches, StagedFiles, Told, manifest, refused
+from results.pipeline.staged_files import Batches, ManifestRow, StagedFiles, manifest, refused
 from results.pipeline.tabulating import no_collection
 from results.pipeline.units import (
     RUN,
-    Found,
     JudgedRun,
+    ShareResult,
     Unit,
     judged,
     shares_of_run,
@@ -49,7 +49,7 @@ UNIT_COLUMNS = "run_id string, unit string, chunk int, content binary"
 class Judgement(NamedTuple):
     """What became of judging a run: what the driver is told, and rows of `verdicts` and `anomalies`."""
 
-    told: Told
+    told: ManifestRow
     tables: dict[str, pa.Table]
 
 
@@ -99,7 +99,7 @@ def putting_together(runs: Iterable[FoundRun], folder: Path) -> Callable[[pa.Tab
 
     def put_together(table: pa.Table) -> pa.Table:
         content: Any = None
-        found: dict[str, dict[int, Found]] = {}
+        found: dict[str, dict[int, ShareResult]] = {}
         for name in map(str, pc.unique(table.column("unit"))):
             unit = _unpacked(table.filter(pc.field("unit") == name))
             if name == RUN:
@@ -126,7 +126,7 @@ def judged_whole(run: FoundRun, history: History | None = None) -> Judgement:
     return judgement(run, unit.content, {})
 
 
-def judgement(run: FoundRun, content: JudgedRun | str, found: dict[str, list[Found]]) -> Judgement:
+def judgement(run: FoundRun, content: JudgedRun | str, found: dict[str, list[ShareResult]]) -> Judgement:
     """What a run's own unit and its shares come to.
 
     Args:
@@ -135,18 +135,18 @@ def judgement(run: FoundRun, content: JudgedRun | str, found: dict[str, list[Fou
         found: of each checker that was judged in shares, what was found in them, in their order.
     """
     if isinstance(content, str):
-        return Judgement(Told(run.run, problem=content), {})
+        return Judgement(ManifestRow(run.run, problem=content), {})
     try:
         return _judgement(run, content, found)
     except Exception as error:  # noqa: BLE001 - one strange run is told by name, and must not stop a thousand others
-        return Judgement(Told(run.run, problem=_unjudged(error)), {})
+        return Judgement(ManifestRow(run.run, problem=_unjudged(error)), {})
 
 
-def _judgement(run: FoundRun, content: JudgedRun, found: dict[str, list[Found]]) -> Judgement:
+def _judgement(run: FoundRun, content: JudgedRun, found: dict[str, list[ShareResult]]) -> Judgement:
     with no_collection():
         verdict, seconds = verdict_and_seconds(content, found)
     stored = _stored(run.folder)
-    told = Told(
+    told = ManifestRow(
         run.run,
         validity=str(verdict.validity),
         stored=None if stored is None else str(stored.validity),
@@ -156,7 +156,7 @@ def _judgement(run: FoundRun, content: JudgedRun, found: dict[str, list[Found]])
     return Judgement(told, tables_of_verdict(run.run, judged_by))
 
 
-def _staged(judgements: Iterable[tuple[FoundRun, Judgement]], folder: Path) -> list[Told]:
+def _staged(judgements: Iterable[tuple[FoundRun, Judgement]], folder: Path) -> list[ManifestRow]:
     """Write the rows of runs."""
     told = []
     try:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from results.pipeline.found import FoundRun, Skipped
-from results.pipeline.staged_files import Told
+from results.pipeline.staged_files import ManifestRow
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -29,7 +29,7 @@ class Checked(msgspec.Struct, frozen=True):
     skipped: tuple[Skipped, ...] = ()
 
 
-def summed(told: Sequence[Told], runs: Iterable[FoundRun], *, unchanged: int = 0) -> Checked:
+def summed(told: Sequence[ManifestRow], runs: Iterable[FoundRun], *, unchanged: int = 0) -> Checked:
     """Sum up what tasks told of runs.
 
     Args:

@@ -31,7 +31,7 @@ _SETTINGS = {
 }
 
 
-class Answer(NamedTuple):
+class HostAnswer(NamedTuple):
     """What came back from a host.
 
     Attributes:
@@ -90,7 +90,7 @@ class Hosts:
             names, changed = now, changed if now == names else time.monotonic()
         return names
 
-    def ask(self, host: str, function: str, argument: bytes) -> Answer:
+    def ask(self, host: str, function: str, argument: bytes) -> HostAnswer:
         """Call a function on a host, or on another one where this one is lost, again if need be.
 
         Args:
@@ -103,7 +103,7 @@ class Hosts:
         """
         with spark_errors_told(f"have {function} done on {host}"):
             (answer,) = self._at(host, argument).mapPartitions(_calling(function)).collect()
-        return Answer(*answer)
+        return HostAnswer(*answer)
 
     def _at(self, host: str, data: bytes) -> RDD[bytes]:
         """Data as the one partition of an RDD that prefers a host."""

@@ -15,7 +15,7 @@ from results.pipeline.errors import spark_errors_told
 from results.pipeline.found import FoundRun, Skipped, find_runs
 from results.pipeline.progress import Progress, watched
 from results.pipeline.snapshot import CURRENT, locked, next_snapshot
-from results.pipeline.staged_files import MANIFEST_COLUMNS, Told, collected, paths_of
+from results.pipeline.staged_files import MANIFEST_COLUMNS, ManifestRow, collected, paths_of
 from results.pipeline.staging import bundled, staging_task
 
 Opening = Callable[[], AbstractContextManager[SparkSession]]
@@ -94,7 +94,7 @@ def ingest(
 
 def _staged(
     session: SparkSession, runs: Sequence[FoundRun], folder: Path, progress: Progress, *, judging: bool
-) -> list[Told]:
+) -> list[ManifestRow]:
     """Have Spark write the runs' rows below a folder.
 
     Raises:

@@ -1,8 +1,8 @@
 """What tasks write: Parquet beside the tables, and a manifest that names it.
 
-A task answers with rows of `Told`, one for each run and each file; the driver moves the files that are named
-there into the tables, so that nothing of a task that failed, or ran twice, gets in.  Rows that Python made
-never pass through the JVM, and those that Spark made are not written by it: docs/decisions/0009 has the
+A task answers with a `ManifestRow` for each run and each file.  The driver moves only the files that the
+manifest names into the tables, so files of a task that failed or ran twice are ignored.  Rows that Python
+made never pass through the JVM, and the JVM does not write those that Spark made: docs/decisions/0009 has the
 measurements.
 """
 
@@ -46,7 +46,7 @@ _COUNT: Any = [([], "count_all")]
 Batches = Iterator[pa.RecordBatch]
 
 
-class Told(NamedTuple):
+class ManifestRow(NamedTuple):
     """A row of the manifest.
 
     Attributes:
@@ -104,9 +104,9 @@ class StagedFiles:
         if sum(part.num_rows for part in buffer) >= ROWS_BUFFERED:
             self._flush(place)
 
-    def told(self) -> list[Told]:
+    def told(self) -> list[ManifestRow]:
         """A row for each file, once the block is over."""
-        return [Told(path=str(self._path(place))) for place in self._writers]
+        return [ManifestRow(path=str(self._path(place))) for place in self._writers]
 
     def _flush(self, place: Path) -> None:
         rows = pa.concat_tables(self._buffers.pop(place)).unify_dictionaries()
@@ -132,27 +132,27 @@ def place_of(name: str, columns: Mapping[str, Any]) -> Path:
     return Path(name, *folders)
 
 
-def manifest(told: Iterable[Told]) -> pa.RecordBatch:
+def manifest(told: Iterable[ManifestRow]) -> pa.RecordBatch:
     """What a task answers with."""
     return pa.RecordBatch.from_pylist([entry._asdict() for entry in told], schema=MANIFEST)
 
 
-def refused(error: OSError, folder: Path) -> Told:
+def refused(error: OSError, folder: Path) -> ManifestRow:
     """That the operating system refused to write below a folder."""
     code = error.errno or errno.EIO
-    return Told(problem=os.strerror(code), path=str(error.filename or folder), errno=code)
+    return ManifestRow(problem=os.strerror(code), path=str(error.filename or folder), errno=code)
 
 
-def collected(answers: DataFrame) -> list[Told]:
+def collected(answers: DataFrame) -> list[ManifestRow]:
     """The rows of all tasks.
 
     Raises:
         OSError: an operating system refused a file.
     """
-    return answered([Told(*row) for row in answers.collect()])
+    return answered([ManifestRow(*row) for row in answers.collect()])
 
 
-def answered(told: list[Told]) -> list[Told]:
+def answered(told: list[ManifestRow]) -> list[ManifestRow]:
     """What tasks told, if nothing was refused.
 
     Raises:
@@ -164,7 +164,7 @@ def answered(told: list[Told]) -> list[Told]:
     return told
 
 
-def paths_of(told: Iterable[Told]) -> list[Path]:
+def paths_of(told: Iterable[ManifestRow]) -> list[Path]:
     """The files that a manifest names."""
     return [Path(entry.path) for entry in told if entry.path is not None]
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from checkers.history.reading import HistoryError, read_history
 from results.pipeline.check_tasks import judged_whole
 from results.pipeline.found import FoundRun
-from results.pipeline.staged_files import Batches, StagedFiles, Told, manifest, refused
+from results.pipeline.staged_files import Batches, ManifestRow, StagedFiles, manifest, refused
 from results.pipeline.tabulating import no_collection, tables_of
 from results.pipeline.units import shares_of_run
 from results.store import StoreError
@@ -85,7 +85,7 @@ def staging_task(
     return stage
 
 
-def stage_bundle(bundle: Bundle, folder: Path, *, judging: bool = False) -> list[Told]:
+def stage_bundle(bundle: Bundle, folder: Path, *, judging: bool = False) -> list[ManifestRow]:
     """Write all runs of a bundle; what can't be read is told and left out."""
     try:
         with StagedFiles(folder) as staged:
@@ -95,12 +95,12 @@ def stage_bundle(bundle: Bundle, folder: Path, *, judging: bool = False) -> list
     return [*told, *staged.told()]
 
 
-def _stage_run(run: FoundRun, staged: StagedFiles, *, judging: bool) -> Told:
+def _stage_run(run: FoundRun, staged: StagedFiles, *, judging: bool) -> ManifestRow:
     try:
         with no_collection():
             history = read_history(Path(run.folder))
             tables = tables_of(run, history)
-            told = Told(run.run, operations=tables["runs"].column("operations")[0].as_py())
+            told = ManifestRow(run.run, operations=tables["runs"].column("operations")[0].as_py())
             if judging and shares_of_run(run.history_bytes) == 1:
                 one = judged_whole(run, history)
                 # What can't be judged is told by the check that comes next, and finds no verdict.
@@ -108,9 +108,9 @@ def _stage_run(run: FoundRun, staged: StagedFiles, *, judging: bool) -> Told:
                 tables |= one.tables
             del history
     except (HistoryError, StoreError, ValueError) as error:
-        return Told(run.run, problem=str(error))
+        return ManifestRow(run.run, problem=str(error))
     except Exception as error:  # noqa: BLE001 - one strange run is told by name, and must not stop a thousand others
-        return Told(run.run, problem=f"its history can't be read: {type(error).__name__}: {error}")
+        return ManifestRow(run.run, problem=f"its history can't be read: {type(error).__name__}: {error}")
     for name, table in tables.items():
         staged.take(run.place(name), table)
     return told

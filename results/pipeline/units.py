@@ -75,7 +75,7 @@ class Unit(NamedTuple):
     content: Any
 
 
-class Found(NamedTuple):
+class ShareResult(NamedTuple):
     """What a share's unit found; nothing if it raised, and then the checker judges the run in one piece."""
 
     part: Any
@@ -139,17 +139,19 @@ def units_of(folder: str, shares: int, history: History | None = None) -> Iterat
     yield Unit(RUN, run)
 
 
-def judged(work: Work) -> Found:
+def judged(work: Work) -> ShareResult:
     """What a checker finds in one share of a run, and how long that took."""
     began = time.perf_counter()
     try:
         part = work.judge()
     except Exception:  # noqa: BLE001 - the checker will raise it again in one piece, where it is told as ever
         part = None
-    return Found(part, time.perf_counter() - began)
+    return ShareResult(part, time.perf_counter() - began)
 
 
-def verdict_and_seconds(run: JudgedRun, found: dict[str, list[Found]]) -> tuple[Verdict, dict[str, float]]:
+def verdict_and_seconds(
+    run: JudgedRun, found: dict[str, list[ShareResult]]
+) -> tuple[Verdict, dict[str, float]]:
     """Put the results of a run together.
 
     Args:

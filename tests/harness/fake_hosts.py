@@ -10,7 +10,7 @@ from harness.campaigns.hosting import driving
 from harness.campaigns.hosting.looking import LOOK, Seen
 from harness.campaigns.hosting.orders import Order, Report, decode, encode
 from harness.campaigns.hosting.tasks import CARRY_OUT, CLEAR_SLOTS
-from results.pipeline.hosts import Answer
+from results.pipeline.hosts import HostAnswer
 
 End = Callable[[Order], Report]
 MASTER = "spark://10.0.0.1:7077"
@@ -30,16 +30,16 @@ class FakeHosts:
 
     settled = names
 
-    def ask(self, host: str, function: str, argument: bytes) -> Answer:
+    def ask(self, host: str, function: str, argument: bytes) -> HostAnswer:
         self.asked.append((host, function))
         if function == CARRY_OUT:
             order = decode(argument, Order)
             self.orders.append(order)
-            return Answer(encode(self.ends[host](order)))
+            return HostAnswer(encode(self.ends[host](order)))
         if function == CLEAR_SLOTS:
-            return Answer(b"cleared")
+            return HostAnswer(b"cleared")
         assert function == LOOK
-        return Answer(encode(Seen(host, f"machine of {host}", Path("/scratch"), ())))
+        return HostAnswer(encode(Seen(host, f"machine of {host}", Path("/scratch"), ())))
 
     def stand_in(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Answer for `MASTER`."""

@@ -18,7 +18,7 @@ from harness.campaigns.hosting.table import Host, look_at
 from harness.campaigns.hosting.tasks import CARRY_OUT
 from harness.plan.planning import RunPlan
 from results.pipeline.errors import PipelineError
-from results.pipeline.hosts import Answer
+from results.pipeline.hosts import HostAnswer
 from tests.harness.fake_hosts import MASTER, End, FakeHosts
 from tests.harness.recorded_run import a_verdict, planned, store_run
 
@@ -192,13 +192,13 @@ def test_a_host_without_krucible_or_with_a_store_of_its_own_is_told(
     desk = Desk.opened(tmp_path)
     hosts = FakeHosts({"a": ended})
     monkeypatch.setattr(
-        hosts, "ask", lambda *_: Answer(problem="No module named 'harness' (for /bin/python)")
+        hosts, "ask", lambda *_: HostAnswer(problem="No module named 'harness' (for /bin/python)")
     )
     (bare,) = look_at(hosts, desk, None, ())  # type: ignore[arg-type]
     assert [(check.name, check.found[:15]) for check in bare.seen.lacks] == [("krucible", "No module named")]
 
     unseen = Seen("a", "m", tmp_path, (), mark="written-elsewhere")
-    monkeypatch.setattr(hosts, "ask", lambda *_: Answer(encode(unseen)))
+    monkeypatch.setattr(hosts, "ask", lambda *_: HostAnswer(encode(unseen)))
     (own,) = look_at(hosts, desk, None, ())  # type: ignore[arg-type]
     assert [check.name for check in own.seen.lacks] == ["store"]
 
@@ -239,7 +239,7 @@ def test_where_every_host_lacks_something_nothing_runs(
 ) -> None:
     hosts = FakeHosts({"a": ended})
     hosts.stand_in(monkeypatch)
-    monkeypatch.setattr(hosts, "ask", lambda *_: Answer(problem="No module named 'harness'"))
+    monkeypatch.setattr(hosts, "ask", lambda *_: HostAnswer(problem="No module named 'harness'"))
     words = ["run", SCENARIO, "--seeds", "1..3", "--kafka-version", "4.3.1", "--runs", str(tmp_path)]
     assert cli.invoke([*words, "--master", MASTER]) == 3
     told = capsys.readouterr()

@@ -30,8 +30,8 @@ from checkers.administration.descriptions.anomalies import (
 from checkers.administration.descriptions.loading import (
     DESCRIBED,
     Producer,
-    Told,
     Transaction,
+    TransactionAnswer,
     told_of,
     transactions_known,
 )
@@ -58,9 +58,9 @@ _NOWHERE = -1
 class _Story(NamedTuple):
     history: History
     transactions: Mapping[Producer, Transaction]
-    transaction_told: tuple[Told, ...]
-    producer_told: tuple[Told, ...]
-    aborts: tuple[Told, ...]
+    transaction_told: tuple[TransactionAnswer, ...]
+    producer_told: tuple[TransactionAnswer, ...]
+    aborts: tuple[TransactionAnswer, ...]
 
 
 def check_descriptions(history: History) -> CheckerResult:
@@ -86,7 +86,7 @@ def check_descriptions(history: History) -> CheckerResult:
     return result_of(CHECKER, found, figures=figures, exercised=any(figures.values()))
 
 
-def _certainly_open(story: _Story, told: Told) -> Transaction | None:
+def _certainly_open(story: _Story, told: TransactionAnswer) -> Transaction | None:
     """The transaction that an answer is about, if it was certainly open when that was given."""
     one = story.transactions.get(told.producer)
     if one is None or told.asked.time_ns < one.open_ns or told.answered.time_ns >= one.until_ns:
@@ -131,7 +131,7 @@ def _unknown_transactions(story: _Story) -> Iterator[Anomaly]:
             yield _licensed(story, one, anomaly, told.answered.time_ns)
 
 
-def _not_under_way(told: Told, one: Transaction) -> str | None:
+def _not_under_way(told: TransactionAnswer, one: Transaction) -> str | None:
     """What an answer lacks of a transaction that is open; None if nothing."""
     value = told.answered.value
     if Producer(value["told_id"], value["told_epoch"]) != told.producer:
@@ -165,17 +165,17 @@ def _producers(story: _Story) -> Iterator[Anomaly]:
             yield from _unknown_producer(story, one, told, PartitionName(*place))
 
 
-def _heard(story: _Story, told: Told, abort: Told, place: tuple[str, int]) -> bool:
+def _heard(story: _Story, told: TransactionAnswer, abort: TransactionAnswer, place: tuple[str, int]) -> bool:
     since_ns = abort.answered.time_ns
     return _reliable(story.history, PartitionName(*place), told.to, since_ns, own=told.to == abort.to)
 
 
-def _of(abort: Told, told: Told, place: tuple[str, int]) -> bool:
+def _of(abort: TransactionAnswer, told: TransactionAnswer, place: tuple[str, int]) -> bool:
     """Whether an abort is that of the producer that is told of, in that partition."""
     return abort.producer == told.producer and (abort.asked.key, abort.asked.value["partition"]) == place
 
 
-def _concerns(asked: Operation, told: Told, place: tuple[str, int]) -> bool:
+def _concerns(asked: Operation, told: TransactionAnswer, place: tuple[str, int]) -> bool:
     """Whether an abort that was asked for, whatever became of it, may have come before an answer."""
     value = asked.value
     return (
@@ -185,7 +185,9 @@ def _concerns(asked: Operation, told: Told, place: tuple[str, int]) -> bool:
     )
 
 
-def _unknown_producer(story: _Story, one: Transaction, told: Told, place: PartitionName) -> Iterator[Anomaly]:
+def _unknown_producer(
+    story: _Story, one: Transaction, told: TransactionAnswer, place: PartitionName
+) -> Iterator[Anomaly]:
     value, offset = told.answered.value, one.offsets[place.topic, place.partition]
     known = value["known"] and value["told_epoch"] == told.producer.epoch
     begins = value["start_offset"] if known else _NOWHERE
@@ -200,13 +202,15 @@ def _unknown_producer(story: _Story, one: Transaction, told: Told, place: Partit
     yield _found(PRODUCER_UNKNOWN, text, one, told)
 
 
-def _sent_to(one: Transaction, told: Told) -> bool:
+def _sent_to(one: Transaction, told: TransactionAnswer) -> bool:
     """Whether the broker that is asked is the one that acknowledged the record."""
     leaders = one.ended.value.get("leaders") or {}
     return told.to == leaders.get(str(told.asked.value["partition"]))
 
 
-def _aborted(one: Transaction, told: Told, abort: Told, place: PartitionName) -> Anomaly:
+def _aborted(
+    one: Transaction, told: TransactionAnswer, abort: TransactionAnswer, place: PartitionName
+) -> Anomaly:
     text = (
         f"The leader of {place} acknowledged an abort marker for {one.name}, and later broker "
         f"{told.to} reported that the transaction is open there from offset "
@@ -235,19 +239,21 @@ def _licensed(story: _Story, one: Transaction, anomaly: Anomaly, until_ns: int) 
     return anomaly if lost is None else msgspec.structs.replace(anomaly, illegal=False, licence=lost)
 
 
-def _answer(told: Told) -> str:
+def _answer(told: TransactionAnswer) -> str:
     return (
         f"Asked at {told.asked.time_ns / 1e9:.3f} s, broker {told.to} answered to {told.asked.f} at"
         f" {told.answered.time_ns / 1e9:.3f} s: {told.answered.value}."
     )
 
 
-def _operations(told: list[Told]) -> Iterator[int]:
+def _operations(told: list[TransactionAnswer]) -> Iterator[int]:
     for each in told:
         yield from (each.asked.index, each.answered.index)
 
 
-def _found(kind: AnomalyKind, text: str, one: Transaction, told: Told, *others: Told) -> Anomaly:
+def _found(
+    kind: AnomalyKind, text: str, one: Transaction, told: TransactionAnswer, *others: TransactionAnswer
+) -> Anomaly:
     asked = sorted((told, *others), key=lambda each: each.asked.index)
     return kind.found(
         text,

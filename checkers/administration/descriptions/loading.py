@@ -40,7 +40,7 @@ class Transaction(NamedTuple):
     ended: Operation
 
 
-class Told(NamedTuple):
+class TransactionAnswer(NamedTuple):
     """A question to one broker, and its answer.
 
     Attributes:
@@ -109,7 +109,7 @@ def _transaction(begun: Operation, ended: Operation, timeout_ms: int, rivals: Se
     return Transaction(str(begun.key), sent.sent_ns, min(ends), offsets, sent.coordinator, begun, ended)
 
 
-def told_of(history: History, f: str) -> Iterator[Told]:
+def told_of(history: History, f: str) -> Iterator[TransactionAnswer]:
     """Answers of one kind, in the order of the history.
 
     Raises:
@@ -118,7 +118,7 @@ def told_of(history: History, f: str) -> Iterator[Told]:
     for asked, answered in _calls(history.of(f)):
         if answered.type is OK:
             about = msgspec.convert(asked.value, _About)
-            yield Told(Producer(about.producer_id, about.epoch), about.to, asked, answered)
+            yield TransactionAnswer(Producer(about.producer_id, about.epoch), about.to, asked, answered)
 
 
 def _calls(operations: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:

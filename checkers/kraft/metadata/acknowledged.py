@@ -20,7 +20,7 @@ from checkers.history.setup import told_setup
 from checkers.kraft.metadata.lives import deleted_id, lives_of
 from checkers.kraft.metadata.loading import Change, Metadata, told_id
 from checkers.kraft.metadata.logged import Logged, Member, Record, TopicLogged
-from checkers.kraft.metadata.matching import Call, Place, matched
+from checkers.kraft.metadata.matching import Call, TopicChange, matched
 from checkers.kraft.quorum.changes import ADD, voter_changes
 
 CONFIG_REGISTER = "config/"
@@ -96,7 +96,7 @@ def _of_topics(metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
     for name, creations in metadata.created.items():
         told = [change for change in creations if change.acknowledged]
         calls = [Call(*_place(change)[:2], told_id(change)) for change in told]
-        places = [Place(topic.topic_id, topic.made) for topic in log.topics.get(name, ())]
+        places = [TopicChange(topic.topic_id, topic.made) for topic in log.topics.get(name, ())]
         for change, found in zip(told, matched(calls, places), strict=True):
             made = _created(
                 name, change, [topic for topic in log.topics.get(name, ()) if topic.made in found]
@@ -164,7 +164,7 @@ def _deletions(
     found, lives = log.topics.get(name, []), lives_of(metadata, name)
     known = [deleted_id(lives, change) for change in deletions]
     calls = [Call(*_place(each)[:2], topic_id) for each, topic_id in zip(deletions, known, strict=True)]
-    places = [Place(topic.topic_id, topic.removed) for topic in found if topic.removed is not None]
+    places = [TopicChange(topic.topic_id, topic.removed) for topic in found if topic.removed is not None]
     there = {topic.topic_id for topic in found}
     for change, topic_id, records in zip(deletions, known, matched(calls, places), strict=True):
         # Of what a snapshot has left out nobody knows the name; what it still has was not deleted before.

@@ -21,7 +21,7 @@ from checkers.kraft.quorum.views import NONE, LeaderClaim, views_of
 from checkers.verdict.verdict import Anomaly
 
 
-class Asked(NamedTuple):
+class RequestedRecord(NamedTuple):
     """A record that nothing but a request can have caused.
 
     Attributes:
@@ -37,7 +37,7 @@ class Asked(NamedTuple):
     what: str
 
 
-def asked_of(history: History, metadata: Metadata, log: Logged) -> list[Asked]:
+def asked_of(history: History, metadata: Metadata, log: Logged) -> list[RequestedRecord]:
     """Records of which it is certain that they stand behind a request, in the order of the log.
 
     Raises:
@@ -50,16 +50,16 @@ def asked_of(history: History, metadata: Metadata, log: Logged) -> list[Asked]:
     )
 
 
-def _topics(setup: Setup, metadata: Metadata, log: Logged) -> Iterator[Asked]:
+def _topics(setup: Setup, metadata: Metadata, log: Logged) -> Iterator[RequestedRecord]:
     given = {topic.name for topic in setup.topics}
     for name, creations in metadata.created.items():
         if name not in given:
             begin = creations[0].begin
             for topic in log.topics.get(name, ()):
-                yield Asked(topic.made, begin.time_ns, begin.index, f"the creation of topic {name}")
+                yield RequestedRecord(topic.made, begin.time_ns, begin.index, f"the creation of topic {name}")
 
 
-def _configs(history: History, setup: Setup, log: Logged) -> Iterator[Asked]:
+def _configs(history: History, setup: Setup, log: Logged) -> Iterator[RequestedRecord]:
     """Values of registers; of configs that are set otherwise, too, nobody knows by whom."""
     otherwise = {(topic.name, config) for topic in setup.topics for config in topic.config}
     otherwise |= {(str(operation.key), operation.value["config"]) for operation in history.of("alter-topic")}
@@ -72,10 +72,10 @@ def _configs(history: History, setup: Setup, log: Logged) -> Iterator[Asked]:
             if (topic, config) not in otherwise:
                 what = f"{config}={value} of {topic}"
                 for record in log.config(topic, config).of(value, 0):
-                    yield Asked(record, operation.time_ns, operation.index, what)
+                    yield RequestedRecord(record, operation.time_ns, operation.index, what)
 
 
-def early_marks(history: History, asked: list[Asked]) -> Iterator[Anomaly]:
+def early_marks(history: History, asked: list[RequestedRecord]) -> Iterator[Anomaly]:
     """Of each leader and epoch the first answer before something was asked for that stands below its mark.
 
     Args:
@@ -89,7 +89,7 @@ def early_marks(history: History, asked: list[Asked]) -> Iterator[Anomaly]:
             yield from _first(list(of_leader), below)
 
 
-def _first(claims: list[LeaderClaim], asked: list[Asked]) -> Iterator[Anomaly]:
+def _first(claims: list[LeaderClaim], asked: list[RequestedRecord]) -> Iterator[Anomaly]:
     offsets = np.array([each.record.offset for each in asked], dtype=np.int64)
     latest = np.maximum.accumulate(np.array([each.asked_ns for each in asked], dtype=np.int64))
     marks = np.array([claim.high_watermark for claim in claims], dtype=np.int64)
@@ -101,7 +101,7 @@ def _first(claims: list[LeaderClaim], asked: list[Asked]) -> Iterator[Anomaly]:
         yield _early(claims[place], last)
 
 
-def _early(claim: LeaderClaim, asked: Asked) -> Anomaly:
+def _early(claim: LeaderClaim, asked: RequestedRecord) -> Anomaly:
     return UNFOUNDED_MARK.found(
         f"{claim.node}, leader of epoch {claim.epoch}, reported high watermark "
         f"{claim.high_watermark} before {asked.what} was requested, whose record has offset "

@@ -18,14 +18,14 @@ class Call(NamedTuple):
     topic_id: str | None
 
 
-class Place(NamedTuple):
+class TopicChange(NamedTuple):
     """A record that made or removed a topic of the name, and that topic's id."""
 
     topic_id: str
     record: Record
 
 
-def matched(calls: Sequence[Call], places: Sequence[Place]) -> list[tuple[Record, ...]]:
+def matched(calls: Sequence[Call], places: Sequence[TopicChange]) -> list[tuple[Record, ...]]:
     """The record of each call; none where the log has none left for it.
 
     Args:

@@ -10,10 +10,10 @@ from checkers.history.observed import OffsetsAsked
 from checkers.logs.listed.anomalies import END_AHEAD, END_BEHIND
 from checkers.logs.listed.loading import (
     Found,
-    Place,
+    ListedLog,
+    ListedPartition,
     Sent,
     Story,
-    Told,
     answers,
     running_maximum,
     shown,
@@ -40,7 +40,7 @@ class _Bounds(NamedTuple):
     text: str
 
 
-def find_behind(story: Story, place: Place) -> Iterator[Anomaly]:
+def find_behind(story: Story, place: ListedLog) -> Iterator[Anomaly]:
     """Ends that lie below what had been acknowledged, or told, before they were asked for.
 
     A leader answers once its high watermark has come to where its epoch began (KIP-207), and so tells all
@@ -66,12 +66,14 @@ def _acked(sent: Sent) -> _Bounds:
     return _Bounds(completed_ns, completed_ns, (sent.offset[rows] + 1).tolist(), operations, "acknowledged")
 
 
-def _told(some: Sequence[Told]) -> _Bounds:
+def _told(some: Sequence[ListedPartition]) -> _Bounds:
     times_ns, fences_ns = [told.time_ns for told in some], [told.fence_ns for told in some]
     return _Bounds(times_ns, fences_ns, [told.offset for told in some], [(told.op,) for told in some], "told")
 
 
-def _behind(story: Story, place: Place, judged: Sequence[Told], bounds: _Bounds) -> Iterator[Found]:
+def _behind(
+    story: Story, place: ListedLog, judged: Sequence[ListedPartition], bounds: _Bounds
+) -> Iterator[Found]:
     times_ns, rows = running_maximum(bounds.time_ns, bounds.offset)
     for told in judged:
         at = int(np.searchsorted(times_ns, told.fence_ns, side="right")) - 1
@@ -99,7 +101,7 @@ def _known(bounds: _Bounds, row: int) -> str:
     return f"Offset {bounds.offset[row]} had been {bounds.text} by {seconds:.3f} s: operation {op}."
 
 
-def find_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
+def find_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
     """Offsets that lie behind a record which was sent only after they had been told.
 
     A record that its leader alone had to have may be where another leader has others.

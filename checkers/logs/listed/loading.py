@@ -25,7 +25,7 @@ _RETENTION = re.compile(r"(local\.)?retention\.")
 _RETENTION_OF_NODES = re.compile(r"log\.(local\.)?retention\.(ms|minutes|hours|bytes)")
 
 
-class Told(NamedTuple):
+class ListedPartition(NamedTuple):
     """What a broker told of one partition.
 
     Attributes:
@@ -55,14 +55,14 @@ class Told(NamedTuple):
     fence_ns: int
 
 
-class Place(NamedTuple):
+class ListedLog(NamedTuple):
     """One partition, and all that was told of it in the order of the answers."""
 
     name: PartitionName
-    told: list[Told]
+    told: list[ListedPartition]
 
 
-def places_of(facts: Facts) -> list[Place]:
+def places_of(facts: Facts) -> list[ListedLog]:
     """All partitions of the run's topics of which anything was told, in the order of their names.
 
     Of other topics nobody says what they may lose, and a topic that is created anew is another one with the
@@ -72,7 +72,7 @@ def places_of(facts: Facts) -> list[Place]:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    found: dict[PartitionName, list[Told]] = {}
+    found: dict[PartitionName, list[ListedPartition]] = {}
     fences = _Fences(facts.changes)
     removed = {operation.key for operation in facts.history.of("delete-topic")}
     judged = {topic.name for topic in facts.setup.topics} - removed
@@ -85,9 +85,9 @@ def places_of(facts: Facts) -> list[Place]:
                 name = PartitionName(topic, partition)
                 fence_ns = min(seen.began_ns, fences.of(name, epoch))
                 asked = (operation.index, operation.node or "", seen.what, seen.since_ms)
-                told = Told(*asked, *times_ns, epoch, offset, timestamp_ms, fence_ns)
+                told = ListedPartition(*asked, *times_ns, epoch, offset, timestamp_ms, fence_ns)
                 found.setdefault(name, []).append(told)
-    return [Place(name, found[name]) for name in sorted(found)]
+    return [ListedLog(name, found[name]) for name in sorted(found)]
 
 
 class _Fences:
@@ -217,7 +217,7 @@ class Story:
         return None if row == NONE else permits[row].text
 
 
-def answers(place: Place, *what: OffsetsAsked) -> list[Told]:
+def answers(place: ListedLog, *what: OffsetsAsked) -> list[ListedPartition]:
     """Answers of some kinds that tell an offset."""
     return [told for told in place.told if told.what in what and told.offset != NONE]
 
@@ -234,7 +234,7 @@ def worst(found: Iterable[Found]) -> Iterator[Anomaly]:
         yield first
 
 
-def shown(told: Told) -> str:
+def shown(told: ListedPartition) -> str:
     """An answer, in a sentence."""
     asked = "" if told.since_ms is None else f" {told.since_ms} ms"
     return (

@@ -12,7 +12,7 @@ from checkers.history.setup import told_setup
 from checkers.history.shapes import sends_of
 from checkers.licences.decisions import decisions_of
 from checkers.logs.listed.anomalies import STABLE_AHEAD
-from checkers.logs.listed.loading import Found, Place, Story, Told, answers, shown, worst
+from checkers.logs.listed.loading import Found, ListedLog, ListedPartition, Story, answers, shown, worst
 from checkers.verdict.verdict import Anomaly
 
 _MS = 1_000_000
@@ -36,7 +36,7 @@ class Opened(NamedTuple):
     operations: tuple[int, int]
 
 
-def find_stable_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
+def find_stable_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
     """Last stable offsets behind a record of a transaction that nobody had ended."""
     opened = opened_in(story.history).get(place.name, [])
     yield from worst(_ahead(story, place, opened))
@@ -49,7 +49,7 @@ def _lost(story: Story, operation: int) -> str | None:
     return None if row == NONE else decisions.texts[row]
 
 
-def _ahead(story: Story, place: Place, opened: list[Opened]) -> Iterator[Found]:
+def _ahead(story: Story, place: ListedLog, opened: list[Opened]) -> Iterator[Found]:
     for told in answers(place, OffsetsAsked.STABLE):
         for one in opened:
             if one.from_ns <= told.time_ns < one.until_ns and one.offset < told.offset:
@@ -58,7 +58,7 @@ def _ahead(story: Story, place: Place, opened: list[Opened]) -> Iterator[Found]:
                 yield _found(place, told, one), permit
 
 
-def _found(place: Place, told: Told, one: Opened) -> Anomaly:
+def _found(place: ListedLog, told: ListedPartition, one: Opened) -> Anomaly:
     return STABLE_AHEAD.found(
         f"{told.node} reported the last stable offset {told.offset} of {place.name}, but from "
         f"{one.offset} on the transaction of {one.name} was open",

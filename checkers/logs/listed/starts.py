@@ -6,13 +6,13 @@ import msgspec
 
 from checkers.history.observed import OffsetsAsked
 from checkers.logs.listed.anomalies import START_AHEAD, START_BEHIND
-from checkers.logs.listed.loading import Place, Story, Told, answers, shown
+from checkers.logs.listed.loading import ListedLog, ListedPartition, Story, answers, shown
 from checkers.logs.partitions.lives import one_life
 from checkers.logs.replicas.removed import Deletion, Licensing, deletions_of
 from checkers.verdict.verdict import Anomaly
 
 
-def find_starts_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
+def find_starts_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
     """At most one start behind all offsets below which somebody had asked to delete records."""
     if story.retained(place.name):
         return
@@ -30,7 +30,7 @@ def find_starts_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
             return
 
 
-def find_starts_behind(story: Story, place: Place) -> Iterator[Anomaly]:
+def find_starts_behind(story: Story, place: ListedLog) -> Iterator[Anomaly]:
     """At most one start below what had been deleted, and one that went back within a leadership."""
     earliest = answers(place, OffsetsAsked.EARLIEST)
     deletions = deletions_of(story.history).get(place.name, [])
@@ -39,7 +39,7 @@ def find_starts_behind(story: Story, place: Place) -> Iterator[Anomaly]:
 
 
 def _undeleted(
-    story: Story, place: Place, earliest: list[Told], deletions: list[Deletion]
+    story: Story, place: ListedLog, earliest: list[ListedPartition], deletions: list[Deletion]
 ) -> Iterator[Anomaly]:
     licensing, legal = Licensing(story.history), None
     for told in earliest:
@@ -66,8 +66,8 @@ def _undeleted(
         yield legal
 
 
-def _gone_back(story: Story, place: Place, earliest: list[Told]) -> Iterator[Anomaly]:
-    highest: dict[tuple[str, int], Told] = {}
+def _gone_back(story: Story, place: ListedLog, earliest: list[ListedPartition]) -> Iterator[Anomaly]:
+    highest: dict[tuple[str, int], ListedPartition] = {}
     for told in earliest:
         who = (told.node, told.leader_epoch)
         before = highest.get(who)

@@ -11,7 +11,7 @@ import numpy as np
 from checkers.columns.tables import NONE, Booleans
 from checkers.history.observed import OffsetsAsked
 from checkers.logs.listed.anomalies import TIME_WRONG
-from checkers.logs.listed.loading import Found, Place, Sent, Story, Told, shown, worst
+from checkers.logs.listed.loading import Found, ListedLog, ListedPartition, Sent, Story, shown, worst
 from checkers.verdict.verdict import Anomaly
 
 _SLACK_NS = 50_000_000
@@ -33,7 +33,7 @@ def slack_ns(story: Story) -> int | None:
     return None if step > _STEP_MAX_NS else _SLACK_NS + step
 
 
-def find_times(story: Story, place: Place, slack: int) -> Iterator[Anomaly]:
+def find_times(story: Story, place: ListedLog, slack: int) -> Iterator[Anomaly]:
     """At most one answer that no log with those records can give.
 
     Args:
@@ -44,7 +44,7 @@ def find_times(story: Story, place: Place, slack: int) -> Iterator[Anomaly]:
     yield from worst(_wrong(story, place, slack))
 
 
-def _wrong(story: Story, place: Place, slack: int) -> Iterator[Found]:
+def _wrong(story: Story, place: ListedLog, slack: int) -> Iterator[Found]:
     sent = story.sent(place.name)
     removable = "compact" in story.topic(place.name).cleanup or story.retained(place.name)
     for told in place.told:
@@ -58,7 +58,9 @@ def _wrong(story: Story, place: Place, slack: int) -> Iterator[Found]:
             yield from _passed_over(story, place, told, sent, slack)
 
 
-def _misdated(story: Story, place: Place, told: Told, sent: Sent, slack: int) -> Iterator[Found]:
+def _misdated(
+    story: Story, place: ListedLog, told: ListedPartition, sent: Sent, slack: int
+) -> Iterator[Found]:
     """A timestamp that none of the records can have that stand at the offset."""
     rows = np.flatnonzero(sent.kept & (sent.offset == told.offset))
     stamp_ns = told.timestamp_ms * _MS - told.wall_ns
@@ -71,7 +73,9 @@ def _misdated(story: Story, place: Place, told: Told, sent: Sent, slack: int) ->
     yield _found(place, told, text, op), story.permit(place.name, since_ns, until_ns, told.offset)
 
 
-def _passed_over(story: Story, place: Place, told: Told, sent: Sent, slack: int) -> Iterator[Found]:
+def _passed_over(
+    story: Story, place: ListedLog, told: ListedPartition, sent: Sent, slack: int
+) -> Iterator[Found]:
     """A record that was there, that nobody had asked to delete, and that should have been told instead.
 
     Kafka looks in the first segment that has a record since the time.  Where the log's start is beyond that
@@ -95,7 +99,7 @@ def _passed_over(story: Story, place: Place, told: Told, sent: Sent, slack: int)
     yield _found(place, told, text, op), permit or _hidden(story, place, told, since_ns)
 
 
-def _hidden(story: Story, place: Place, told: Told, since_ns: int) -> str | None:
+def _hidden(story: Story, place: ListedLog, told: ListedPartition, since_ns: int) -> str | None:
     """Why Kafka may find no record since a time though there are; None where it would find one.
 
     It looks into the first segment alone whose largest timestamp is not below that time.
@@ -108,7 +112,7 @@ def _hidden(story: Story, place: Place, told: Told, since_ns: int) -> str | None
     return _BY_FILE if started else None
 
 
-def _found(place: Place, told: Told, text: str, *operations: int) -> Anomaly:
+def _found(place: ListedLog, told: ListedPartition, text: str, *operations: int) -> Anomaly:
     return TIME_WRONG.found(
         f"{told.node} reported offset {told.offset} of {place.name} ({told.what}): {text}",
         subject=str(place.name),

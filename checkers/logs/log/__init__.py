@@ -42,7 +42,7 @@ from checkers.logs.log.anomalies import ANOMALIES
 from checkers.logs.log.attribution import Attribution, Evidence, attribute
 from checkers.logs.log.contents import find_in_contents
 from checkers.logs.log.figures import Counted, Overview, Part, joined, overview_of
-from checkers.logs.log.findings import Found
+from checkers.logs.log.findings import LogFinding
 from checkers.logs.log.imported import find_in_passing
 from checkers.logs.log.order import find_in_order
 from checkers.logs.log.partition import PartitionLog, split
@@ -116,7 +116,7 @@ def put_together(overview: Overview, parts: Sequence[Part]) -> CheckerResult:
     )
 
 
-def _find_all(log: PartitionLog, tally: Counted, evidence: Evidence | None) -> list[Found]:
+def _find_all(log: PartitionLog, tally: Counted, evidence: Evidence | None) -> list[LogFinding]:
     """Everything that can be found in one partition."""
 
     def attributing(partition: PartitionName, offsets: Integers) -> Attribution:
@@ -132,7 +132,7 @@ def _find_all(log: PartitionLog, tally: Counted, evidence: Evidence | None) -> l
     return [*found, *find_in_survival(log, survival)]
 
 
-def _find_unseen(log: PartitionLog) -> list[Found]:
+def _find_unseen(log: PartitionLog) -> list[LogFinding]:
     """What can be found in a partition that screening cleared but for records that nobody read."""
     if log.columns.foreign:
         return list(find_in_passing(log))

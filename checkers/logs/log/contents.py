@@ -7,7 +7,7 @@ import numpy as np
 from checkers.columns.tables import NEVER, NONE, Booleans, Integers, Outcome
 from checkers.logs.log.attribution import Attributing
 from checkers.logs.log.claims import at, found_in, is_row
-from checkers.logs.log.findings import Example, Found, illegal
+from checkers.logs.log.findings import Example, LogFinding, illegal
 from checkers.logs.log.licensing import truncated, undone
 from checkers.logs.log.partition import PartitionLog
 from checkers.logs.log.telling import Teller, told
@@ -24,7 +24,7 @@ _IN_NEW_EPOCH = (
 )
 
 
-def find_in_contents(log: PartitionLog, attributing: Attributing) -> Iterator[Found]:
+def find_in_contents(log: PartitionLog, attributing: Attributing) -> Iterator[LogFinding]:
     """Find phantom, G1a, duplicate and inconsistent-offsets in one partition.
 
     Args:
@@ -37,7 +37,7 @@ def find_in_contents(log: PartitionLog, attributing: Attributing) -> Iterator[Fo
     yield from _inconsistent(log)
 
 
-def _phantoms(log: PartitionLog) -> Iterator[Found]:
+def _phantoms(log: PartitionLog) -> Iterator[LogFinding]:
     """Values that nobody sent to this partition."""
     claims, teller = log.claims, Teller(log)
     rows = np.flatnonzero(claims.sent == NONE)
@@ -54,7 +54,7 @@ def _phantoms(log: PartitionLog) -> Iterator[Found]:
     yield illegal("phantom", claims.known_ns[rows], claims.offset[rows], example)
 
 
-def _aborted(log: PartitionLog) -> Iterator[Found]:
+def _aborted(log: PartitionLog) -> Iterator[LogFinding]:
     """Values that were returned although every attempt to send them definitely failed or was aborted.
 
     A record of an aborted transaction stays in the log, where read_uncommitted readers find it.
@@ -82,10 +82,10 @@ def _aborted(log: PartitionLog) -> Iterator[Found]:
     none = np.full(len(rows), NONE, dtype=np.int64)
     licensed = undone(log, send[rows], ~failed[rows], (none, ()))
     seen_ns = np.where(failed[rows], claims.known_ns[rows], read_ns)
-    yield Found("G1a", seen_ns, claims.offset[rows], *licensed, example)
+    yield LogFinding("G1a", seen_ns, claims.offset[rows], *licensed, example)
 
 
-def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[Found]:
+def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[LogFinding]:
     """Values at more offsets than their sends can account for; contested offsets are not counted."""
     claims, teller = log.claims, Teller(log)
     rows = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE) & ~claims.contested)
@@ -121,7 +121,7 @@ def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[Found]:
     if log.columns.pipelined:
         renewed = (licence == NONE) & attribution.in_new_epoch & ~_sent_strictly(log)[doubled]
         licence, texts = np.where(renewed, len(texts), licence), (*texts, _IN_NEW_EPOCH)
-    yield Found("duplicate", until_ns, claims.offset[pairs[1]], licence, texts, example)
+    yield LogFinding("duplicate", until_ns, claims.offset[pairs[1]], licence, texts, example)
 
 
 def _given_up(log: PartitionLog) -> Booleans:
@@ -141,7 +141,7 @@ def _sent_strictly(log: PartitionLog) -> Booleans:
     return strict
 
 
-def _inconsistent(log: PartitionLog) -> Iterator[Found]:
+def _inconsistent(log: PartitionLog) -> Iterator[LogFinding]:
     """Offsets at which several values stood."""
     claims, teller = log.claims, Teller(log)
     slots = np.unique(claims.slot[claims.contested])
@@ -160,7 +160,7 @@ def _inconsistent(log: PartitionLog) -> Iterator[Found]:
         return Example(subject, summary, witness, lines)
 
     licensed = truncated(log, since_ns, until_ns, kept, claims.slots[slots])
-    yield Found("inconsistent-offsets", until_ns, claims.offset[rivals[0]], *licensed, example)
+    yield LogFinding("inconsistent-offsets", until_ns, claims.offset[rivals[0]], *licensed, example)
 
 
 def read_at_ns(log: PartitionLog, rows: Integers) -> Integers:

@@ -10,7 +10,7 @@ from checkers.columns.tables import NONE, Columns, Outcome, Sends
 from checkers.history.units import NS_PER_S
 from checkers.logs.log.attribution import Attribution, Culprit
 from checkers.logs.log.claims import found_in
-from checkers.logs.log.findings import Found
+from checkers.logs.log.findings import LogFinding
 from checkers.logs.log.partition import PartitionLog
 from checkers.logs.log.polls import lag_of
 from checkers.logs.log.screening import Screening
@@ -91,7 +91,7 @@ class Counted:
         self._doubts: dict[str, None] = {}
         self._duplicates_by: dict[Culprit, int] = {}
 
-    def add(self, log: PartitionLog, findings: list[Found]) -> None:
+    def add(self, log: PartitionLog, findings: list[LogFinding]) -> None:
         """Add the log of one partition and what was found in it."""
         for found in findings:
             if len(found.time_ns):
@@ -111,7 +111,7 @@ class Counted:
         if screening.unseen:
             self._counts["unseen"] = self._legal["unseen"] = screening.unseen
 
-    def show(self, findings: list[Found]) -> None:
+    def show(self, findings: list[LogFinding]) -> None:
         """Add examples of what is counted already."""
         for found in findings:
             self._examples.extend(found.anomalies())
@@ -135,7 +135,7 @@ class Counted:
             lag=self._lag,
         )
 
-    def _count(self, found: Found) -> None:
+    def _count(self, found: LogFinding) -> None:
         self._counts[found.id] = self._counts.get(found.id, 0) + len(found.time_ns)
         legal = int((found.licence != NONE).sum())
         if legal:
@@ -230,7 +230,7 @@ def overview_of(columns: Columns, damage: tuple[str, ...] = ()) -> Overview:
     )
 
 
-def _doubts(log: PartitionLog, found: Found) -> Iterator[str]:
+def _doubts(log: PartitionLog, found: LogFinding) -> Iterator[str]:
     """Why nobody can say whether something is licensed that was taken to be."""
     for row in np.unique(found.licence[found.licence != NONE]).tolist():
         # Rows behind those of the permits are licences that no event gives.

@@ -29,7 +29,7 @@ class Example(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class LogFinding:
     """All anomalies of one id in one partition.
 
     Attributes:
@@ -76,6 +76,8 @@ class Found:
         )
 
 
-def illegal(identity: str, time_ns: Integers, offset: Integers, example: Callable[[int], Example]) -> Found:
+def illegal(
+    identity: str, time_ns: Integers, offset: Integers, example: Callable[[int], Example]
+) -> LogFinding:
     """Anomalies that nothing can license."""
-    return Found(identity, time_ns, offset, np.full(len(time_ns), NONE, dtype=np.int64), (), example)
+    return LogFinding(identity, time_ns, offset, np.full(len(time_ns), NONE, dtype=np.int64), (), example)

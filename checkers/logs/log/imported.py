@@ -9,14 +9,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Integers
-from checkers.logs.log.findings import Example, Found
+from checkers.logs.log.findings import Example, LogFinding
 from checkers.logs.log.licensing import replaced_since, vanished
 from checkers.logs.log.partition import PartitionLog
 from checkers.logs.log.survival import once, spread
 from checkers.logs.log.telling import Teller, told
 
 
-def find_in_passing(log: PartitionLog) -> Iterator[Found]:
+def find_in_passing(log: PartitionLog) -> Iterator[LogFinding]:
     """Find lost-write and unseen in one partition."""
     claims = log.claims
     promised = claims.acknowledged & log.visibility.always
@@ -31,7 +31,7 @@ def find_in_passing(log: PartitionLog) -> Iterator[Found]:
     yield from _unseen(log, never_read[~passed])
 
 
-def _lost(log: PartitionLog, rows: Integers) -> Iterator[Found]:
+def _lost(log: PartitionLog, rows: Integers) -> Iterator[LogFinding]:
     """Records below one that a reader was given, and given to nobody."""
     if not len(rows):
         return
@@ -51,7 +51,7 @@ def _lost(log: PartitionLog, rows: Integers) -> Iterator[Found]:
     until_ns = np.maximum(read_ns, claims.known_ns[rows])
     replaced_ns = replaced_since(log, claims.returned)
     licensed = vanished(log, rows, until_ns, log.kept[rows], replaced_ns)
-    yield Found("lost-write", until_ns, claims.offset[rows], *licensed, example)
+    yield LogFinding("lost-write", until_ns, claims.offset[rows], *licensed, example)
 
 
 def _first_beyond(log: PartitionLog, offsets: Integers) -> Integers:
@@ -60,7 +60,7 @@ def _first_beyond(log: PartitionLog, offsets: Integers) -> Integers:
     return log.reads[np.searchsorted(highest, offsets, side="right")]
 
 
-def _unseen(log: PartitionLog, rows: Integers) -> Iterator[Found]:
+def _unseen(log: PartitionLog, rows: Integers) -> Iterator[LogFinding]:
     """Acknowledged records behind all that any reader was given, or at an offset that nobody told."""
     if not len(rows):
         return
@@ -76,4 +76,6 @@ def _unseen(log: PartitionLog, rows: Integers) -> Iterator[Found]:
         )
         return Example(subject, summary, witness, lines)
 
-    yield Found("unseen", claims.known_ns[rows], claims.offset[rows], np.zeros_like(rows), (None,), example)
+    yield LogFinding(
+        "unseen", claims.known_ns[rows], claims.offset[rows], np.zeros_like(rows), (None,), example
+    )

@@ -7,7 +7,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Integers, Outcome
 from checkers.logs.log.claims import at, found_in
-from checkers.logs.log.findings import Example, Found
+from checkers.logs.log.findings import Example, LogFinding
 from checkers.logs.log.licensing import truncated
 from checkers.logs.log.partition import PartitionLog
 from checkers.logs.log.telling import Teller, told
@@ -16,13 +16,13 @@ _NOT_IDEMPOTENT = "the producers were not idempotent: a retried batch may be app
 _ACKS_UNKNOWN = "an imported history does not record the producers' acks; with acks=1 the log end may go back"
 
 
-def find_in_order(log: PartitionLog) -> Iterator[Found]:
+def find_in_order(log: PartitionLog) -> Iterator[LogFinding]:
     """Find realtime-order, nonmonotonic-send and int-nonmonotonic-send in one partition."""
     yield from _realtime(log)
     yield from _nonmonotonic(log)
 
 
-def _realtime(log: PartitionLog) -> Iterator[Found]:
+def _realtime(log: PartitionLog) -> Iterator[LogFinding]:
     """Records below an offset that was known, by acknowledgement or reading, before their sending began.
 
     Sorted by the time at which they became known, the prefix maximum of the offsets is the end of the log as
@@ -56,7 +56,7 @@ def _realtime(log: PartitionLog) -> Iterator[Found]:
     licence, texts = truncated(log, since_ns, until_ns, log.kept[early], lowest)
     if log.columns.foreign:
         licence, texts = np.where(licence == NONE, len(texts), licence), (*texts, _ACKS_UNKNOWN)
-    yield Found("realtime-order", until_ns, claims.offset[late], licence, texts, example)
+    yield LogFinding("realtime-order", until_ns, claims.offset[late], licence, texts, example)
 
 
 class _Placed(NamedTuple):
@@ -103,7 +103,7 @@ def _sole_claims(log: PartitionLog) -> Integers:
     return np.where(once, sole, NONE)
 
 
-def _nonmonotonic(log: PartitionLog) -> Iterator[Found]:
+def _nonmonotonic(log: PartitionLog) -> Iterator[LogFinding]:
     """Neighbours of one process whose offsets go down, in one batch and between batches."""
     sends, placed = log.columns.sends, _placed(log)
     one, other = placed.row[:-1], placed.row[1:]
@@ -115,7 +115,7 @@ def _nonmonotonic(log: PartitionLog) -> Iterator[Found]:
             yield _descent(log, placed.chosen(wrong), placed.chosen(wrong + 1), within=within)
 
 
-def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -> Found:
+def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -> LogFinding:
     """Pairs of sends, each in one batch or each in two."""
     sends, teller = log.columns.sends, Teller(log)
 
@@ -137,11 +137,11 @@ def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -
     since_ns, until_ns = sends.invoked_ns[one.row], _told_ns(log, other)
     licence, texts = truncated(log, since_ns, until_ns, _was_kept(log, one), other.offset)
     if not within:
-        return Found("nonmonotonic-send", until_ns, other.offset, licence, texts, example)
+        return LogFinding("nonmonotonic-send", until_ns, other.offset, licence, texts, example)
     if not log.columns.idempotent:
         relaxed = (licence == NONE) & ~log.columns.is_strict(one.row)
         licence, texts = np.where(relaxed, len(texts), licence), (*texts, _NOT_IDEMPOTENT)
-    return Found("int-nonmonotonic-send", until_ns, other.offset, licence, texts, example)
+    return LogFinding("int-nonmonotonic-send", until_ns, other.offset, licence, texts, example)
 
 
 def _told_ns(log: PartitionLog, placed: _Placed) -> Integers:

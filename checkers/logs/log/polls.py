@@ -8,7 +8,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Integers
 from checkers.logs.log.claims import at, found_in
-from checkers.logs.log.findings import Example, Found
+from checkers.logs.log.findings import Example, LogFinding
 from checkers.logs.log.licensing import replaced_since, truncated, undecided, undone, vanished
 from checkers.logs.log.partition import PartitionLog
 from checkers.logs.log.telling import Teller, told
@@ -54,7 +54,7 @@ class _Passed(NamedTuple):
     high: Integers
 
 
-def find_in_polls(log: PartitionLog) -> Iterator[Found]:
+def find_in_polls(log: PartitionLog) -> Iterator[LogFinding]:
     """Find (int-)poll-skip and (int-)nonmonotonic-poll in one partition.
 
     A final read's order is judged like a poll's.  What it leaves out is not: it is a lost write, or the two
@@ -78,7 +78,7 @@ def find_in_polls(log: PartitionLog) -> Iterator[Found]:
     yield from _find_skips(log, steps.chosen(committed), always)
 
 
-def _find_skips(log: PartitionLog, steps: _Steps, due: Integers) -> Iterator[Found]:
+def _find_skips(log: PartitionLog, steps: _Steps, due: Integers) -> Iterator[LogFinding]:
     """Find steps of polls over slots that their readers must be given, ascending."""
     reads = log.columns.reads
     final = log.columns.calls.final[reads.call[steps.read]]
@@ -113,7 +113,7 @@ def _assigned(log: PartitionLog, group: Integers) -> Integers:
     return at(rows, found_in(assigns.assignment[rows], group), NONE)
 
 
-def _retreats(log: PartitionLog, identity: str, steps: _Steps, rows: Integers) -> Found:
+def _retreats(log: PartitionLog, identity: str, steps: _Steps, rows: Integers) -> LogFinding:
     """Steps that go back."""
     teller = Teller(log)
 
@@ -129,10 +129,10 @@ def _retreats(log: PartitionLog, identity: str, steps: _Steps, rows: Integers) -
     until_ns, before = _read_ns(log, steps.read[rows]), steps.before[rows]
     since_ns = np.where(before == NONE, until_ns, _read_ns(log, before))
     given, lowest = np.ones(len(rows), np.bool_), log.columns.reads.offset[steps.read[rows]]
-    return Found(identity, until_ns, lowest, *truncated(log, since_ns, until_ns, given, lowest), example)
+    return LogFinding(identity, until_ns, lowest, *truncated(log, since_ns, until_ns, given, lowest), example)
 
 
-def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, passed: _Passed) -> Found:
+def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, passed: _Passed) -> LogFinding:
     """Steps over known records; a record that some reader was given weighs more than an acknowledged one.
 
     Args:
@@ -165,7 +165,7 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, pass
     committed = readers[log.columns.calls.reader[log.columns.reads.call[steps.read[rows]]]]
     hidden = committed & undecided(log, skipped)
     licensed = undone(log, claims.ack[skipped], hidden, licensed)
-    return Found(identity, time_ns, claims.offset[skipped], *licensed, example)
+    return LogFinding(identity, time_ns, claims.offset[skipped], *licensed, example)
 
 
 def _before(teller: Teller, steps: _Steps, step: int) -> tuple[int, str]:

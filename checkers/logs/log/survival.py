@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.columns.tables import NEVER, NONE, Booleans, Integers
-from checkers.logs.log.findings import Example, Found, illegal
+from checkers.logs.log.findings import Example, LogFinding, illegal
 from checkers.logs.log.licensing import replaced_since, undecided, undone, vanished
 from checkers.logs.log.partition import PartitionLog
 from checkers.logs.log.telling import Teller, told
@@ -76,7 +76,7 @@ def _committed(log: PartitionLog) -> Booleans:
     return np.array([view.committed for view in log.finals], dtype=np.bool_)
 
 
-def find_in_survival(log: PartitionLog, survival: Survival) -> Iterator[Found]:
+def find_in_survival(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
     """Find lost-write, known-gap, unseen and client-disagreement in one partition."""
     yield from _lost(log, survival)
     yield from _unseen(log, survival)
@@ -98,7 +98,7 @@ def once(log: PartitionLog, chosen: Booleans) -> Integers:
     return rows[np.sort(first)]
 
 
-def _lost(log: PartitionLog, survival: Survival) -> Iterator[Found]:
+def _lost(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
     """Values that must be in some final read, and are in none, or in none that reads committed records."""
     claims, teller = log.claims, Teller(log)
     rows = once(log, survival.gone | survival.withheld)
@@ -130,10 +130,12 @@ def _lost(log: PartitionLog, survival: Survival) -> Iterator[Found]:
     everything = survival.covering[~_committed(log)][:, rows].any(axis=0)
     hidden = (survival.withheld[rows] | ~everything) & undecided(log, rows)
     licence, texts = undone(log, claims.ack[rows], hidden, licensed)
-    yield from _told_apart(log, Found("lost-write", until_ns, claims.offset[rows], licence, texts, example))
+    yield from _told_apart(
+        log, LogFinding("lost-write", until_ns, claims.offset[rows], licence, texts, example)
+    )
 
 
-def _told_apart(log: PartitionLog, lost: Found) -> Iterator[Found]:
+def _told_apart(log: PartitionLog, lost: LogFinding) -> Iterator[LogFinding]:
     """Losses that a gap of Kafka's explains get a name of their own, and stay illegal."""
     gaps = np.flatnonzero([permit.gap for permit in log.permits])
     explained = np.isin(lost.licence, gaps)
@@ -146,7 +148,7 @@ def _told_apart(log: PartitionLog, lost: Found) -> Iterator[Found]:
         return told_of._replace(explanation=(*told_of.explanation, because))
 
     if len(others):
-        yield Found(
+        yield LogFinding(
             "lost-write",
             lost.time_ns[others],
             lost.offset[others],
@@ -158,7 +160,7 @@ def _told_apart(log: PartitionLog, lost: Found) -> Iterator[Found]:
         yield illegal("known-gap", lost.time_ns[rows], lost.offset[rows], example)
 
 
-def _unseen(log: PartitionLog, survival: Survival) -> Iterator[Found]:
+def _unseen(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
     """Acknowledged values that no reader was given, where no final read decides."""
     claims, teller = log.claims, Teller(log)
     read = spread(log, claims.returned)
@@ -173,10 +175,12 @@ def _unseen(log: PartitionLog, survival: Survival) -> Iterator[Found]:
         summary = f"{value!r} was acknowledged at {subject}; it was never read, and no final read covers it"
         return Example(subject, summary, witness, lines)
 
-    yield Found("unseen", claims.known_ns[rows], claims.offset[rows], np.zeros_like(rows), (None,), example)
+    yield LogFinding(
+        "unseen", claims.known_ns[rows], claims.offset[rows], np.zeros_like(rows), (None,), example
+    )
 
 
-def _disagreements(log: PartitionLog, survival: Survival) -> Iterator[Found]:
+def _disagreements(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
     """Records that one final read found and another, which covers them, did not.
 
     What a transaction sent may be hidden from all read_committed readers: that is not for the two levels to
@@ -204,7 +208,7 @@ def _disagreements(log: PartitionLog, survival: Survival) -> Iterator[Found]:
     returned = np.ones(len(rows), dtype=np.bool_)
     replaced_ns = replaced_since(log, ~log.visibility.never)
     licensed = vanished(log, rows, until_ns, returned, replaced_ns)
-    yield Found("client-disagreement", until_ns, claims.offset[rows], *licensed, example)
+    yield LogFinding("client-disagreement", until_ns, claims.offset[rows], *licensed, example)
 
 
 def _expected(log: PartitionLog, survival: Survival) -> Booleans:

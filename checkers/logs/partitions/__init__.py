@@ -31,7 +31,7 @@ from checkers.history.replicas import EVIDENCE_METADATA
 from checkers.history.setup import told_setup
 from checkers.history.units import NS_PER_S
 from checkers.licences.facts import Facts
-from checkers.logs.partitions.acknowledged import Found, Records
+from checkers.logs.partitions.acknowledged import Records, ZoneFinding
 from checkers.logs.partitions.anomalies import (
     ACKED_BELOW_MIN_ISR,
     ACKED_WITHOUT_MEMBER,
@@ -40,7 +40,7 @@ from checkers.logs.partitions.anomalies import (
 )
 from checkers.logs.partitions.brokers import answers_of
 from checkers.logs.partitions.commits import Committed
-from checkers.logs.partitions.copies import Lack, Told, ends_of, lacking_copies
+from checkers.logs.partitions.copies import Lack, ToldRecords, ends_of, lacking_copies
 from checkers.logs.partitions.dead_directories import dead_directories
 from checkers.logs.partitions.ends import figures as figures_of_ends
 from checkers.logs.partitions.ends import find_ends
@@ -128,7 +128,7 @@ class _Blamed:
     """Acknowledgements and reads that the states of partitions forbid."""
 
     def __init__(self, facts: Facts, end_ns: int) -> None:
-        self.found: list[Found | Lack] = []
+        self.found: list[ZoneFinding | Lack] = []
         self.figures: dict[str, float] = {}
         log = farthest(facts.history)
         if log is not None:
@@ -144,12 +144,12 @@ class _Blamed:
             self.found += self._in(below, down, records)
             committed = Committed(facts)
             self.figures |= committed.figures
-            self.found += lacking_copies(facts, [Told(columns_of(facts.history)), committed], end_ns)
+            self.found += lacking_copies(facts, [ToldRecords(columns_of(facts.history)), committed], end_ns)
             for of_log in (Logged(facts, end_ns), CommitsKept(facts)):
                 self.found += of_log.lacking()
                 self.figures |= of_log.figures
 
-    def _in(self, below: list[Zone], down: list[Zone], records: Records) -> Iterator[Found]:
+    def _in(self, below: list[Zone], down: list[Zone], records: Records) -> Iterator[ZoneFinding]:
         for zone in below:
             yield records.acknowledged_in(ACKED_BELOW_MIN_ISR, zone)
         for zone in down:

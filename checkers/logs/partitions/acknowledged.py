@@ -14,7 +14,7 @@ from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
-class Found(NamedTuple):
+class ZoneFinding(NamedTuple):
     """What broke a rule in one zone: how many records, and a finding for some of them."""
 
     kind: AnomalyKind
@@ -54,14 +54,16 @@ class Records:
             "returned_records": len(self._columns.reads.value),
         }
 
-    def acknowledged_in(self, kind: AnomalyKind, zone: Zone) -> Found:
+    def acknowledged_in(self, kind: AnomalyKind, zone: Zone) -> ZoneFinding:
         """Records that were sent and acknowledged within a zone."""
         sends = self._columns.sends
         rows = self._sent_in(zone)
         rows = rows[self._acknowledged[rows] & (sends.completed_ns[rows] <= zone.to_ns)]
-        return Found(kind, len(rows), [self._acked(kind, zone, row) for row in rows[:EXAMPLES_PER_ANOMALY]])
+        return ZoneFinding(
+            kind, len(rows), [self._acked(kind, zone, row) for row in rows[:EXAMPLES_PER_ANOMALY]]
+        )
 
-    def returned_in(self, kind: AnomalyKind, zone: Zone) -> Found:
+    def returned_in(self, kind: AnomalyKind, zone: Zone) -> ZoneFinding:
         """Records that were sent, and returned to a reader, within a zone."""
         reads, calls = self._columns.reads, self._columns.calls
         sent = self._sent_in(zone)
@@ -70,7 +72,7 @@ class Records:
         rows = rows[(zone.from_ns <= completed_ns) & (completed_ns <= zone.to_ns)]
         rows = rows[np.isin(reads.value[rows], self._columns.sends.value[sent])]
         examples = [self._read(kind, zone, row, sent) for row in rows[:EXAMPLES_PER_ANOMALY]]
-        return Found(kind, len(rows), examples)
+        return ZoneFinding(kind, len(rows), examples)
 
     def _sent_in(self, zone: Zone) -> Integers:
         """Rows of the records whose sending began within a zone."""

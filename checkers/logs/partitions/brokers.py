@@ -34,7 +34,7 @@ class Telling(NamedTuple):
     elr: frozenset[int] | None = None
 
 
-class Answer(NamedTuple):
+class BrokerAnswer(NamedTuple):
     """What one broker answered; times in nanoseconds.
 
     Attributes:
@@ -53,7 +53,7 @@ class Answer(NamedTuple):
 
 
 @once
-def answers_of(history: History) -> tuple[Answer, ...]:
+def answers_of(history: History) -> tuple[BrokerAnswer, ...]:
     """All answers of brokers, in the order of time.
 
     Raises:
@@ -77,7 +77,7 @@ def answers_of(history: History) -> tuple[Answer, ...]:
         )
         tellings = tuple(known.setdefault(row, row) for row in rows)
         answers.append(
-            Answer(operation.index, operation.node or "", told.began_ns, operation.time_ns, tellings)
+            BrokerAnswer(operation.index, operation.node or "", told.began_ns, operation.time_ns, tellings)
         )
     return tuple(answers)
 

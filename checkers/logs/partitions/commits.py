@@ -36,7 +36,7 @@ from checkers.history.shapes import Committing, Txn, TxnOffsets
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import COMMITTED_WITHOUT_MEMBER
 from checkers.logs.partitions.copies import Had
-from checkers.logs.partitions.offsets_log import Row, Where, Written, written_of
+from checkers.logs.partitions.offsets_log import RecordPlace, Where, Written, written_of
 
 ACKS = "offsets.commit.required.acks"
 """A config of brokers, before 4.0, by which a commit may be acknowledged before it is replicated."""
@@ -86,7 +86,7 @@ class Committed:
 
     def __init__(self, facts: Facts) -> None:
         self.figures: dict[str, int] = {}
-        self._placed: dict[PartitionName, list[tuple[Commit, Row]]] = defaultdict(list)
+        self._placed: dict[PartitionName, list[tuple[Commit, RecordPlace]]] = defaultdict(list)
         written = written_of(facts.history)
         if not written or acknowledged_early(facts):
             return
@@ -189,7 +189,7 @@ def _wheres(asked: Operation) -> Iterator[Where]:
         yield from (Where(key, told.topic, partition, offset) for partition, offset in told.offsets)
 
 
-def _row(written: Written | None, where: Where) -> Row | None:
+def _row(written: Written | None, where: Where) -> RecordPlace | None:
     """Where the first record of a commit stands; None where that is not known."""
     row = None if written is None else written.rows.get(where)
     return row if written is not None and row is not None and written.reaches(row) else None

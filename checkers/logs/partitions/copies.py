@@ -141,7 +141,7 @@ def lacking_copies(facts: Facts, tables: Iterable[Tables], end_ns: int) -> Itera
                 yield from _lacking(stretch, ends, had)
 
 
-class Told:
+class ToldRecords:
     """Records that were acknowledged, and those that were returned.
 
     Args:

@@ -26,7 +26,7 @@ from checkers.history.quorum import leaders_seen
 from checkers.licences.disks import DEAD
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import FAILED_DIRECTORY_LED
-from checkers.logs.partitions.leading import Answer, leading_of
+from checkers.logs.partitions.leading import LeaderAnswer, leading_of
 from checkers.logs.partitions.lives import held_up_ns, one_process
 from checkers.verdict.verdict import Anomaly
 
@@ -56,7 +56,7 @@ def failed_directories(facts: Facts, figures: Counter[str]) -> Iterator[Anomaly]
         facts: the history.
         figures: told of how many such errors leaders answered, and how long one did so at most, undisturbed.
     """
-    first: dict[tuple[str, PartitionName], Answer] = {}
+    first: dict[tuple[str, PartitionName], LeaderAnswer] = {}
     found: set[tuple[str, PartitionName, int]] = set()
     for answer in leading_of(facts.history):
         place = (answer.node, answer.partition)
@@ -74,7 +74,7 @@ def failed_directories(facts: Facts, figures: Counter[str]) -> Iterator[Anomaly]
             yield _found(begun, answer, facts.changes.op)
 
 
-def _undisturbed_ns(facts: Facts, first: Answer, last: Answer) -> int:
+def _undisturbed_ns(facts: Facts, first: LeaderAnswer, last: LeaderAnswer) -> int:
     """How long, between two answers, nothing kept anybody from electing another; 0 where that is unknown."""
     from_ns, to_ns = first.time_ns, last.asked_ns
     certain = (
@@ -91,7 +91,7 @@ def _undisturbed_ns(facts: Facts, first: Answer, last: Answer) -> int:
     return max(0, to_ns - from_ns - held_up_ns(disturbing, from_ns, to_ns))
 
 
-def _epoch_stays(facts: Facts, first: Answer, from_ns: int, to_ns: int) -> bool:
+def _epoch_stays(facts: Facts, first: LeaderAnswer, from_ns: int, to_ns: int) -> bool:
     states = facts.changes.possible(first.partition, from_ns, to_ns)
     return all(state.leader_epoch == first.leader_epoch for state in states)
 
@@ -140,7 +140,7 @@ def _marks(history: History) -> Sequence[_Mark]:
     )
 
 
-def _found(first: Answer, last: Answer, log: int | None) -> Anomaly:
+def _found(first: LeaderAnswer, last: LeaderAnswer, log: int | None) -> Anomaly:
     where = first.partition
     times = f"from {first.time_ns / 1e9:.3f} s to {last.time_ns / 1e9:.3f} s"
     return FAILED_DIRECTORY_LED.found(

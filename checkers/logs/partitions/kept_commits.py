@@ -39,7 +39,15 @@ from checkers.licences.facts import Facts
 from checkers.licences.internal import Loss, losses
 from checkers.logs.partitions.anomalies import COMMIT_COMPACTED_AWAY, COMMIT_COMPACTED_EARLY
 from checkers.logs.partitions.copies import Lack
-from checkers.logs.partitions.offsets_log import Chain, Entry, Key, Row, Written, tells_all, written_of
+from checkers.logs.partitions.offsets_log import (
+    Chain,
+    Key,
+    OffsetRecord,
+    RecordPlace,
+    Written,
+    tells_all,
+    written_of,
+)
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
@@ -56,9 +64,9 @@ class _Left(NamedTuple):
     seen: CommitsLeft
 
     @property
-    def tip(self) -> Row:
+    def tip(self) -> RecordPlace:
         """The last record's place."""
-        return Row(self.seen.end - 1, self.seen.epoch)
+        return RecordPlace(self.seen.end - 1, self.seen.epoch)
 
     def has(self, offset: int) -> bool:
         """Whether a record stands at an offset."""
@@ -123,7 +131,9 @@ class CommitsKept:
                         found = _found(kind, partition, replica, row, entry)
                         yield msgspec.structs.replace(found, illegal=licence is None, licence=licence)
 
-    def _early(self, partition: PartitionName, part: Written, log: Chain, replica: _Left) -> dict[Row, Entry]:
+    def _early(
+        self, partition: PartitionName, part: Written, log: Chain, replica: _Left
+    ) -> dict[RecordPlace, OffsetRecord]:
         """Commits that a leader must have because only records in its active segment replace them."""
         epoch = _leads_in(self._facts, partition, replica)
         if epoch is None:
@@ -167,8 +177,8 @@ def _farthest(facts: Facts, partition: PartitionName, replicas: Sequence[_Left])
 
 
 def _due(
-    part: Written, log: Chain, cleanable: Callable[[Row], bool] = lambda _: True
-) -> Iterator[tuple[Row, Entry]]:
+    part: Written, log: Chain, cleanable: Callable[[RecordPlace], bool] = lambda _: True
+) -> Iterator[tuple[RecordPlace, OffsetRecord]]:
     """Commits that a log must still have, whatever was cleaned of it.
 
     Args:
@@ -187,13 +197,13 @@ def _due(
             yield row, entry
 
 
-def _transactions(part: Written, log: Chain) -> tuple[set[Row], float]:
+def _transactions(part: Written, log: Chain) -> tuple[set[RecordPlace], float]:
     """Records of transactions that were aborted, and the first offset of one that is not over in a log."""
     ends: dict[int, list[tuple[int, bool]]] = defaultdict(list)
     for row, marker in sorted(part.markers.items()):
         if log.has(row):
             ends[marker.producer].append((row.offset, marker.aborts))
-    aborted: set[Row] = set()
+    aborted: set[RecordPlace] = set()
     stable = float("inf")
     spoken = part.opened | {row: e.producer for row, e in part.entries.items() if e.producer != NONE}
     for row, producer in spoken.items():
@@ -206,12 +216,14 @@ def _transactions(part: Written, log: Chain) -> tuple[set[Row], float]:
     return aborted, stable
 
 
-def _excuses(loss: Loss, row: Row) -> bool:
+def _excuses(loss: Loss, row: RecordPlace) -> bool:
     """Whether what had replaced a record may be lost by it: that stood behind it, in no older epoch."""
     return loss.epoch is None or row.epoch < loss.epoch
 
 
-def _found(kind: AnomalyKind, partition: PartitionName, replica: _Left, row: Row, entry: Entry) -> Anomaly:
+def _found(
+    kind: AnomalyKind, partition: PartitionName, replica: _Left, row: RecordPlace, entry: OffsetRecord
+) -> Anomaly:
     group, topic, number = entry.key
     early = kind is COMMIT_COMPACTED_EARLY
     replaced = f"only records from {replica.seen.active} on replace" if early else "no later record replaces"

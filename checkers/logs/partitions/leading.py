@@ -32,7 +32,7 @@ AS_LEADER = frozenset({0, 78})
 """Codes by which a leader alone answers: none, and that it does not know the end of its log yet."""
 
 
-class Answer(NamedTuple):
+class LeaderAnswer(NamedTuple):
     """What a broker told of a partition, and answered as a consumer asked it; times in nanoseconds.
 
     Attributes:
@@ -59,7 +59,7 @@ class Answer(NamedTuple):
 
 
 @once
-def leading_of(history: History) -> tuple[Answer, ...]:
+def leading_of(history: History) -> tuple[LeaderAnswer, ...]:
     """All answers, in the order of time.
 
     Raises:
@@ -72,15 +72,15 @@ def leading_of(history: History) -> tuple[Answer, ...]:
         for topic, rows in seen.topics.items():
             for number, leader, epoch, error in rows:
                 place = (operation.index, operation.node or "", PartitionName(topic, number))
-                found.append(Answer(*place, leader, epoch, error, *times_ns))
+                found.append(LeaderAnswer(*place, leader, epoch, error, *times_ns))
     return tuple(found)
 
 
 class _Named(NamedTuple):
     """Since when a broker's metadata named another leader, and its last answer as a leader since."""
 
-    first: Answer
-    led: Answer | None
+    first: LeaderAnswer
+    led: LeaderAnswer | None
 
 
 def leadership_kept(facts: Facts) -> Iterator[Anomaly]:
@@ -102,14 +102,14 @@ def leadership_kept(facts: Facts) -> Iterator[Anomaly]:
         named[place] = known._replace(led=answer) if answer.error in AS_LEADER else known
 
 
-def _goes_on(facts: Facts, known: _Named, answer: Answer) -> bool:
+def _goes_on(facts: Facts, known: _Named, answer: LeaderAnswer) -> bool:
     """Whether a broker names the same leader as before, as the same process."""
     first = known.first
     alike = (first.leader, first.leader_epoch) == (answer.leader, answer.leader_epoch)
     return alike and (known.led is None or _is_one_life(facts, first, answer))
 
 
-def _is_one_life(facts: Facts, first: Answer, last: Answer) -> bool:
+def _is_one_life(facts: Facts, first: LeaderAnswer, last: LeaderAnswer) -> bool:
     """A broker that starts anew knows its metadata before it has loaded its logs."""
     ended = (
         window.ends_processes
@@ -120,13 +120,13 @@ def _is_one_life(facts: Facts, first: Answer, last: Answer) -> bool:
     return not any(ended) and one_process(facts, first.node, first.began_ns, last.time_ns)
 
 
-def _overdue(facts: Facts, first: Answer, led: Answer) -> bool:
+def _overdue(facts: Facts, first: LeaderAnswer, led: LeaderAnswer) -> bool:
     pauses = (w for w in facts.windows if w.kind == "pause" and w.concerns(first.node))
     paused_ns = held_up_ns(pauses, first.asked_ns, led.asked_ns)
     return led.asked_ns - first.asked_ns - paused_ns >= BOUND_NS and is_one(facts, first.partition)
 
 
-def _found(first: Answer, led: Answer, last: Answer) -> Anomaly:
+def _found(first: LeaderAnswer, led: LeaderAnswer, last: LeaderAnswer) -> Anomaly:
     where, epoch = first.partition, first.leader_epoch
     return LEADERSHIP_KEPT.found(
         f"{first.node} answered as the leader of {where} at {_s(led.time_ns)}; by {_s(first.asked_ns)} its "

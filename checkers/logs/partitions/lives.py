@@ -7,13 +7,13 @@ from collections.abc import Iterable
 
 from checkers.evidence.faults import FaultWindow
 from checkers.licences.facts import Facts
-from checkers.logs.partitions.brokers import Answer
+from checkers.logs.partitions.brokers import BrokerAnswer
 
 _SEEN_WITHIN_NS = 2_000_000_000
 """How late an observer may see that a process ended, or began."""
 
 
-def is_one_life(facts: Facts, before: Answer, after: Answer) -> bool:
+def is_one_life(facts: Facts, before: BrokerAnswer, after: BrokerAnswer) -> bool:
     """Whether a broker's process certainly was the same when it told two things."""
     return one_life(facts, after.node, before.began_ns, after.time_ns)
 

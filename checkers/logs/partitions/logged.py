@@ -44,7 +44,7 @@ from checkers.logs.partitions.commits import (
     commits_of_transactions,
 )
 from checkers.logs.partitions.copies import Lack
-from checkers.logs.partitions.offsets_log import Row, Written, tells_all, written_of
+from checkers.logs.partitions.offsets_log import RecordPlace, Written, tells_all, written_of
 from checkers.verdict.verdict import Anomaly
 
 
@@ -52,7 +52,7 @@ class _Witness(NamedTuple):
     """A commit that nobody else asked for, and its last record, up to which all of the log was read."""
 
     commit: Commit
-    row: Row
+    row: RecordPlace
 
 
 class Logged:

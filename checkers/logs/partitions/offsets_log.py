@@ -26,7 +26,7 @@ class Where(NamedTuple):
     offset: int
 
 
-class Row(NamedTuple):
+class RecordPlace(NamedTuple):
     """Where a record stands: its offset, and the leader epoch in which it was appended."""
 
     offset: int
@@ -41,7 +41,7 @@ class Key(NamedTuple):
     partition: int
 
 
-class Entry(NamedTuple):
+class OffsetRecord(NamedTuple):
     """A record about a group's offset.
 
     Attributes:
@@ -86,7 +86,7 @@ class Chain:
         self.whole = segments[-1].first == 0
         self._of_epoch = {segment.epoch: segment for segment in segments}
 
-    def has(self, row: Row) -> bool:
+    def has(self, row: RecordPlace) -> bool:
         """Whether a record stands in that log, and was read."""
         segment = self._of_epoch.get(row.epoch)
         return segment is not None and segment.first <= row.offset < segment.end
@@ -105,14 +105,14 @@ class Written:
     """
 
     def __init__(self) -> None:
-        self.rows: dict[Where, Row] = {}
-        self.places: dict[Where, set[Row]] = defaultdict(set)
-        self.entries: dict[Row, Entry] = {}
-        self.markers: dict[Row, Marker] = {}
-        self.opened: dict[Row, int] = {}
+        self.rows: dict[Where, RecordPlace] = {}
+        self.places: dict[Where, set[RecordPlace]] = defaultdict(set)
+        self.entries: dict[RecordPlace, OffsetRecord] = {}
+        self.markers: dict[RecordPlace, Marker] = {}
+        self.opened: dict[RecordPlace, int] = {}
         self.unreadable = False
         self._read: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        self._before: dict[Row, int] = {}
+        self._before: dict[RecordPlace, int] = {}
 
     @property
     def count(self) -> int:
@@ -126,17 +126,17 @@ class Written:
         first, end = span
         self._read[epoch].append((first, end))
         if before is not None and before < epoch:
-            self._before[Row(first, epoch)] = before
+            self._before[RecordPlace(first, epoch)] = before
         for record in records:
             where, row = self.commit(epoch, record, NONE, op)
             self.rows[where] = min(row, self.rows.get(where, row))
 
-    def commit(self, epoch: int, record: CommitWritten, producer: int, op: int) -> tuple[Where, Row]:
+    def commit(self, epoch: int, record: CommitWritten, producer: int, op: int) -> tuple[Where, RecordPlace]:
         """Take a record that commits; returns what, and where it stands."""
         offset, group, topic, partition, committed = record
-        where, row = Where(group, topic, partition, committed), Row(offset, epoch)
+        where, row = Where(group, topic, partition, committed), RecordPlace(offset, epoch)
         self.places[where].add(row)
-        self.entries[row] = Entry(Key(group, topic, partition), committed, producer, op)
+        self.entries[row] = OffsetRecord(Key(group, topic, partition), committed, producer, op)
         return where, row
 
     def merge(self) -> None:
@@ -144,19 +144,19 @@ class Written:
         for epoch, stretches in self._read.items():
             self._read[epoch] = _joined(stretches)
 
-    def reaches(self, row: Row) -> bool:
+    def reaches(self, row: RecordPlace) -> bool:
         """Whether everything was read that the log has up to a record that was."""
         chain = self.chain(row)
         return chain is not None and chain.whole
 
-    def chain(self, row: Row) -> Chain | None:
+    def chain(self, row: RecordPlace) -> Chain | None:
         """The log up to a record, as far back as it was read; None where the record was not."""
         segments: list[Segment] = []
         at, epoch = row
         first = self._beginning(at, epoch)
         while first is not None:
             segments.append(Segment(epoch, first, at + 1))
-            before = self._before.get(Row(first, epoch))
+            before = self._before.get(RecordPlace(first, epoch))
             if before is None:
                 break
             at, epoch = first - 1, before
@@ -186,8 +186,8 @@ def written_of(history: History) -> dict[int, Written]:
             if records is not None:
                 found[number].add(epoch, (first, end), before, records, operation.index)
         for number, epoch, offset, group, topic, partition in seen.deleted or ():
-            entry = Entry(Key(group, topic, partition), NONE, NONE, operation.index)
-            found[number].entries[Row(offset, epoch)] = entry
+            entry = OffsetRecord(Key(group, topic, partition), NONE, NONE, operation.index)
+            found[number].entries[RecordPlace(offset, epoch)] = entry
         _take_transactions(found, seen, operation.index)
     for part in found.values():
         part.merge()
@@ -203,7 +203,7 @@ def tells_all(history: History) -> bool:
 
 def _take_transactions(found: dict[int, Written], seen: CommitsSeen, op: int) -> None:
     for number, epoch, offset, producer, what, records in seen.transactional or ():
-        part, row = found[number], Row(offset, epoch)
+        part, row = found[number], RecordPlace(offset, epoch)
         if what == "data":
             part.opened[row] = producer
             part.unreadable |= records is None

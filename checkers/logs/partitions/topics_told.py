@@ -12,7 +12,7 @@ from checkers.history.units import NS_PER_S
 from checkers.kraft.metadata.certain import certain_at
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import VIEW_WENT_BACK, VIEW_WITHOUT_RECORD
-from checkers.logs.partitions.brokers import Answer, answers_of
+from checkers.logs.partitions.brokers import BrokerAnswer, answers_of
 from checkers.logs.partitions.lives import is_one_life
 from checkers.verdict.verdict import Anomaly
 
@@ -23,7 +23,7 @@ def topics_told(facts: Facts) -> Iterator[Anomaly]:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    last: dict[str, tuple[Answer, list[PartitionName]]] = {}
+    last: dict[str, tuple[BrokerAnswer, list[PartitionName]]] = {}
     strange: set[PartitionName] = set()
     for answer in answers_of(facts.history):
         told = [telling.partition for telling in answer.tellings]
@@ -38,7 +38,7 @@ def topics_told(facts: Facts) -> Iterator[Anomaly]:
 
 
 def _strangers(
-    facts: Facts, answer: Answer, new: Iterable[PartitionName]
+    facts: Facts, answer: BrokerAnswer, new: Iterable[PartitionName]
 ) -> Iterator[tuple[PartitionName, Anomaly]]:
     """Of partitions that an answer is the first to tell of, those that were not there."""
     for partition in new:
@@ -59,7 +59,7 @@ def _strangers(
 
 
 def _forgotten(
-    facts: Facts, before: Answer, after: Answer, gone: Iterable[PartitionName]
+    facts: Facts, before: BrokerAnswer, after: BrokerAnswer, gone: Iterable[PartitionName]
 ) -> Iterator[Anomaly]:
     """Of partitions that a broker told of, and not in its next answer, those that nobody removed."""
     for partition in gone:

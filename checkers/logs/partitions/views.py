@@ -30,7 +30,7 @@ from checkers.logs.partitions.anomalies import (
     VIEW_WENT_BACK,
     VIEW_WITHOUT_RECORD,
 )
-from checkers.logs.partitions.brokers import Answer, Telling, answers_of
+from checkers.logs.partitions.brokers import BrokerAnswer, Telling, answers_of
 from checkers.logs.partitions.lives import is_one_life
 from checkers.verdict.verdict import Anomaly
 
@@ -56,7 +56,7 @@ def contradictions(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
 
 def two_leaders(facts: Facts) -> Iterator[Anomaly]:
     """Find leader epochs of which two leaders were told."""
-    leaders: dict[tuple[PartitionName, int], dict[int, Answer]] = defaultdict(dict)
+    leaders: dict[tuple[PartitionName, int], dict[int, BrokerAnswer]] = defaultdict(dict)
     for answer in answers_of(facts.history):
         for telling in answer.tellings:
             if telling.leader != NOBODY and is_one(facts, telling.partition):
@@ -122,7 +122,7 @@ def _begun_ns(changes: PartitionChanges, telling: Telling) -> int | None:
     return min(alike, default=None)
 
 
-def _untold(facts: Facts, answer: Answer, telling: Telling, from_ns: int | None) -> Anomaly:
+def _untold(facts: Facts, answer: BrokerAnswer, telling: Telling, from_ns: int | None) -> Anomaly:
     states = facts.changes.states[telling.partition]
     near = [state for state in states if state.leader_epoch == telling.leader_epoch] or states[-1:]
     when = "was never its state" if from_ns is None else f"was not its state before {_s(from_ns)}"
@@ -139,7 +139,7 @@ def _untold(facts: Facts, answer: Answer, telling: Telling, from_ns: int | None)
 
 def went_back(facts: Facts) -> Iterator[Anomaly]:
     """Find brokers that told of an older leader epoch than before."""
-    newest: dict[tuple[str, PartitionName], tuple[int, Answer]] = {}
+    newest: dict[tuple[str, PartitionName], tuple[int, BrokerAnswer]] = {}
     for answer in answers_of(facts.history):
         for telling in answer.tellings:
             place = (answer.node, telling.partition)
@@ -202,7 +202,7 @@ def _denial(
     return _denied(facts, partition, ended, [answer.op for answer, _ in last], texts)
 
 
-def _last(facts: Facts, since_ns: int) -> list[Answer]:
+def _last(facts: Facts, since_ns: int) -> list[BrokerAnswer]:
     """Each broker's last answer of those that were asked for later than a time."""
     last = {answer.node: answer for answer in answers_of(facts.history) if answer.began_ns > since_ns}
     return list(last.values())

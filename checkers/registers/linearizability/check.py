@@ -8,7 +8,7 @@ from checkers.registers.linearizability.calls import Group, groups_of, is_invoca
 from checkers.registers.linearizability.canonical import UnreadableError, shown
 from checkers.registers.linearizability.contract import Model
 from checkers.registers.linearizability.problem import TooLargeError
-from checkers.registers.linearizability.search import Answer, Budget
+from checkers.registers.linearizability.search import Budget, SearchAnswer
 from checkers.registers.linearizability.witness import Case, anomaly_of
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, CheckerResult, result_of
 
@@ -64,39 +64,39 @@ class _Searched:
         self.steps = 0
         self.configurations = 0
 
-    def search(self, groups: Sequence[Group], steps: int, budget: Budget) -> list[tuple[Group, Answer]]:
+    def search(self, groups: Sequence[Group], steps: int, budget: Budget) -> list[tuple[Group, SearchAnswer]]:
         """Search groups, each with its share of the steps that are left; those that it did not decide."""
-        undecided: list[tuple[Group, Answer]] = []
+        undecided: list[tuple[Group, SearchAnswer]] = []
         left = steps
         for number, group in enumerate(groups):
             share = Budget(left // (len(groups) - number), budget.memory_mb)
             answer, steps = self._answer(group, share)
             left -= steps
             self.steps += steps
-            if answer in (Answer.OUT_OF_STEPS, Answer.OUT_OF_MEMORY):
+            if answer in (SearchAnswer.OUT_OF_STEPS, SearchAnswer.OUT_OF_MEMORY):
                 undecided.append((group, answer))
         return undecided
 
-    def _answer(self, group: Group, budget: Budget) -> tuple[Answer, int]:
+    def _answer(self, group: Group, budget: Budget) -> tuple[SearchAnswer, int]:
         """What the search of a group found, and its steps; keeps the first cases without a linearization."""
         try:
             case = Case.of(self._model, group.calls, budget)
         except TooLargeError:
-            return Answer.OUT_OF_MEMORY, 0
+            return SearchAnswer.OUT_OF_MEMORY, 0
         outcome = case.outcome
         self.configurations += outcome.configurations
-        if outcome.answer is Answer.NONLINEARIZABLE:
+        if outcome.answer is SearchAnswer.NONLINEARIZABLE:
             self.wrong += 1
             if len(self.examples) < EXAMPLES_PER_ANOMALY:
                 self.examples.append((group.key, case))
         return outcome.answer, outcome.steps
 
 
-def _doubt(history: History, undecided: Sequence[tuple[Group, Answer]], budget: Budget) -> str | None:
+def _doubt(history: History, undecided: Sequence[tuple[Group, SearchAnswer]], budget: Budget) -> str | None:
     """Why a history without a finding is not valid, where it is not."""
     if undecided:
         group, answer = undecided[0]
-        limit = f"{budget.steps} steps" if answer is Answer.OUT_OF_STEPS else f"{budget.memory_mb} MB"
+        limit = f"{budget.steps} steps" if answer is SearchAnswer.OUT_OF_STEPS else f"{budget.memory_mb} MB"
         which = "" if group.key is None else f" of {shown(group.key)}"
         rest = f" and {len(undecided) - 1} more groups" if len(undecided) > 1 else ""
         return f"the search of {len(group.calls)} calls{which}{rest} exhausted its budget of {limit}"

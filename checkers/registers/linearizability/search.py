@@ -49,7 +49,7 @@ class Budget(msgspec.Struct, frozen=True):
         return self.memory_mb * 1_000_000
 
 
-class Answer(Enum):
+class SearchAnswer(Enum):
     """What a search found out."""
 
     LINEARIZABLE = "linearizable"
@@ -89,7 +89,7 @@ class Outcome:
         configurations: how many were remembered.
     """
 
-    answer: Answer
+    answer: SearchAnswer
     completions: int
     stuck: tuple[Stuck, ...]
     steps: int
@@ -126,24 +126,24 @@ class _Search:
     def outcome(self) -> Outcome:
         return Outcome(self._answer(), self._deepest, tuple(self._stuck), self._steps, self._remembered)
 
-    def _answer(self) -> Answer:
+    def _answer(self) -> SearchAnswer:
         stack, end = self._stack, len(self._problem.options)
         while stack:
             at, linearized, used, state, before, path = self._settled(stack.pop())
             if at == end:
                 self._deepest = end
-                return Answer.LINEARIZABLE
+                return SearchAnswer.LINEARIZABLE
             if self._is_known((at, linearized, state), used):
                 continue
             if at >= self._deepest:
                 self._note(at, Stuck(path, linearized, state))
             self._push_next((at, linearized, used, state, before, path))
             if self._steps > self._steps_max:
-                return Answer.OUT_OF_STEPS
+                return SearchAnswer.OUT_OF_STEPS
             entries = self._remembered * _CONFIGURATION_BYTES + len(stack) * _ENTRY_BYTES
             if entries + self._transitions.bytes_used > self._memory_max:
-                return Answer.OUT_OF_MEMORY
-        return Answer.NONLINEARIZABLE
+                return SearchAnswer.OUT_OF_MEMORY
+        return SearchAnswer.NONLINEARIZABLE
 
     def _settled(self, entry: _Entry) -> _Entry:
         """Take whatever only observes and is possible, and pass the completions of what is linearized."""

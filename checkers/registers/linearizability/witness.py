@@ -20,7 +20,7 @@ from checkers.registers.linearizability.canonical import canonical, shown
 from checkers.registers.linearizability.contract import INCONSISTENT, Model
 from checkers.registers.linearizability.problem import Problem, problem_of
 from checkers.registers.linearizability.reachability import first_impossible, sees_all_states
-from checkers.registers.linearizability.search import Answer, Budget, Outcome, Path, Stuck, search
+from checkers.registers.linearizability.search import Budget, Outcome, Path, SearchAnswer, Stuck, search
 from checkers.registers.linearizability.transitions import INITIAL, Transitions
 from checkers.verdict.verdict import Anomaly
 
@@ -55,7 +55,7 @@ class Case:
         hopeless = first_impossible(problem, transitions)
         if hopeless is None:
             return cls(calls, problem, transitions, search(problem, transitions, budget))
-        outcome = Outcome(Answer.NONLINEARIZABLE, hopeless, (Stuck(None, 0, 0),), 0, 0)
+        outcome = Outcome(SearchAnswer.NONLINEARIZABLE, hopeless, (Stuck(None, 0, 0),), 0, 0)
         return cls(calls, problem, transitions, outcome)
 
     @property
@@ -100,7 +100,7 @@ class Effort:
         problem = problem_of(model, calls, budget.memory_bytes, self.case.problem.actions)
         outcome = search(problem, self.case.transitions, budget, self.starts)
         self.steps -= outcome.steps + len(calls)
-        return outcome.answer is Answer.NONLINEARIZABLE
+        return outcome.answer is SearchAnswer.NONLINEARIZABLE
 
 
 def anomaly_of(

@@ -23,7 +23,7 @@ from checkers.history.operations import FAIL, OK, History
 from checkers.history.setup import told_setup
 from checkers.history.sources import untold_damage
 from checkers.transactional.copying.anomalies import ANOMALIES, DUPLICATED, LOST, WITHOUT_OFFSETS
-from checkers.transactional.copying.excuses import Excuses, Found
+from checkers.transactional.copying.excuses import CopyFinding, Excuses
 from checkers.transactional.copying.loading import Copying, copying_of
 from checkers.transactional.copying.unasked import find_unasked
 from checkers.verdict.entry import Entry
@@ -126,7 +126,7 @@ def _owed(copying: Copying) -> Integers:
     return np.concatenate((passed, np.stack((attempts.place[mine], attempts.offset[mine]))), axis=1)
 
 
-def _duplicated(history: History, copying: Copying, matched: Matched) -> Iterator[Found]:
+def _duplicated(history: History, copying: Copying, matched: Matched) -> Iterator[CopyFinding]:
     for index in np.flatnonzero(matched.copies > 1).tolist():
         copies = np.flatnonzero(matched.input_of_copy == index).tolist()
         anomaly = DUPLICATED.found(
@@ -136,10 +136,10 @@ def _duplicated(history: History, copying: Copying, matched: Matched) -> Iterato
             witness=_witness(copying, matched, copies),
             explanation=[_copy(copying, matched, copy) for copy in copies],
         )
-        yield Found(anomaly, *matched.inputs[:, index].tolist())
+        yield CopyFinding(anomaly, *matched.inputs[:, index].tolist())
 
 
-def _lost(history: History, copying: Copying, matched: Matched) -> Iterator[Found]:
+def _lost(history: History, copying: Copying, matched: Matched) -> Iterator[CopyFinding]:
     """Only where the outputs were read to their ends: a copy that nobody looked for is not lost."""
     if copying.unread:
         return
@@ -161,10 +161,10 @@ def _lost(history: History, copying: Copying, matched: Matched) -> Iterator[Foun
             witness=witness,
             explanation=explanation,
         )
-        yield Found(anomaly, place, offset)
+        yield CopyFinding(anomaly, place, offset)
 
 
-def _without_offsets(history: History, copying: Copying, matched: Matched) -> Iterator[Found]:
+def _without_offsets(history: History, copying: Copying, matched: Matched) -> Iterator[CopyFinding]:
     """Only by what the group's offsets were found to be: acknowledged commits say no more than 'at least'."""
     bounds = np.full(len(copying.places) + 1, np.iinfo(np.int64).max)
     for code, (bound, _) in copying.committed.items():
@@ -181,7 +181,7 @@ def _without_offsets(history: History, copying: Copying, matched: Matched) -> It
             explanation=[_copy(copying, matched, copy) for copy in copies]
             + [f"The group's offset is {bound} (operation {told})."],
         )
-        yield Found(anomaly, *matched.inputs[:, index].tolist())
+        yield CopyFinding(anomaly, *matched.inputs[:, index].tolist())
 
 
 def _input(copying: Copying, matched: Matched, index: int) -> str:

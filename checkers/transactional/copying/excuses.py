@@ -23,7 +23,7 @@ from checkers.transactional.copying.loading import Copying
 from checkers.verdict.verdict import Anomaly
 
 
-class Found(NamedTuple):
+class CopyFinding(NamedTuple):
     """An anomaly, and the input that it is about: the code of its place, and its offset."""
 
     anomaly: Anomaly
@@ -45,19 +45,19 @@ class Excuses:
         self._groups: dict[str, str | None] = {}
         self._decisions: dict[int, str | None] = {}
 
-    def judged(self, found: Found) -> Anomaly:
+    def judged(self, found: CopyFinding) -> Anomaly:
         """The anomaly, legal with its licence where an event may explain it."""
         text = self._of(found)
         return msgspec.structs.replace(found.anomaly, illegal=text is None, licence=text)
 
-    def _of(self, found: Found) -> str | None:
+    def _of(self, found: CopyFinding) -> str | None:
         licences = licences_of(self._history)
         for where in dict.fromkeys(self._partitions(found)):
             for permit in licences.of(where):
                 return permit.text
         return self._decision(found.place) or self._offsets(self._copying.places[found.place].group)
 
-    def _partitions(self, found: Found) -> Iterator[PartitionName]:
+    def _partitions(self, found: CopyFinding) -> Iterator[PartitionName]:
         """Where the input stands, and where those wrote who tried to copy it."""
         place, attempts = self._copying.places[found.place], self._copying.attempts
         yield PartitionName(place.topic, place.partition)

@@ -17,7 +17,7 @@ from checkers.history.shapes import LARGEST, sends_of
 READ_COMMITTED = "read_committed"
 
 
-class Place(NamedTuple):
+class InputPartition(NamedTuple):
     """A partition that a group reads; the group is empty where a transaction committed no offsets."""
 
     group: str
@@ -92,7 +92,7 @@ class Copying:
     transactions: list[Transaction]
     attempts: Attempts
     copies: Copies
-    places: tuple[Place, ...]
+    places: tuple[InputPartition, ...]
     partitions: tuple[tuple[str, int], ...]
     inputs: Integers
     unread: tuple[tuple[str, int], ...]
@@ -121,7 +121,7 @@ class _Loader:
 
     transactions: list[Transaction] = field(default_factory=list)
     open: dict[int | str, int] = field(default_factory=dict)
-    places: Codes[Place] = field(default_factory=Codes)
+    places: Codes[InputPartition] = field(default_factory=Codes)
     outputs: dict[tuple[str, int], None] = field(default_factory=dict)
     rows: list[tuple[int, int, int, int]] = field(default_factory=list)
     reads: dict[tuple[str, int], list[Operation]] = field(default_factory=dict)
@@ -157,7 +157,7 @@ class _Loader:
         self.transactions.append(Transaction(operation.index))
         group = next((mop[1] for mop in operation.value["mops"] if mop[0] == "offsets"), "")
         sources = [
-            (self.places[Place(group, topic, partition)], offset)
+            (self.places[InputPartition(group, topic, partition)], offset)
             for topic, partition, offsets, _ in operation.value["consumed"]
             for offset in offsets
         ]
@@ -175,7 +175,7 @@ class _Loader:
             return
         for _, group, topic, offsets in (mop for mop in operation.value["mops"] if mop[0] == "offsets"):
             for partition, offset in offsets:
-                place = self.places[Place(group, topic, partition)]
+                place = self.places[InputPartition(group, topic, partition)]
                 known = self.acknowledged.get(place, (NONE, NONE))
                 self.acknowledged[place] = max(known, (offset, operation.index))
 
@@ -208,7 +208,7 @@ class _Loader:
         _, first = np.unique(table[:3], axis=1, return_index=True)
         return Copies(*table[:, first])
 
-    def _inputs(self, places: tuple[Place, ...]) -> Integers:
+    def _inputs(self, places: tuple[InputPartition, ...]) -> Integers:
         tables = [
             _records(operation, code)[[1, 2]]
             for code, place in enumerate(places)
@@ -216,12 +216,12 @@ class _Loader:
         ]
         return np.unique(np.concatenate([np.empty((2, 0), dtype=np.int64), *tables], axis=1), axis=1)
 
-    def _committed(self, places: tuple[Place, ...]) -> dict[int, tuple[int, int]]:
+    def _committed(self, places: tuple[InputPartition, ...]) -> dict[int, tuple[int, int]]:
         codes = {place: code for code, place in enumerate(places)}
         found: dict[int, tuple[int, int]] = {}
         for operation in self.told:
             for partition, offset in operation.value["offsets"]:
-                code = codes.get(Place(operation.key, operation.value["topic"], partition))
+                code = codes.get(InputPartition(operation.key, operation.value["topic"], partition))
                 if code is not None:
                     found[code] = (0 if offset is None else offset, operation.index)
         return found

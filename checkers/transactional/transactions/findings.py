@@ -25,7 +25,7 @@ class Example(NamedTuple):
     subject: str
 
 
-class Found(NamedTuple):
+class TransactionFinding(NamedTuple):
     """All anomalies of one id: how many, and the i-th in words."""
 
     id: str
@@ -34,7 +34,7 @@ class Found(NamedTuple):
 
 
 def anomalies_of(
-    found: Iterable[Found], story: Story, model: ConsistencyModel
+    found: Iterable[TransactionFinding], story: Story, model: ConsistencyModel
 ) -> tuple[list[Anomaly], dict[str, int]]:
     """Examples of everything found, and the exact number of each id."""
     present = [each for each in found if each.times]

@@ -7,7 +7,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Integers, Outcome
 from checkers.transactional.transactions.coding import frozen
-from checkers.transactional.transactions.findings import Example, Found, anomalies_of
+from checkers.transactional.transactions.findings import Example, TransactionFinding, anomalies_of
 from checkers.transactional.transactions.list_edges import ListStory, taking_part
 from checkers.transactional.transactions.lists import Lists
 from checkers.transactional.transactions.models import ConsistencyModel
@@ -86,7 +86,7 @@ def _failed(lists: Lists) -> Booleans:
     return failed
 
 
-def _phantoms(lists: Lists) -> Found:
+def _phantoms(lists: Lists) -> TransactionFinding:
     seen = _Sightings(lists, lambda append: append == NONE)
 
     def example(index: int) -> Example:
@@ -94,10 +94,10 @@ def _phantoms(lists: Lists) -> Found:
         key, element = seen.key(index), shown(seen.element(index))
         return Example(f"T1 read {element} of {key}, which was never appended", (reader,), key)
 
-    return Found("phantom", seen.count, example)
+    return TransactionFinding("phantom", seen.count, example)
 
 
-def _aborted(lists: Lists) -> Found:
+def _aborted(lists: Lists) -> TransactionFinding:
     failed = _failed(lists)[lists.appends.transaction]
     seen = _Sightings(lists, lambda append: (append >= 0) & failed[append] if len(failed) else append >= 0)
 
@@ -107,10 +107,10 @@ def _aborted(lists: Lists) -> Found:
         key, element = seen.key(index), shown(seen.element(index))
         return Example(f"T1 read {element} of {key}, which T2 appended, but T2 failed", both, key)
 
-    return Found("G1a", seen.count, example)
+    return TransactionFinding("G1a", seen.count, example)
 
 
-def _dirty_updates(lists: Lists) -> Found:
+def _dirty_updates(lists: Lists) -> TransactionFinding:
     elements, appends = lists.elements, lists.appends
     dirty = elements.append >= 0
     dirty[dirty] = _failed(lists)[appends.transaction[elements.append[dirty]]]
@@ -124,10 +124,10 @@ def _dirty_updates(lists: Lists) -> Found:
         both = (int(appends.transaction[one]), int(appends.transaction[other]))
         return Example(text, both, key)
 
-    return Found("dirty-update", len(rows), example)
+    return TransactionFinding("dirty-update", len(rows), example)
 
 
-def _duplicates(lists: Lists) -> Found:
+def _duplicates(lists: Lists) -> TransactionFinding:
     shown_rows = lists.elements.append[lists.elements.append >= 0]
     appends = np.flatnonzero(np.bincount(shown_rows) > 1)
 
@@ -139,10 +139,10 @@ def _duplicates(lists: Lists) -> Found:
         text = f"T1 read {contents} of {key}, with {shown(lists.element(append))} more than once"
         return Example(f"{text}, which was appended once", (int(lists.reads.transaction[read]),), key)
 
-    return Found("duplicate-elements", len(appends), example)
+    return TransactionFinding("duplicate-elements", len(appends), example)
 
 
-def _incompatible(lists: Lists) -> Found:
+def _incompatible(lists: Lists) -> TransactionFinding:
     reads = np.flatnonzero(~lists.reads.agrees)
 
     def example(index: int) -> Example:
@@ -156,10 +156,10 @@ def _incompatible(lists: Lists) -> Found:
         text = f"T1 read {one} of {key}, and T2 read {two} of it: neither begins with the other"
         return Example(text, both, key)
 
-    return Found("incompatible-order", len(reads), example)
+    return TransactionFinding("incompatible-order", len(reads), example)
 
 
-def _intermediate(lists: Lists) -> Found:
+def _intermediate(lists: Lists) -> TransactionFinding:
     elements, reads, appends = lists.elements, lists.reads, lists.appends
     rows = np.flatnonzero(reads.agrees & (reads.length > 0))
     last = elements.base[reads.key[rows]] + reads.length[rows] - 1
@@ -175,10 +175,10 @@ def _intermediate(lists: Lists) -> Found:
         both = (int(reads.transaction[read]), int(appends.transaction[one]))
         return Example(f"{text} {shown(lists.element(one))}, but more to {key} after it", both, key)
 
-    return Found("G1b", len(rows), example)
+    return TransactionFinding("G1b", len(rows), example)
 
 
-def _lost_updates(lists: Lists, touches: Touches) -> Found:
+def _lost_updates(lists: Lists, touches: Touches) -> TransactionFinding:
     """Committed transactions that read one version first and appended to the key later, two or more."""
     reads = lists.reads
     read = _reads_by_row(lists)[touches.updates(lists.operations, _ok(lists))]
@@ -195,7 +195,7 @@ def _lost_updates(lists: Lists, touches: Touches) -> Found:
         text = f"T1 and T2 both read {shown(lists.contents(one))} of {key}, and both appended to it"
         return Example(text, (int(reads.transaction[one]), int(reads.transaction[other])), key)
 
-    return Found("lost-update", len(begins), example)
+    return TransactionFinding("lost-update", len(begins), example)
 
 
 def _reads_by_row(lists: Lists) -> Integers:
@@ -210,7 +210,7 @@ def _ok(lists: Lists) -> Booleans:
     return ok
 
 
-def _within(lists: Lists, touches: Touches) -> tuple[Found, Found]:
+def _within(lists: Lists, touches: Touches) -> tuple[TransactionFinding, TransactionFinding]:
     """What single transactions show: that they read what they appended only later, or contradict themselves.
 
     Where the reads agree, a micro-operation leaves a transaction at one place of its key's order and the
@@ -236,7 +236,7 @@ def _within(lists: Lists, touches: Touches) -> tuple[Found, Found]:
     return _future(lists, early), _internal(lists, slipped, disordered)
 
 
-def _future(lists: Lists, early: list[int]) -> Found:
+def _future(lists: Lists, early: list[int]) -> TransactionFinding:
     """Transactions that read their own later appends: a circle of one, which is no edge of the graph."""
 
     def example(index: int) -> Example:
@@ -244,10 +244,10 @@ def _future(lists: Lists, early: list[int]) -> Found:
         text = f"T1 read {shown(seen)} of {shown(key)} before it appended {shown(element)} itself"
         return Example(f"{text} (a future read)", (early[index],), shown(key))
 
-    return Found("G1c", len(early), example)
+    return TransactionFinding("G1c", len(early), example)
 
 
-def _internal(lists: Lists, slipped: list[int], disordered: Integers) -> Found:
+def _internal(lists: Lists, slipped: list[int], disordered: Integers) -> TransactionFinding:
     """Transactions whose reads or appends do not follow from what they read and appended before."""
 
     def example(index: int) -> Example:
@@ -257,7 +257,7 @@ def _internal(lists: Lists, slipped: list[int], disordered: Integers) -> Found:
         text = f"T1 read {shown(seen)} of {shown(key)} where by its own operations it must be {expected}"
         return Example(text, (slipped[index],), shown(key))
 
-    return Found("internal", len(slipped) + len(disordered), example)
+    return TransactionFinding("internal", len(slipped) + len(disordered), example)
 
 
 def _future_reads(lists: Lists, transaction: int) -> list[tuple[Any, Any, list[Any]]]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from checkers.columns.tables import NONE, Integers, Outcome
-from checkers.transactional.transactions.findings import Example, Found, anomalies_of
+from checkers.transactional.transactions.findings import Example, TransactionFinding, anomalies_of
 from checkers.transactional.transactions.models import ConsistencyModel
 from checkers.transactional.transactions.register_edges import RegisterStory, overwritten
 from checkers.transactional.transactions.register_orders import Certain, succession_of
@@ -47,7 +47,7 @@ def _of(registers: Registers, row: int) -> int:
     return int(registers.operations.transaction[row])
 
 
-def _phantoms(registers: Registers) -> Found:
+def _phantoms(registers: Registers) -> TransactionFinding:
     rows = np.flatnonzero(~registers.operations.write & (registers.version == NONE))
 
     def example(index: int) -> Example:
@@ -55,10 +55,10 @@ def _phantoms(registers: Registers) -> Found:
         text = f"T1 read {_read(registers, row)}, which was never written"
         return Example(text, (_of(registers, row),), shown(registers.key_of(row)))
 
-    return Found("phantom", len(rows), example)
+    return TransactionFinding("phantom", len(rows), example)
 
 
-def _aborted(registers: Registers) -> Found:
+def _aborted(registers: Registers) -> TransactionFinding:
     writer = registers.writer(registers.version)
     failed = (writer != NONE) & (registers.transactions.outcome[writer] == Outcome.FAIL)
     rows = np.flatnonzero(~registers.operations.write & failed)
@@ -68,10 +68,10 @@ def _aborted(registers: Registers) -> Found:
         text = f"T1 read {_read(registers, row)}, which T2 wrote, but T2 failed"
         return Example(text, (_of(registers, row), int(writer[row])), shown(registers.key_of(row)))
 
-    return Found("G1a", len(rows), example)
+    return TransactionFinding("G1a", len(rows), example)
 
 
-def _intermediate(registers: Registers) -> Found:
+def _intermediate(registers: Registers) -> TransactionFinding:
     version, operations = registers.version, registers.operations
     writer = registers.writer(version)
     replaced = np.append(overwritten(registers), np.zeros(len(operations.keys), dtype=np.bool_))
@@ -83,10 +83,10 @@ def _intermediate(registers: Registers) -> Found:
         text = f"T1 read {_read(registers, row)}, which T2 wrote and replaced before it committed"
         return Example(text, (_of(registers, row), int(writer[row])), shown(registers.key_of(row)))
 
-    return Found("G1b", len(rows), example)
+    return TransactionFinding("G1b", len(rows), example)
 
 
-def _future(registers: Registers) -> Found:
+def _future(registers: Registers) -> TransactionFinding:
     """Reads of what their own transaction wrote only later: a circle of one, no edge of the graph."""
     operations, version = registers.operations, registers.version
     own = registers.writer(version) == operations.transaction
@@ -98,10 +98,10 @@ def _future(registers: Registers) -> Found:
         text = f"T1 read {_read(registers, row)} before it wrote that itself (a future read)"
         return Example(text, (_of(registers, row),), shown(registers.key_of(row)))
 
-    return Found("G1c", len(rows), example)
+    return TransactionFinding("G1c", len(rows), example)
 
 
-def _internal(registers: Registers) -> Found:
+def _internal(registers: Registers) -> TransactionFinding:
     """Reads of something else than their transaction read or wrote to the key last."""
     touches, operations = registers.touches, registers.operations
     version = registers.version[touches.order]
@@ -120,7 +120,7 @@ def _internal(registers: Registers) -> Found:
         text = f"{text} {shown(registers.value(before))}"
         return Example(text, (_of(registers, row),), shown(registers.key_of(row)))
 
-    return Found("internal", len(rows), example)
+    return TransactionFinding("internal", len(rows), example)
 
 
 def _differ(registers: Registers, before: int, row: int) -> bool:
@@ -129,7 +129,7 @@ def _differ(registers: Registers, before: int, row: int) -> bool:
     return type(one) is not type(other) or repr(one) != repr(other)
 
 
-def _lost_updates(registers: Registers) -> Found:
+def _lost_updates(registers: Registers) -> TransactionFinding:
     earlier, later = succession_of(registers)
     order = np.lexsort((later, earlier))
     earlier, later = earlier[order], later[order]
@@ -145,7 +145,7 @@ def _lost_updates(registers: Registers) -> Found:
         )
         return Example(text, (_of(registers, one), _of(registers, other)), key)
 
-    return Found("lost-update", len(begins), example)
+    return TransactionFinding("lost-update", len(begins), example)
 
 
 def _version(registers: Registers, version: int) -> str:
@@ -153,7 +153,7 @@ def _version(registers: Registers, version: int) -> str:
     return shown(registers.value(version) if first < 0 else registers.begins[first])
 
 
-def _circles(registers: Registers, certain: Certain) -> Found:
+def _circles(registers: Registers, certain: Certain) -> TransactionFinding:
     pairs, keys = certain
 
     def example(index: int) -> Example:
@@ -163,7 +163,7 @@ def _circles(registers: Registers, certain: Certain) -> Found:
         text = f"the versions of {name} follow each other in a circle, as {_transactions(rows)} replaced them"
         return Example(text, tuple(_of(registers, row) for row in rows[:8].tolist()), name)
 
-    return Found("cyclic-versions", len(keys), example)
+    return TransactionFinding("cyclic-versions", len(keys), example)
 
 
 def _transactions(rows: Integers) -> str:

@@ -9,7 +9,7 @@ import click
 from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
 from harness.campaigns.hosting.asked import OnHosts
-from harness.campaigns.hosting.driving import Asked, working_hosts
+from harness.campaigns.hosting.driving import RunToDo, working_hosts
 from harness.campaigns.hosting.orders import Report
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
@@ -33,14 +33,14 @@ class CampaignWork:
         titles = (f"seed {seed} ({number} of {len(missing)})" for number, seed in enumerate(missing, start=1))
         self._left = deque(zip(missing, titles, strict=True))
 
-    def next(self) -> Asked | None:
+    def next(self) -> RunToDo | None:
         """The next seed; None once all were handed out."""
         if not self._left:
             return None
         seed, title = self._left.popleft()
-        return Asked(self._plans[seed], title)
+        return RunToDo(self._plans[seed], title)
 
-    def take(self, asked: Asked, report: Report) -> None:
+    def take(self, asked: RunToDo, report: Report) -> None:
         """Record how the run of a seed ended."""
         record(self._campaign, asked.plan, report, self._runs)
 

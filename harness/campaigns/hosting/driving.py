@@ -30,7 +30,7 @@ PATIENCE_S = 60.0
 _POLL_S = 0.5
 
 
-class Asked(NamedTuple):
+class RunToDo(NamedTuple):
     """A run that is to be done.
 
     Attributes:
@@ -45,10 +45,10 @@ class Asked(NamedTuple):
 class Work(Protocol):
     """Runs to be done; asked and told by one thread."""
 
-    def next(self) -> Asked | None:
+    def next(self) -> RunToDo | None:
         """The next run; None where there is none, or none before another one has ended."""
 
-    def take(self, asked: Asked, report: Report) -> None:
+    def take(self, asked: RunToDo, report: Report) -> None:
         """Hear how a run ended."""
 
 
@@ -68,7 +68,7 @@ class WorkingHosts:
         self._clusters = clusters
         self._desk = desk
         self._free = deque(host for _ in range(clusters) for host in self._usable)
-        self._busy: dict[int, tuple[Asked, Host]] = {}
+        self._busy: dict[int, tuple[RunToDo, Host]] = {}
         self._ended: queue.SimpleQueue[tuple[int, Report | PipelineError | OSError]] = queue.SimpleQueue()
         self._numbers = count(1)
         self._lost = False
@@ -109,7 +109,7 @@ class WorkingHosts:
             given = True
         return given
 
-    def _give(self, place: int, asked: Asked, host: Host) -> None:
+    def _give(self, place: int, asked: RunToDo, host: Host) -> None:
         self._busy[place] = asked, host
         click.echo(f"--- {asked.title}, to {host.name}: {asked.plan.reproduce}")
         click.echo(f"log        {self._desk.log(place)}")
@@ -152,7 +152,7 @@ class WorkingHosts:
         work.take(asked, ended)
         return True
 
-    def _tell(self, place: int, asked: Asked, report: Report) -> None:
+    def _tell(self, place: int, asked: RunToDo, report: Report) -> None:
         click.echo(f"=== {asked.title}, from {report.host}")
         for lost in self._desk.begun(place)[:-1]:
             self._lost = True

@@ -6,7 +6,7 @@ from time import monotonic
 from harness.campaigns.cancelling import cancellable
 from harness.campaigns.hosting.asked import OnHosts
 from harness.campaigns.hosting.campaigns import record
-from harness.campaigns.hosting.driving import Asked, working_hosts
+from harness.campaigns.hosting.driving import RunToDo, working_hosts
 from harness.campaigns.hosting.orders import Report
 from harness.campaigns.sensitivity.runs import Measuring, Planned
 from results.sensitivity.outcomes import Place
@@ -29,7 +29,7 @@ class MeasuringWork:
         self._tried: set[Place] = set()
         self._under_way: dict[str, Planned] = {}
 
-    def next(self) -> Asked | None:
+    def next(self) -> RunToDo | None:
         """The next run that is missing and waits for none."""
         if self._limit_s is not None and monotonic() - self._began >= self._limit_s:
             return None
@@ -40,9 +40,9 @@ class MeasuringWork:
         self._tried.add(one.place)
         title = self._measuring.title(one)
         self._under_way[title] = one
-        return Asked(one.plan, title)
+        return RunToDo(one.plan, title)
 
-    def take(self, asked: Asked, report: Report) -> None:
+    def take(self, asked: RunToDo, report: Report) -> None:
         """Record how a run ended, and look at what it shows."""
         one = self._under_way.pop(asked.title)
         record(self._measuring.campaign(one), one.plan, report, self._measuring.runs)

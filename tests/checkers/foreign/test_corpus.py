@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checkers.foreign.files import open_source
-from checkers.foreign.judging import Asked, judge_foreign
+from checkers.foreign.judging import JudgingOptions, judge_foreign
 from checkers.foreign.records import foreign_of
 from checkers.verdict.verdict import Validity
 
@@ -24,7 +24,7 @@ def test_our_verdicts_are_those_of_others() -> None:
         with (CORPUS / file).open("rb") as stream:
             source = open_source(stream, file)
             foreign = foreign_of(source.elements, file, source.damage)
-        asked = Asked(label.get("workload"), label.get("model"), label.get("initial"))
+        asked = JudgingOptions(label.get("workload"), label.get("model"), label.get("initial"))
         found = judge_foreign(foreign, asked).verdict.validity
         wanted = {True: Validity.VALID, False: Validity.INVALID}.get(
             label.get("linearizable"), Validity.INVALID

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from checkers.foreign import edn
 from checkers.foreign.edn import read_elements, read_values
-from checkers.foreign.text import Element, Place
+from checkers.foreign.text import Element, FilePlace
 from checkers.history.reading import HistoryError
 
-HERE = Place("history", 1, 1)
+HERE = FilePlace("history", 1, 1)
 SCALARS = st.one_of(
     st.none(),
     st.booleans(),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.foreign.judging import Asked, UnfitError, judge_foreign
+from checkers.foreign.judging import JudgingOptions, UnfitError, judge_foreign
 from checkers.foreign.workloads import Workload, workload_of
 from checkers.history.reading import HistoryError
 from checkers.transactional.transactions import Declared
@@ -248,7 +248,9 @@ def test_the_reading_tells_what_was_read() -> None:
 def test_a_checker_that_cannot_read_a_value_says_unknown() -> None:
     verdict = judged("0 invoke cas 5\n0 ok cas 5").verdict
     assert verdict.validity is Validity.UNKNOWN
-    assert judge_foreign(foreign(told(REGISTER.format(1))), Asked()).verdict.validity is Validity.VALID
+    assert (
+        judge_foreign(foreign(told(REGISTER.format(1))), JudgingOptions()).verdict.validity is Validity.VALID
+    )
 
 
 WHOLE = [

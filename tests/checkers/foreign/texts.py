@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from checkers.foreign.files import open_source
-from checkers.foreign.judging import Asked, Judgement, judge_foreign
+from checkers.foreign.judging import Judgement, JudgingOptions, judge_foreign
 from checkers.foreign.records import Foreign, foreign_of
 
 FILE = "history"
@@ -39,7 +39,7 @@ def _told(number: int, line: str) -> str:
 
 def judged(lines: str, **asked: Any) -> Judgement:
     """What is said of a history that is told in short."""
-    return judge_foreign(foreign(told(lines)), Asked(**asked))
+    return judge_foreign(foreign(told(lines)), JudgingOptions(**asked))
 
 
 def counts(judgement: Judgement) -> dict[str, int]:

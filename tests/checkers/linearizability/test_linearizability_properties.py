@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from checkers.history.operations import History, OperationType
 from checkers.registers.linearizability import MODELS, Budget, check_linearizable
 from checkers.registers.linearizability.calls import groups_of
-from checkers.registers.linearizability.search import Answer
+from checkers.registers.linearizability.search import SearchAnswer
 from checkers.registers.linearizability.witness import Case, recent_proof
 from checkers.verdict.verdict import Validity
 from tests.checkers.linearizability.object_histories import Atomic, fits, history, oracle, simulated
@@ -164,7 +164,7 @@ def test_a_proof_from_the_last_calls_holds_in_every_state(kind: str, data: st.Da
     model = MODELS[kind]()
     for group in groups_of(data.draw(tiny(kind)), model):
         case = Case.of(model, group.calls, Budget())
-        if case.outcome.answer is not Answer.NONLINEARIZABLE or case.is_hopeless:
+        if case.outcome.answer is not SearchAnswer.NONLINEARIZABLE or case.is_hopeless:
             continue
         proof = recent_proof(model, case, Budget().memory_mb)
         if proof is None:

@@ -8,7 +8,7 @@ from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.history.operations import History, OperationType
 from checkers.judge import judge
 from checkers.logs.partitions import check_partitions
-from checkers.logs.partitions.offsets_log import Row, Where, Written
+from checkers.logs.partitions.offsets_log import RecordPlace, Where, Written
 from checkers.verdict.verdict import Validity
 from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 from tests.checkers.partitions.commit_histories import (
@@ -227,9 +227,9 @@ class TestReach:
         written = Written()
         written.add(0, (0, 4), -1, [(4, "g", "t", 2, 77)], 0)
         written.merge()
-        assert written.rows == {Where("g", "t", 2, 77): Row(4, 0)}
-        assert not written.reaches(Row(4, 0))
-        assert written.reaches(Row(3, 0))
+        assert written.rows == {Where("g", "t", 2, 77): RecordPlace(4, 0)}
+        assert not written.reaches(RecordPlace(4, 0))
+        assert written.reaches(RecordPlace(3, 0))
 
 
 class TestLeaderships:

@@ -13,7 +13,7 @@ from checkers.judge import judge
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, Verdict
 from results.pipeline import units
 from results.pipeline.check_rows import signature
-from results.pipeline.units import READING, RUN, Found, JudgedRun, judged, shares_of_run, units_of
+from results.pipeline.units import READING, RUN, JudgedRun, ShareResult, judged, shares_of_run, units_of
 from tests.results.pipeline.judged_runs import histories, written
 
 HISTORIES = histories()
@@ -21,7 +21,7 @@ HISTORIES = histories()
 
 def in_units(folder: Path, shares: int) -> tuple[Verdict, dict[str, float], list[str]]:
     """The verdict, the seconds, and the names of the units, each of which travels as bytes."""
-    found: dict[str, list[Found]] = defaultdict(list)
+    found: dict[str, list[ShareResult]] = defaultdict(list)
     names = []
     for unit in units_of(str(folder), shares):
         names.append(unit.name)

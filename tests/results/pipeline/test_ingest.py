@@ -23,7 +23,7 @@ from results.pipeline.ingest import Ingested
 from results.pipeline.ingest import ingest as bring_up_to_date
 from results.pipeline.schemas import TABLES
 from results.pipeline.snapshot import CURRENT, read_table
-from results.pipeline.staged_files import Told
+from results.pipeline.staged_files import ManifestRow
 from results.pipeline.staging import BUNDLE_BYTES_MAX, Bundle, bundled, stage_bundle, staging_task
 from results.pipeline.tabulating import INGESTED, tables_of
 from results.store import save_verdict
@@ -251,7 +251,7 @@ def test_a_task_answers_with_a_manifest_of_what_it_wrote(tmp_path: Path) -> None
     bundle = Bundle("2026-11-20", "4.3/..1", (hostile, strange))
     numbers = pa.RecordBatch.from_pydict({"id": [0]})
     (manifest,) = staging_task([bundle], tmp_path / "staged")(iter([numbers]))
-    told = [Told(*row.values()) for row in manifest.to_pylist()]
+    told = [ManifestRow(*row.values()) for row in manifest.to_pylist()]
     assert (
         told[0].operations
         == tables_of(runs[0], read_history(Path(runs[0].folder)))["runs"].column("operations")[0].as_py()

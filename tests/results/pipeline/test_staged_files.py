@@ -11,14 +11,22 @@ import pytest
 
 from results.pipeline import staged_files
 from results.pipeline.schemas import PARTITIONED_BY
-from results.pipeline.staged_files import StagedFiles, Told, answered, manifest, paths_of, place_of, writing
+from results.pipeline.staged_files import (
+    ManifestRow,
+    StagedFiles,
+    answered,
+    manifest,
+    paths_of,
+    place_of,
+    writing,
+)
 
 DAYS = [dt.date(2026, 11, day) for day in (20, 21, 20)]
 ROWS = pa.RecordBatch.from_pydict({"n": [1, 2, 3], "date": DAYS, "kafka_version": ["4.3.1", "4.3.1", "4/1"]})
 
 
-def told_by(answers: list[pa.RecordBatch]) -> list[Told]:
-    return [Told(*row.values()) for row in pa.Table.from_batches(answers).to_pylist()]
+def told_by(answers: list[pa.RecordBatch]) -> list[ManifestRow]:
+    return [ManifestRow(*row.values()) for row in pa.Table.from_batches(answers).to_pylist()]
 
 
 def test_rows_lie_by_day_and_version_without_these_columns(tmp_path: Path) -> None:
