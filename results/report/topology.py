@@ -29,7 +29,7 @@ Pair = tuple[str, str]
 Times = list[tuple[int, int]]
 
 
-class Topology(NamedTuple):
+class ClusterDrawing(NamedTuple):
     """What the template needs.
 
     Attributes:
@@ -41,7 +41,7 @@ class Topology(NamedTuple):
     faults: tuple[tuple[str, str], ...]
 
 
-def topology(observed: Observed, limits: Limits) -> Topology | None:
+def topology(observed: Observed, limits: Limits) -> ClusterDrawing | None:
     """The drawing; None where the history names no node."""
     roles = _nodes(observed)
     if not roles:
@@ -56,7 +56,7 @@ def topology(observed: Observed, limits: Limits) -> Topology | None:
         height=_HEIGHT,
         aria_hidden="true",  # the text beside it says the same
     )
-    return Topology(drawing, tuple(_faults(observed, limits)))
+    return ClusterDrawing(drawing, tuple(_faults(observed, limits)))
 
 
 def _nodes(observed: Observed) -> dict[str, tuple[str, ...]]:

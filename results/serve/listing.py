@@ -4,6 +4,7 @@ import os
 import stat
 import threading
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +14,7 @@ from checkers.history.identity import IDENTITY_FILE
 from checkers.verdict.verdict import Validity
 from results.causes import cause_lines, causes_of
 from results.measures import MEASURES_FILE, load_measures
+from results.signatures_new import Signed, new_signatures, signatures_of
 from results.store import (
     VERDICT_FILE,
     RunSummary,
@@ -47,6 +49,7 @@ class Entry(NamedTuple):
         duration_ms: from its beginning to its last operation; None where that is not known.
         causes: of a red run, its broken promises by cause, a line each; the last one counts the rest.
         legal: of a red run, how many anomalies of each id are permitted; None of all other runs.
+        signatures: of a red run, what its broken promises are known by in other runs.
     """
 
     place: str
@@ -57,6 +60,7 @@ class Entry(NamedTuple):
     duration_ms: int | None
     causes: tuple[str, ...] = ()
     legal: dict[str, int] | None = None
+    signatures: tuple[str, ...] = ()
 
     @property
     def outcome(self) -> str:
@@ -92,6 +96,18 @@ class Listing:
         stamps = tuple(_stamp(folder / name) for name in READ)
         known = self._known.get(folder)
         return known if known is not None and known[0] == stamps else (stamps, _read(self.root, folder))
+
+
+def new_in(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
+    """By place, signatures that no earlier run of the store has.
+
+    What a scenario expects has none, and neither has a bug that was put into Kafka.
+    """
+    return new_signatures(
+        Signed(entry.place, entry.name, () if entry.summary.as_expected else entry.signatures)
+        for entry in entries
+        if entry.summary.validity is not None and not entry.summary.seeded_bug
+    )
 
 
 def _stamp(path: Path) -> _Stamp:
@@ -136,7 +152,9 @@ def _with_causes(entry: Entry, folder: Path) -> Entry:
         legal.update({} if cause.illegal else dict(cause.kinds))
     lines = tuple(map(_short, cause_lines([cause for cause in causes if cause.illegal], CAUSES_MAX)))
     return entry._replace(
-        causes=lines, legal={_short(name): legal[name] for name in sorted(legal)[:KINDS_MAX]}
+        causes=lines,
+        legal={_short(name): legal[name] for name in sorted(legal)[:KINDS_MAX]},
+        signatures=signatures_of(verdict)[:KINDS_MAX],
     )
 
 

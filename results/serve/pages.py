@@ -11,7 +11,7 @@ from markupsafe import Markup
 from results.cleaning import clean
 from results.report import glyphs
 from results.serve.heat import heat_map
-from results.serve.listing import NAME_CHARACTERS_MAX, UNJUDGED, Entry, outcomes
+from results.serve.listing import NAME_CHARACTERS_MAX, UNJUDGED, Entry, new_in, outcomes
 from results.serve.naming import short_names
 from results.serve.places import StoredFile, address
 from results.serve.query import UNEXPECTED, Page, Query, query_string, version_order
@@ -66,6 +66,7 @@ class Row(NamedTuple):
     causes: tuple[tuple[Markup, str], ...]
     anomalies: tuple[tuple[Markup, str, str], ...]
     problems: tuple[str, ...]
+    new: str
 
 
 class FileRow(NamedTuple):
@@ -85,12 +86,12 @@ def runs_page(entries: Sequence[Entry], page: Page, query: Query, root: Path) ->
         query: what was asked for.
         root: the store, for telling.
     """
-    names = short_names(entries)
+    names, new = short_names(entries), new_in(entries)
     columns = [_column(name, told, query, numeric=numeric) for name, told, numeric in _COLUMNS]
     return _rendered(
         "runs.html.j2",
         columns=columns,
-        rows=[row_of(entry, names.get(entry.place, "")) for entry in page.shown],
+        rows=[row_of(entry, names.get(entry.place, ""), new.get(entry.place, ())) for entry in page.shown],
         latest=f"/runs/{address(entries[0].place.split('/'))}" if entries else "",
         page=page,
         total=len(entries),
@@ -160,8 +161,8 @@ def run_page(entry: Entry, files: Sequence[StoredFile], root: Path, name: str = 
     )
 
 
-def row_of(entry: Entry, name: str = "") -> Row:
-    """A run, cleaned, with its short name if there is one."""
+def row_of(entry: Entry, name: str = "", new: Sequence[str] = ()) -> Row:
+    """A run, cleaned, with its short name if there is one, and signatures that no earlier run has."""
     run, parts = entry.summary, entry.place.split("/")
     return Row(
         href=f"/runs/{address(parts)}",
@@ -185,6 +186,7 @@ def row_of(entry: Entry, name: str = "") -> Row:
         ),
         anomalies=_anomalies(entry),
         problems=tuple(clean(_without_place(entry, problem), _TEXT_MAX) for problem in run.problems),
+        new=clean("; ".join(new), _TEXT_MAX),
     )
 
 

@@ -22,7 +22,7 @@ from results.serve import archive as archives
 from results.serve.archive import write_archive
 from results.serve.routes import Site
 from results.store import VERDICT_FILE, RunSummary, save_verdict, summarise_folder
-from tests.results.stores import broken, put_run
+from tests.results.stores import VALID, broken, put_run
 from tests.results.story import IDENTITY
 from tests.results.test_report import HOSTILE, Outline
 
@@ -127,6 +127,16 @@ def test_a_name_that_is_not_the_seed_stands_below_the_time(tmp_path: Path) -> No
     assert "20261120T" in page.text
     assert "20261121T100000Z-7" in page.text
     assert "20261121T100000Z-8" not in page.text
+
+
+def test_a_signature_that_no_earlier_run_has_is_flagged(tmp_path: Path) -> None:
+    for number, verdict in enumerate((VALID, broken("a<b>"), broken("a<b>"), VALID), start=1):
+        put_run(tmp_path, f"20261120T1{number}0000Z-{number}", verdict)
+    page = Outline(Site(tmp_path).answer("/").body.decode())
+    flagged = [attrs.get("title") for tag, attrs in page.tags if tag == "em" and attrs.get("class") == "new"]
+    assert [title for title in flagged if title] == ["No earlier run of this store has: log/a<b>: s"]
+    chosen = Outline(Site(tmp_path).answer("/?text=seed-3").body.decode())
+    assert not any("title" in attrs for tag, attrs in chosen.tags if tag == "em")
 
 
 def test_a_filtered_view_is_an_address(browser: Browser) -> None:

@@ -47,6 +47,22 @@ def url(root: Path) -> Iterator[str]:
         thread.join()
 
 
+@pytest.fixture(scope="module")
+def long_names(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A store whose names have no place to break."""
+    root = tmp_path_factory.mktemp("long") / "runs"
+    put_run(root, "20261120T100000Z-1", version="4.3.1-" + "rc" * 30)
+    scenario = "exploratory/" + "gambits" * 20
+    kinds = ("kill", "partition", "held-requests", "lost-answers", "packet-loss", "power-loss")
+    put_run(root, "20261121T100000Z-276541239076", broken("x" * 90), scenario=scenario, faults=kinds)
+    with open_browser(root, 0) as opened:
+        thread = threading.Thread(target=opened.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield opened.url
+        opened.shutdown()
+        thread.join()
+
+
 def focused(chromium: Chromium) -> str:
     return str(chromium.evaluate("document.activeElement.getAttribute('href') || document.activeElement.id"))
 
@@ -121,6 +137,34 @@ def test_pages_never_scroll_sideways(chromium: Chromium, url: str, page: str, wi
     )
     chromium.open(url + page)
     assert chromium.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("page", ["", "trends"])
+def test_tables_fit_a_phone(chromium: Chromium, long_names: str, page: str) -> None:
+    """No page and no table of runs scrolls sideways, and every cell says what it is."""
+    chromium.call(
+        "Emulation.setDeviceMetricsOverride", width=375, height=667, deviceScaleFactor=1, mobile=True
+    )
+    chromium.open(long_names + page)
+    assert chromium.evaluate("document.documentElement.scrollWidth") <= 375
+    wide = (
+        "[...document.querySelectorAll('.runs, .runs td')].filter((e) => e.scrollWidth > e.clientWidth + 1)"
+    )
+    assert chromium.evaluate(f"{wide}.map((e) => e.className)") == []
+    edge = (
+        "Math.max(...[...document.querySelectorAll('.runs td')].map((e) => e.getBoundingClientRect().right))"
+    )
+    assert chromium.evaluate(edge) <= 375
+    before = "getComputedStyle(document.querySelector('.runs td.short'), '::before').content"
+    assert "Kafka" in chromium.evaluate(before)
+    chromium.call(
+        "Emulation.setDeviceMetricsOverride", width=1_400, height=800, deviceScaleFactor=1, mobile=False
+    )
+    chromium.open(long_names + page)
+    assert (
+        chromium.evaluate("getComputedStyle(document.querySelector('.runs tbody tr')).display") == "table-row"
+    )
+    assert chromium.evaluate(before) == "none"
 
 
 def test_dark_where_dark_is_wanted(chromium: Chromium, url: str) -> None:

@@ -1,0 +1,70 @@
+"""New signatures: what no earlier run of the store had; numbers tell no two failures apart."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
+from results.serve.listing import Listing, new_in
+from results.signatures_new import Signed, new_signatures, signatures_of
+from tests.results.stores import VALID, broken, put_run
+
+
+def verdict_of(*anomalies: Anomaly) -> Verdict:
+    return Verdict(Validity.INVALID, (result_of("log", anomalies),))
+
+
+def lost(value: int, time_ns: int | None = None, *, illegal: bool = True) -> Anomaly:
+    return Anomaly("lost-write", f"value {value} is lost", "g", "s", illegal=illegal, time_ns=time_ns)
+
+
+def test_a_signature_is_checker_id_and_sentence_without_numbers() -> None:
+    told = ("log/lost-write: value # is lost",)
+    assert signatures_of(verdict_of(lost(7))) == signatures_of(verdict_of(lost(1_234))) == told
+
+
+def test_what_is_permitted_has_no_signature() -> None:
+    assert signatures_of(verdict_of(lost(7, illegal=False))) == ()
+
+
+def test_a_kind_is_told_by_its_earliest_anomaly() -> None:
+    late = Anomaly("lost-write", "no segment has it", "g", "s", time_ns=9)
+    assert signatures_of(verdict_of(late, lost(7, 3))) == ("log/lost-write: value # is lost",)
+    assert signatures_of(verdict_of(lost(7), late)) == ("log/lost-write: no segment has it",)
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_only_the_first_run_that_has_a_signature_is_told(order: int) -> None:
+    runs = [
+        Signed("a", "1", ()),
+        Signed("b", "2", ("x",)),
+        Signed("c", "3", ("x", "y")),
+        Signed("d", "3", ("y",)),
+        Signed("e", "4", ("x", "y")),
+    ]
+    assert new_signatures(runs[::order]) == {"b": ("x",), "c": ("y",)}
+
+
+def test_a_store_without_a_past_has_nothing_new() -> None:
+    assert new_signatures([]) == {}
+    assert new_signatures([Signed("a", "1", ("x",)), Signed("b", "2", ("x",))]) == {}
+
+
+def test_what_a_scenario_expects_is_not_new(tmp_path: Path) -> None:
+    expected = msgspec.structs.replace(broken(), expected=Validity.INVALID, as_expected=True)
+    for number, verdict in enumerate((VALID, expected, broken()), start=1):
+        put_run(tmp_path, f"20261120T1{number}0000Z-{number}", verdict)
+    assert new_in(Listing(tmp_path).entries()) == {
+        "smoke/partition/20261120T130000Z-3": ("log/lost-write: s",)
+    }
+
+
+def test_runs_that_were_not_judged_and_seeded_bugs_are_no_past(tmp_path: Path) -> None:
+    put_run(tmp_path, "20261120T100000Z-1", None)
+    put_run(tmp_path, "20261120T110000Z-2", broken("duplicate"), seeded_bug="forgets")
+    put_run(tmp_path, "20261120T120000Z-3")
+    put_run(tmp_path, "20261120T130000Z-4", broken("duplicate"))
+    put_run(tmp_path, "20261120T140000Z-5", broken("duplicate"), seeded_bug="forgets")
+    found = new_in(Listing(tmp_path).entries())
+    assert found == {"smoke/partition/20261120T130000Z-4": ("log/duplicate: s",)}
