@@ -14,7 +14,8 @@ from checkers.history.identity import IDENTITY_FILE
 from checkers.verdict.verdict import Validity
 from results.causes import cause_lines, causes_of
 from results.measures import MEASURES_FILE, load_measures
-from results.signatures_new import Signed, new_signatures, signatures_of
+from results.signatures import signatures_in
+from results.signatures_new import Signed, new_signatures
 from results.store import (
     VERDICT_FILE,
     RunSummary,
@@ -99,12 +100,9 @@ class Listing:
 
 
 def new_in(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
-    """By place, signatures that no earlier run of the store has.
-
-    What a scenario expects has none, and neither has a bug that was put into Kafka.
-    """
+    """By place, signatures that no earlier run of the store has; a bug that was put into Kafka has none."""
     return new_signatures(
-        Signed(entry.place, entry.name, () if entry.summary.as_expected else entry.signatures)
+        Signed(entry.place, entry.name, entry.signatures)
         for entry in entries
         if entry.summary.validity is not None and not entry.summary.seeded_bug
     )
@@ -154,7 +152,9 @@ def _with_causes(entry: Entry, folder: Path) -> Entry:
     return entry._replace(
         causes=lines,
         legal={_short(name): legal[name] for name in sorted(legal)[:KINDS_MAX]},
-        signatures=signatures_of(verdict)[:KINDS_MAX],
+        signatures=tuple(
+            f"{one.checker}/{one.anomaly}: {one.words}" for one in signatures_in(verdict)[:KINDS_MAX]
+        ),
     )
 
 

@@ -5,33 +5,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
+from checkers.verdict.verdict import Validity
 from results.serve.listing import Listing, new_in
-from results.signatures_new import Signed, new_signatures, signatures_of
+from results.signatures_new import Signed, new_signatures
 from tests.results.stores import VALID, broken, put_run
-
-
-def verdict_of(*anomalies: Anomaly) -> Verdict:
-    return Verdict(Validity.INVALID, (result_of("log", anomalies),))
-
-
-def lost(value: int, time_ns: int | None = None, *, illegal: bool = True) -> Anomaly:
-    return Anomaly("lost-write", f"value {value} is lost", "g", "s", illegal=illegal, time_ns=time_ns)
-
-
-def test_a_signature_is_checker_id_and_sentence_without_numbers() -> None:
-    told = ("log/lost-write: value # is lost",)
-    assert signatures_of(verdict_of(lost(7))) == signatures_of(verdict_of(lost(1_234))) == told
-
-
-def test_what_is_permitted_has_no_signature() -> None:
-    assert signatures_of(verdict_of(lost(7, illegal=False))) == ()
-
-
-def test_a_kind_is_told_by_its_earliest_anomaly() -> None:
-    late = Anomaly("lost-write", "no segment has it", "g", "s", time_ns=9)
-    assert signatures_of(verdict_of(late, lost(7, 3))) == ("log/lost-write: value # is lost",)
-    assert signatures_of(verdict_of(lost(7), late)) == ("log/lost-write: no segment has it",)
 
 
 @pytest.mark.parametrize("order", [1, -1])
