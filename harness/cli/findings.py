@@ -23,7 +23,10 @@ def complete_finding(
 
 @click.group("findings")
 def findings_command() -> None:
-    """Defects of Kafka that krucible found and that have no ticket, from docs/findings.md."""
+    """List defects of Kafka that krucible found, or print one of them as the text of a ticket.
+
+    They are those of docs/findings.md, which have no ticket yet.
+    """
 
 
 @findings_command.command("list")

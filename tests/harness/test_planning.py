@@ -27,7 +27,7 @@ def parsed(line: str) -> RunOptions:
     assert (program, command) == ("krucible", "run")
     with run.make_context("run", words) as context:
         given = dict(context.params)
-    for name in ("seeds", "keep", "dry_run", "runs", "master", "clusters_per_host", "scratch"):
+    for name in ("again", "seeds", "keep", "dry_run", "runs", "master", "clusters_per_host", "scratch"):
         given.pop(name)
     pairs = {name: dict(given[name]) for name in ("feature", "config")}
     return RunOptions(**(given | pairs))
