@@ -114,6 +114,21 @@ def test_a_night_that_breaks_everything_writes_few_issues(
     assert f"issues  {len(names) - ISSUES_MAX} signatures left out" in capsys.readouterr().err
 
 
+def test_signatures_beyond_the_limit_stay_new(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"kind-{letter}" for letter in "abcdefghijkl"]
+    texts: list[set[str]] = []
+    for day in (1, 2, 3):
+        store, issues = tmp_path / f"store-{day}", tmp_path / f"issues-{day}"
+        for seed, name in enumerate(names):
+            put(store, day, seed, a_verdict(Validity.INVALID, name))
+        assert signatures(store, "--past", tmp_path / "nights", "--issues", issues, "--add") == 0
+        texts.append({path.name for path in issues.iterdir()})
+    assert list(map(len, texts)) == [ISSUES_MAX, len(names) - ISSUES_MAX, 0]
+    assert not texts[0] & texts[1]
+    assert "signatures, 0 new" in capsys.readouterr().out.partition(f"{len(names)} signatures, 2 new")[2]
+    assert len(list_runs(tmp_path / "nights")) == 3 * len(names)
+
+
 def test_a_quiet_night_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(tmp_path / "store", 1, 1, GREEN)
     put(tmp_path / "store", 1, 2, RED).joinpath(VERDICT_FILE).write_text("{")
