@@ -200,12 +200,13 @@ class RunContainers:
                 which the run can be found again if this is interrupted.
 
         Raises:
-            EngineError: if the engine refuses.
+            EngineError: if the engine refuses; the other containers are removed nevertheless.
         """
         containers = self._containers()
-        in_parallel(_remove_container, (each for each in containers if not _is_holder(each)))
-        for holder in filter(_is_holder, containers):
-            _remove_container(holder)
+        refusals = in_parallel(_refusal, (each for each in containers if not _is_holder(each)))
+        refusals += map(_refusal, filter(_is_holder, containers))
+        for refusal in filter(None, refusals):
+            raise refusal
         before_network()
         for volume in self._client.volumes.list(filters=self._filter):
             _ignoring_absence(volume.remove)
@@ -285,8 +286,13 @@ def _is_holder(container: Container) -> bool:
     return container.labels.get(PART_LABEL) == "holder"
 
 
-def _remove_container(container: Container) -> None:
-    _ignoring_absence(lambda: container.remove(force=True, v=True))
+def _refusal(container: Container) -> EngineError | None:
+    """Remove a container; what the engine has against it, which must not keep the others."""
+    try:
+        _ignoring_absence(lambda: container.remove(force=True, v=True))
+    except EngineError as error:
+        return error
+    return None
 
 
 def _ignoring_absence(action: Callable[[], object]) -> None:

@@ -143,9 +143,10 @@ def test_who_has_no_process_is_known_by_one_question() -> None:
 
 
 class Removable:
-    """A container that writes down when its removal begins and ends."""
+    """A container that writes down when its removal begins and ends; one may be refused."""
 
-    def __init__(self, part: str, number: int, journal: list[str]) -> None:
+    def __init__(self, part: str, number: int, journal: list[str], *, refused: bool = False) -> None:
+        self._refused = refused
         self.labels = {"krucible.node": f"n{number}", "krucible.part": part}
         self._name = f"{part} {number}"
         self._journal = journal
@@ -153,6 +154,8 @@ class Removable:
     def remove(self, *, force: bool, v: bool) -> None:
         assert force
         assert v
+        if self._refused:
+            raise APIError(f"device of {self._name} is busy")
         self._journal.append(f"begin {self._name}")
         os.sched_yield()
         self._journal.append(f"end {self._name}")
@@ -171,3 +174,21 @@ def test_no_two_containers_leave_a_network_at_once() -> None:
         *(f"{what} holder {n}" for n in range(40) for what in ("begin", "end")),
         "before the network",
     ]
+
+
+@pytest.mark.parametrize("part", ["kafka", "holder"])
+def test_a_container_that_can_not_be_removed_keeps_no_other(part: str) -> None:
+    journal: list[str] = []
+    containers = [
+        Removable(each, number, journal, refused=(each, number) == (part, 0))
+        for number in range(3)
+        for each in ("holder", "kafka")
+    ]
+    listed = SimpleNamespace(list=lambda **_: containers)
+    client = cast("Any", SimpleNamespace(containers=listed))
+    with pytest.raises(EngineError) as error:
+        RunContainers(client, "abc").remove(lambda: journal.append("before the network"))
+    assert error.value.got == f"device of {part} 0 is busy"
+    gone = {line.removeprefix("end ") for line in journal if line.startswith("end ")}
+    assert gone == {f"{each} {n}" for n in range(3) for each in ("holder", "kafka")} - {f"{part} 0"}
+    assert "before the network" not in journal
