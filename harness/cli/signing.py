@@ -16,7 +16,7 @@ from results.markdown import code, number, table, told
 from results.nights import past_runs, remember, signed_runs
 from results.signatures import Seen, issue_of, seen_in
 from results.step_summary import append_blocks
-from results.store import load_verdict, write_whole
+from results.store import load_verdict, run_folders, write_whole
 
 ISSUES_MAX = 10
 """How many issues are written at once: whatever breaks everything shall not flood a tracker."""
@@ -72,6 +72,12 @@ def signatures_command(
         )
     if add and past is None:
         raise UsageError("--add needs the store that it adds to", next_step="name --past DIR")
+    if add and folder in run_folders(folder):
+        raise UsageError(
+            "--add needs a store, in which each run has a place",
+            got=f"{folder}, which is a run",
+            next_step="name the folder of all runs",
+        )
     before = () if past is None else past_runs(past)
     seen = seen_in(signed_runs(folder), before)
     shown = [one for one in seen if one.new] if only_new else list(seen)
@@ -102,8 +108,10 @@ def _name(one: Seen) -> str:
 
 
 def _how_often(one: Seen) -> str:
-    before = "new" if one.new else f"{number(one.before, 'run')} before, first {one.first_seen}"
-    return f"{number(len(one.runs), 'run')}, {before}"
+    runs = number(len(one.runs), "run")
+    if one.new:
+        return f"{runs}, new"
+    return f"{runs}, {number(one.before, 'run')} before, first {clean(one.first_seen, _TEXT_MAX)}"
 
 
 def _as_json(one: Seen) -> dict[str, object]:

@@ -143,3 +143,27 @@ def test_what_does_not_fit_is_refused(night: Path, capsys: pytest.CaptureFixture
     assert signatures(night, "--add") == 64
     assert "--add needs the store" in capsys.readouterr().err
     assert signatures(night.parent / "nosuch") == 64
+
+
+def test_a_run_is_no_store_that_can_be_added(
+    night: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would become the past itself, and hide all runs there."""
+    past = tmp_path / "nights"
+    put(past, 1, 9, RED)
+    run = night / CHAOS / "20261120T010000Z-2"
+    assert signatures(run, "--past", past, "--add") == 64
+    assert "which is a run" in capsys.readouterr().err
+    assert len(list_runs(past)) == 1
+    assert signatures(run, "--past", past) == 0
+
+
+def test_times_of_others_are_printed_without_escapes(
+    night: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    identity = put(tmp_path / "nights", 1, 9, RED) / "run.json"
+    identity.write_text(identity.read_text().replace("2026-11-01T", "\\u001b[2J2026-11-01T"))
+    assert signatures(night, "--past", tmp_path / "nights") == 0
+    said = capsys.readouterr().out
+    assert "1 run before" in said
+    assert "\x1b" not in said
