@@ -50,14 +50,19 @@ FILES = (
 )
 
 
+def share(pytester: pytest.Pytester) -> None:
+    """Let the tests of a suite be shared as ours are."""
+    for name in ("conftest.py", "sharing.py", "telling.py"):
+        shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
+
+
 def told(pytester: pytest.Pytester) -> list[tuple[str, int, int, str]]:
     """Worker, niceness of it and of its session, and id of each test of a small suite, in order."""
     for name in FILES:
         path = pytester.path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(A_TEST)
-    for name in ("conftest.py", "sharing.py", "telling.py"):
-        shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
+    share(pytester)
     options = ("-n", "2", "--import-mode=importlib")
     pytester.runpytest_subprocess("tests", *options).assert_outcomes(passed=3 * len(FILES))
     lines = (pytester.path / "journal").read_text().splitlines()
@@ -89,8 +94,7 @@ def test_what_a_test_has_started_ends_when_the_tests_are_interrupted(pytester: p
     path = pytester.path / "tests/a/test_it.py"
     path.parent.mkdir(parents=True)
     path.write_text(A_TEST_THAT_WAITS)
-    for name in ("conftest.py", "sharing.py"):
-        shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
+    share(pytester)
     words = [sys.executable, "-m", "pytest", "tests", "-n", "1", "--import-mode=importlib"]
     with subprocess.Popen(
         words, cwd=pytester.path, stdout=subprocess.DEVNULL, start_new_session=True
