@@ -7,6 +7,8 @@ from typing import Any, ClassVar, cast
 
 import pytest
 from docker.errors import APIError
+from requests.exceptions import ConnectionError as ConnectionFailedError
+from requests.exceptions import ReadTimeout
 
 from harness.cluster.containers import NodeContainers, NotRunningError, RunContainers
 from harness.errors import EngineError
@@ -105,6 +107,24 @@ def test_a_process_that_ended_before_the_signal_came_was_not_killed() -> None:
     killed = Ending(running=True, exit_code=137)
     node(killed).kill()
     assert ended.done == killed.done == ["KILL"]
+
+
+@pytest.mark.parametrize("late", [ReadTimeout, ConnectionFailedError])
+@pytest.mark.parametrize(
+    ("running", "told"), [(True, "process of n1 did not end after SIGKILL"), (False, "the Docker engine")]
+)
+def test_a_process_that_outlives_its_signal_is_no_engine_that_does_not_answer(
+    late: type[Exception], *, running: bool, told: str
+) -> None:
+    class Hanging(Ending):
+        """A process that does not end within the time limit of the answer."""
+
+        def wait(self, timeout: int) -> dict[str, int]:
+            self.attrs["State"]["Running"] = running
+            raise late(f"no answer within {timeout} s")
+
+    with pytest.raises(EngineError, match=told):
+        node(Hanging(running=True)).kill()
 
 
 def test_a_stop_is_told_by_a_signal_first() -> None:
