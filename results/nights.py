@@ -5,9 +5,11 @@ The runs' folders are as in any store, so that lists, summaries, trends and heat
 
 import contextlib
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
+
+import msgspec
 
 from checkers.history.identity import IDENTITY_FILE
 from results.measures import MEASURES_FILE
@@ -16,13 +18,23 @@ from results.store import (
     VERDICT_FILE,
     RunUnreadableError,
     load_identity,
+    load_record,
     load_verdict,
     place_of,
     run_folders,
+    save_record,
     write_whole,
 )
 
 KEPT_FILES = (IDENTITY_FILE, VERDICT_FILE, MEASURES_FILE)
+LEFT_OUT_FILE = "left-out.json"
+"""Is beside them where a signature of the run got no issue, because there were too many that night."""
+
+
+class _LeftOut(msgspec.Struct, frozen=True):
+    """Ids of signatures."""
+
+    signatures: tuple[str, ...]
 
 
 def signed_runs(root: Path) -> Iterator[SignedRun]:
@@ -32,13 +44,26 @@ def signed_runs(root: Path) -> Iterator[SignedRun]:
             yield signed(place_of(root, folder), load_identity(folder), load_verdict(folder))
 
 
-def remember(roots: Iterable[Path], past: Path, keep_days: int) -> tuple[int, int]:
+def past_runs(past: Path) -> Iterator[SignedRun]:
+    """The judged runs of past nights, without signatures that got no issue: those stay new."""
+    for run in signed_runs(past):
+        left_out: tuple[str, ...] = ()
+        with contextlib.suppress(RunUnreadableError):
+            left_out = load_record(past / run.place / LEFT_OUT_FILE, _LeftOut).signatures
+        kept = tuple(one for one in run.signatures if one.id not in left_out)
+        yield msgspec.structs.replace(run, signatures=kept)
+
+
+def remember(
+    roots: Iterable[Path], past: Path, keep_days: int, left_out: Collection[str] = ()
+) -> tuple[int, int]:
     """Add the judged runs of stores to the past, and drop from there what is too old.
 
     Args:
         roots: the stores; a run that the past has already replaces that one.
         past: the store of past nights; created if needed.
         keep_days: a run that began more days before the newest one is dropped.
+        left_out: ids of signatures that are to stay new.
 
     Returns:
         How many runs were added, and how many were dropped.
@@ -52,11 +77,15 @@ def remember(roots: Iterable[Path], past: Path, keep_days: int) -> tuple[int, in
             if (folder / IDENTITY_FILE).is_file() and (folder / VERDICT_FILE).is_file():
                 _copy_of(folder, past / place_of(root, folder))
                 added += 1
+        for run in signed_runs(root):
+            if ids := tuple(one.id for one in run.signatures if one.id in left_out):
+                save_record(past / run.place / LEFT_OUT_FILE, _LeftOut(ids))
     return added, _forget(past, keep_days)
 
 
 def _copy_of(folder: Path, place: Path) -> None:
     place.mkdir(parents=True, exist_ok=True)
+    (place / LEFT_OUT_FILE).unlink(missing_ok=True)
     for name in KEPT_FILES:
         if (folder / name).is_file():
             write_whole(place / name, (folder / name).read_bytes())

@@ -144,7 +144,7 @@ def issue_of(seen: Seen, text: str) -> str:
     listed = [f"- `{code(place)}`" for place in seen.runs[:_RUNS_MAX]]
     if left := seen.runs[_RUNS_MAX:]:
         listed.append(f"- and {len(left)} more")
-    known = [f"## Signature `{seen.id}`", "No earlier run of the store had it. The runs that have it:"]
+    known = [f"## Signature `{seen.id}`", "It is new in the store of past runs. The runs that have it:"]
     end = "\n\n".join([*known, "\n".join(listed)]) + "\n"
     return f"{_shortened(text, BODY_MAX - len(end))}\n{end}"
 

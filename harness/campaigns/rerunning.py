@@ -106,12 +106,7 @@ def plans_of_campaign(folder: Path) -> dict[int, RunPlan]:
     """
     recalled = _recalled(folder)
     if not recalled.options:
-        raise UsageError(
-            "that campaign does not tell what it ran",
-            expected="one of krucible run --seeds, by this krucible",
-            where=str(folder),
-            next_step="krucible run SCENARIO --seeds A..B",
-        )
+        raise _untold(folder)
     return {seed: plan_run(_options(recalled, seed, folder)) for seed in recalled.seeds}
 
 
@@ -239,7 +234,18 @@ def _recalled(folder: Path) -> Recalled:
         ) from error
 
 
+def _untold(folder: Path) -> UsageError:
+    return UsageError(
+        "that campaign does not tell what it ran",
+        expected="one of krucible run --seeds, by this krucible",
+        where=str(folder),
+        next_step="krucible run SCENARIO --seeds A..B",
+    )
+
+
 def _options(recalled: Recalled, seed: int, folder: Path) -> RunOptions:
+    if not recalled.options:
+        raise _untold(folder)
     given: dict[str, Any] = recalled.options | {"seed": seed}
     try:
         return _with_its_tarball(msgspec.convert(given, RunOptions), folder)

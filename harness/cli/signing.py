@@ -13,10 +13,10 @@ from harness.errors import UsageError, disk_errors_told
 from results.cleaning import clean
 from results.issue import render_issue
 from results.markdown import code, number, table, told
-from results.nights import remember, signed_runs
+from results.nights import past_runs, remember, signed_runs
 from results.signatures import Seen, issue_of, seen_in
 from results.step_summary import append_blocks
-from results.store import load_verdict, write_whole
+from results.store import load_verdict, run_folders, write_whole
 
 ISSUES_MAX = 10
 """How many issues are written at once: whatever breaks everything shall not flood a tracker."""
@@ -72,17 +72,23 @@ def signatures_command(
         )
     if add and past is None:
         raise UsageError("--add needs the store that it adds to", next_step="name --past DIR")
-    before = () if past is None else signed_runs(past)
+    if add and folder in run_folders(folder):
+        raise UsageError(
+            "--add needs a store, in which each run has a place",
+            got=f"{folder}, which is a run",
+            next_step="name the folder of all runs",
+        )
+    before = () if past is None else past_runs(past)
     seen = seen_in(signed_runs(folder), before)
     shown = [one for one in seen if one.new] if only_new else list(seen)
     click.echo(msgspec.json.encode(list(map(_as_json, shown))).decode() if as_json else _text(shown, seen))
     with disk_errors_told():
         if step_summary is not None:
             append_blocks(_blocks(seen), step_summary, "`krucible signatures` over the artifacts")
-        if issues is not None:
-            _write_issues([one for one in seen if one.new], folder, issues)
+        new = [one for one in seen if one.new]
+        left_out = [] if issues is None else _write_issues(new, folder, issues)
         if add and past is not None:
-            added, dropped = remember([folder], past, keep_days)
+            added, dropped = remember([folder], past, keep_days, left_out)
             told_dropped = f", {number(dropped, 'run')} dropped" if dropped else ""
             click.echo(f"past  {number(added, 'run')} added to {past}{told_dropped}", err=True)
 
@@ -102,8 +108,10 @@ def _name(one: Seen) -> str:
 
 
 def _how_often(one: Seen) -> str:
-    before = "new" if one.new else f"{number(one.before, 'run')} before, first {one.first_seen}"
-    return f"{number(len(one.runs), 'run')}, {before}"
+    runs = number(len(one.runs), "run")
+    if one.new:
+        return f"{runs}, new"
+    return f"{runs}, {number(one.before, 'run')} before, first {clean(one.first_seen, _TEXT_MAX)}"
 
 
 def _as_json(one: Seen) -> dict[str, object]:
@@ -124,7 +132,8 @@ def _blocks(seen: Sequence[Seen]) -> list[str]:
     return blocks
 
 
-def _write_issues(new: Sequence[Seen], root: Path, place: Path) -> None:
+def _write_issues(new: Sequence[Seen], root: Path, place: Path) -> list[str]:
+    """Write the texts; returns ids of signatures for which there is no room."""
     place.mkdir(parents=True, exist_ok=True)
     for one in new[:ISSUES_MAX]:
         folder = root / one.runs[0]
@@ -132,4 +141,5 @@ def _write_issues(new: Sequence[Seen], root: Path, place: Path) -> None:
         text = issue_of(one, render_issue(folder, verdict, identity_of(folder)))
         write_whole(place / f"{one.id}.md", text.encode("utf-8", "backslashreplace"))
     if left := new[ISSUES_MAX:]:
-        click.echo(f"issues  {number(len(left), 'signature')} left out", err=True)
+        click.echo(f"issues  {number(len(left), 'signature')} left out; new again next time", err=True)
+    return [one.id for one in left]

@@ -8,6 +8,8 @@ from typing import Any
 import docker
 from docker.errors import APIError, NotFound
 from docker.models.containers import Container
+from requests.exceptions import ConnectionError as ConnectionFailedError
+from requests.exceptions import ReadTimeout
 
 from harness.cluster.engine import engine_errors_told
 from harness.cluster.shells import shell_of
@@ -16,6 +18,7 @@ from harness.errors import EngineError
 RUN_LABEL = "krucible.run"
 OWNER_LABEL = "krucible.owner"
 _FREEZE_ATTEMPTS = 5
+_KILLED_WITHIN_S = 30
 FOLDER_LABEL = "krucible.folder"
 KEPT_LABEL = "krucible.kept"
 NODE_LABEL = "krucible.node"
@@ -76,10 +79,20 @@ class NodeContainers:
 
         Raises:
             NotRunningError: it had ended before.
+            EngineError: it is still there after `_KILLED_WITHIN_S`, or the engine refuses.
         """
         with self._of_a_process():
             self._kafka.kill(signal="KILL")
-        ended = self._kafka.wait(timeout=30)
+        try:
+            ended = self._kafka.wait(timeout=_KILLED_WITHIN_S)
+        except (ReadTimeout, ConnectionFailedError) as error:  # the answer itself is what takes so long
+            if not self.state()["Running"]:
+                raise
+            raise EngineError(
+                f"the process of {self.name} did not end after SIGKILL",
+                got=f"it still runs after {_KILLED_WITHIN_S} s",
+                next_step="look for a disk that hangs: dmesg, and processes in state D",
+            ) from error
         if ended["StatusCode"] != SIGKILLED:
             # The engine takes a signal to a process that has just ended for delivered.
             raise NotRunningError(self.name)
@@ -200,12 +213,13 @@ class RunContainers:
                 which the run can be found again if this is interrupted.
 
         Raises:
-            EngineError: if the engine refuses.
+            EngineError: if the engine refuses; the other containers are removed nevertheless.
         """
         containers = self._containers()
-        in_parallel(_remove_container, (each for each in containers if not _is_holder(each)))
-        for holder in filter(_is_holder, containers):
-            _remove_container(holder)
+        refusals = in_parallel(_refusal, (each for each in containers if not _is_holder(each)))
+        refusals += map(_refusal, filter(_is_holder, containers))
+        for refusal in filter(None, refusals):
+            raise refusal
         before_network()
         for volume in self._client.volumes.list(filters=self._filter):
             _ignoring_absence(volume.remove)
@@ -285,8 +299,13 @@ def _is_holder(container: Container) -> bool:
     return container.labels.get(PART_LABEL) == "holder"
 
 
-def _remove_container(container: Container) -> None:
-    _ignoring_absence(lambda: container.remove(force=True, v=True))
+def _refusal(container: Container) -> EngineError | None:
+    """Remove a container; what the engine has against it, which must not keep the others."""
+    try:
+        _ignoring_absence(lambda: container.remove(force=True, v=True))
+    except EngineError as error:
+        return error
+    return None
 
 
 def _ignoring_absence(action: Callable[[], object]) -> None:

@@ -7,6 +7,8 @@ from typing import Any, ClassVar, cast
 
 import pytest
 from docker.errors import APIError
+from requests.exceptions import ConnectionError as ConnectionFailedError
+from requests.exceptions import ReadTimeout
 
 from harness.cluster.containers import NodeContainers, NotRunningError, RunContainers
 from harness.errors import EngineError
@@ -107,6 +109,24 @@ def test_a_process_that_ended_before_the_signal_came_was_not_killed() -> None:
     assert ended.done == killed.done == ["KILL"]
 
 
+@pytest.mark.parametrize("late", [ReadTimeout, ConnectionFailedError])
+@pytest.mark.parametrize(
+    ("running", "told"), [(True, "process of n1 did not end after SIGKILL"), (False, "the Docker engine")]
+)
+def test_a_process_that_outlives_its_signal_is_no_engine_that_does_not_answer(
+    late: type[Exception], *, running: bool, told: str
+) -> None:
+    class Hanging(Ending):
+        """A process that does not end within the time limit of the answer."""
+
+        def wait(self, timeout: int) -> dict[str, int]:
+            self.attrs["State"]["Running"] = running
+            raise late(f"no answer within {timeout} s")
+
+    with pytest.raises(EngineError, match=told):
+        node(Hanging(running=True)).kill()
+
+
 def test_a_stop_is_told_by_a_signal_first() -> None:
     kafka = Ending(running=True, exit_code=143)
     assert node(kafka).stop(20) == 143
@@ -143,9 +163,10 @@ def test_who_has_no_process_is_known_by_one_question() -> None:
 
 
 class Removable:
-    """A container that writes down when its removal begins and ends."""
+    """A container that writes down when its removal begins and ends; one may be refused."""
 
-    def __init__(self, part: str, number: int, journal: list[str]) -> None:
+    def __init__(self, part: str, number: int, journal: list[str], *, refused: bool = False) -> None:
+        self._refused = refused
         self.labels = {"krucible.node": f"n{number}", "krucible.part": part}
         self._name = f"{part} {number}"
         self._journal = journal
@@ -153,6 +174,8 @@ class Removable:
     def remove(self, *, force: bool, v: bool) -> None:
         assert force
         assert v
+        if self._refused:
+            raise APIError(f"device of {self._name} is busy")
         self._journal.append(f"begin {self._name}")
         os.sched_yield()
         self._journal.append(f"end {self._name}")
@@ -171,3 +194,21 @@ def test_no_two_containers_leave_a_network_at_once() -> None:
         *(f"{what} holder {n}" for n in range(40) for what in ("begin", "end")),
         "before the network",
     ]
+
+
+@pytest.mark.parametrize("part", ["kafka", "holder"])
+def test_a_container_that_can_not_be_removed_keeps_no_other(part: str) -> None:
+    journal: list[str] = []
+    containers = [
+        Removable(each, number, journal, refused=(each, number) == (part, 0))
+        for number in range(3)
+        for each in ("holder", "kafka")
+    ]
+    listed = SimpleNamespace(list=lambda **_: containers)
+    client = cast("Any", SimpleNamespace(containers=listed))
+    with pytest.raises(EngineError) as error:
+        RunContainers(client, "abc").remove(lambda: journal.append("before the network"))
+    assert error.value.got == f"device of {part} 0 is busy"
+    gone = {line.removeprefix("end ") for line in journal if line.startswith("end ")}
+    assert gone == {f"{each} {n}" for n in range(3) for each in ("holder", "kafka")} - {f"{part} 0"}
+    assert "before the network" not in journal

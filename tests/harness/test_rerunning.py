@@ -328,6 +328,23 @@ def test_a_campaign_of_another_krucible_is_told_apart(
     assert "the state of the campaign can't be read" in capsys.readouterr().err
 
 
+def test_a_rerun_that_the_harness_could_not_make_is_told_as_what_it_is(
+    store: Path, made: Runs, capsys: pytest.CaptureFixture[str]
+) -> None:
+    campaign(made, RED, GREEN)
+    original = campaign_folder(store)
+    made.ends = [KrucibleError("no engine")]
+    assert cli.invoke(["rerun-failed"]) == 3
+    (reruns,) = {path.parent for path in store.rglob(STATE_FILE)} - {original}
+    capsys.readouterr()
+    assert cli.invoke(["rerun-failed", str(reruns), "--dry-run"]) == 3
+    captured = capsys.readouterr()
+    assert "failed   1 of 1 run in " in captured.out
+    assert "left out seed 1 (failed: " in captured.err
+    assert "does not tell what it ran" in captured.err
+    assert "another krucible" not in captured.err
+
+
 def test_a_run_whose_verdict_is_gone_is_none_of_a_campaign(
     store: Path, made: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -114,6 +114,21 @@ def test_a_night_that_breaks_everything_writes_few_issues(
     assert f"issues  {len(names) - ISSUES_MAX} signatures left out" in capsys.readouterr().err
 
 
+def test_signatures_beyond_the_limit_stay_new(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"kind-{letter}" for letter in "abcdefghijkl"]
+    texts: list[set[str]] = []
+    for day in (1, 2, 3):
+        store, issues = tmp_path / f"store-{day}", tmp_path / f"issues-{day}"
+        for seed, name in enumerate(names):
+            put(store, day, seed, a_verdict(Validity.INVALID, name))
+        assert signatures(store, "--past", tmp_path / "nights", "--issues", issues, "--add") == 0
+        texts.append({path.name for path in issues.iterdir()})
+    assert list(map(len, texts)) == [ISSUES_MAX, len(names) - ISSUES_MAX, 0]
+    assert not texts[0] & texts[1]
+    assert "signatures, 0 new" in capsys.readouterr().out.partition(f"{len(names)} signatures, 2 new")[2]
+    assert len(list_runs(tmp_path / "nights")) == 3 * len(names)
+
+
 def test_a_quiet_night_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(tmp_path / "store", 1, 1, GREEN)
     put(tmp_path / "store", 1, 2, RED).joinpath(VERDICT_FILE).write_text("{")
@@ -128,3 +143,27 @@ def test_what_does_not_fit_is_refused(night: Path, capsys: pytest.CaptureFixture
     assert signatures(night, "--add") == 64
     assert "--add needs the store" in capsys.readouterr().err
     assert signatures(night.parent / "nosuch") == 64
+
+
+def test_a_run_is_no_store_that_can_be_added(
+    night: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would become the past itself, and hide all runs there."""
+    past = tmp_path / "nights"
+    put(past, 1, 9, RED)
+    run = night / CHAOS / "20261120T010000Z-2"
+    assert signatures(run, "--past", past, "--add") == 64
+    assert "which is a run" in capsys.readouterr().err
+    assert len(list_runs(past)) == 1
+    assert signatures(run, "--past", past) == 0
+
+
+def test_times_of_others_are_printed_without_escapes(
+    night: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    identity = put(tmp_path / "nights", 1, 9, RED) / "run.json"
+    identity.write_text(identity.read_text().replace("2026-11-01T", "\\u001b[2J2026-11-01T"))
+    assert signatures(night, "--past", tmp_path / "nights") == 0
+    said = capsys.readouterr().out
+    assert "1 run before" in said
+    assert "\x1b" not in said
