@@ -107,7 +107,9 @@ MARKUPS: dict[Format, Markup] = {Format.MARKDOWN: Markdown(), Format.JIRA: Jira(
 
 def _body(lines: Iterable[str], *, cut: bool) -> str:
     kept = list(lines)
-    cleaned = [clean(line, _LINE_MAX if cut else _ALL) for line in kept[:_LINES_MAX]]
+    if not cut:
+        return "\n".join(clean(line, _ALL) for line in kept)
+    cleaned = [clean(line, _LINE_MAX) for line in kept[:_LINES_MAX]]
     if len(kept) > _LINES_MAX:
         cleaned.append(f"… and {len(kept) - _LINES_MAX:,} more lines")
     return "\n".join(cleaned)

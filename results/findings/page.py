@@ -75,7 +75,8 @@ def _facts(lines: Sequence[str]) -> Iterator[tuple[str, str]]:
         found = _FACT.fullmatch(line)
         if found is None:
             return
-        yield found["fact"], found["text"].strip()
+        # A bar is escaped in tables only.
+        yield found["fact"], found["text"].strip().replace("\\|", "|")
 
 
 def anchor_of(heading: str) -> str:

@@ -25,6 +25,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         processes: rows of the lane of operations.
         partitions: rows of the lane of partition leaders.
         segments: bars of one row of a lane.
+        links: times at which links of the cluster's drawing were cut or disturbed; with more it is left out.
     """
 
     anomalies: int = 200
@@ -42,6 +43,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     processes: int = 24
     partitions: int = 24
     segments: int = 120
+    links: int = 8_000
 
 
 STEPS = (
@@ -61,6 +63,7 @@ STEPS = (
         rows=40,
         marks=2_500,
         processes=16,
+        links=4_000,
     ),
     Limits(
         anomalies=30,
@@ -78,6 +81,7 @@ STEPS = (
         processes=8,
         partitions=8,
         segments=40,
+        links=1_000,
     ),
 )
 """From generous to minimal; the last fits any run."""

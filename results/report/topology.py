@@ -3,7 +3,7 @@
 The page's script shows in it the moment under the cursor, or the one that is marked.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from itertools import combinations
 from math import cos, pi, sin
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from checkers.history.units import NS_PER_S
 from results.cleaning import clean
-from results.observed import Observed
+from results.observed import FaultSeen, Observed
 from results.report import svg
 from results.report.frame import fault_label
 from results.report.limits import Limits
@@ -35,10 +35,14 @@ class ClusterDrawing(NamedTuple):
     Attributes:
         drawing: nodes and links, with their times in seconds.
         faults: of each fault that was attempted, when it was in force, and its label.
+        faults_left_out: how many later ones are not among them.
+        times_of_links: how often links were cut or disturbed if that is too often to draw, or else 0.
     """
 
     drawing: Markup
-    faults: tuple[tuple[str, str], ...]
+    faults: tuple[tuple[str, str], ...] = ()
+    faults_left_out: int = 0
+    times_of_links: int = 0
 
 
 def topology(observed: Observed, limits: Limits) -> ClusterDrawing | None:
@@ -47,16 +51,22 @@ def topology(observed: Observed, limits: Limits) -> ClusterDrawing | None:
     if not roles:
         return None
     places = dict(zip(roles, _places(len(roles)), strict=True))
+    cut, disturbed = (_pairs(observed, places, partitions=only) for only in (True, False))
+    times = sum(map(len, (*cut.values(), *disturbed.values())))
+    if times > limits.links:
+        return ClusterDrawing(svg.EMPTY, times_of_links=times)
     drawing = svg.element(
         "svg",
-        *_links(observed, places),
+        *_links(places, cut, disturbed),
         *(_node(name, roles[name], places[name], observed, limits) for name in roles),
         viewBox=f"0 0 {svg.number(_WIDTH)} {svg.number(_HEIGHT)}",
         width=_WIDTH,
         height=_HEIGHT,
         aria_hidden="true",  # the text beside it says the same
     )
-    return ClusterDrawing(drawing, tuple(_faults(observed, limits)))
+    attempted = [fault for fault in observed.faults if fault.attempted]
+    faults = tuple(_faults(attempted[: limits.segments], observed.end_ns))
+    return ClusterDrawing(drawing, faults, faults_left_out=len(attempted) - len(faults))
 
 
 def _nodes(observed: Observed) -> dict[str, tuple[str, ...]]:
@@ -81,9 +91,10 @@ def _places(count: int) -> list[tuple[float, float]]:
     return [(_WIDTH / 2 + _ACROSS * cos(a), _HEIGHT / 2 + _DOWN * sin(a)) for a in angles]
 
 
-def _links(observed: Observed, places: Mapping[str, tuple[float, float]]) -> Iterable[Markup]:
+def _links(
+    places: Mapping[str, tuple[float, float]], cut: Mapping[Pair, Times], disturbed: Mapping[Pair, Times]
+) -> Iterable[Markup]:
     """A line for each pair of nodes; those that nothing ever happened to are one path."""
-    cut, disturbed = _pairs(observed, partitions=True), _pairs(observed, partitions=False)
     calm = []
     for a, b in combinations(places, 2):
         ends = (places[a], places[b])
@@ -123,14 +134,16 @@ def _link(
     )
 
 
-def _pairs(observed: Observed, *, partitions: bool) -> dict[Pair, Times]:
+def _pairs(observed: Observed, names: Container[str], *, partitions: bool) -> dict[Pair, Times]:
     """When what one node sends another was cut, or else lost or delayed in part, by a proven fault."""
     found: dict[Pair, Times] = {}
     for fault in observed.faults:
         if fault.effective_ns is None or (fault.kind == _PARTITION) is not partitions:
             continue
-        for pair in fault.cut:
-            found.setdefault(pair, []).append((fault.effective_ns, fault.healed_ns or observed.end_ns))
+        for a, b in fault.cut:
+            if a in names and b in names:
+                times = (fault.effective_ns, fault.healed_ns or observed.end_ns)
+                found.setdefault((a, b), []).append(times)
     return found
 
 
@@ -167,12 +180,11 @@ def _node(
     )
 
 
-def _faults(observed: Observed, limits: Limits) -> Iterable[tuple[str, str]]:
+def _faults(attempted: Iterable[FaultSeen], end_ns: int) -> Iterable[tuple[str, str]]:
     """From the beginning of each until it was healed: a fault that no probe confirmed says so."""
-    attempted = [fault for fault in observed.faults if fault.attempted]
-    for fault in attempted[: limits.segments]:
+    for fault in attempted:
         unproven = "" if fault.effective_ns is not None else ", not proven"
-        times = (fault.invoked_ns, fault.healed_ns or observed.end_ns)
+        times = (fault.invoked_ns, fault.healed_ns or end_ns)
         yield _seconds([times]) or "", fault_label(fault) + unproven
 
 

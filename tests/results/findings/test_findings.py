@@ -77,6 +77,13 @@ def test_a_section_is_a_ticket() -> None:
     assert render_ticket(finding, Format.JIRA) == JIRA
 
 
+def test_a_bar_in_a_fact_is_escaped_on_the_page_alone() -> None:
+    page = SECTION.replace("`krucible run x`", "`krucible log \\| grep x`, a \\| b")
+    (finding,) = read_findings(page)
+    assert "`krucible log | grep x`, a | b" in render_ticket(finding, Format.MARKDOWN)
+    assert "{{krucible log &#124; grep x}}, a \\| b" in render_ticket(finding, Format.JIRA)
+
+
 def test_the_page_is_read_whole() -> None:
     assert len(FINDINGS) == PAGE_TEXT.count("\n## ")
     assert len({each.name for each in FINDINGS}) == len(FINDINGS)

@@ -50,6 +50,11 @@ def test_what_has_no_counterpart_is_refused(markdown: str, what: str) -> None:
         wiki_of(markdown)
 
 
+def test_a_long_block_of_code_is_whole() -> None:
+    lines = [f"line {number}" for number in range(100)]
+    assert wiki_of("\n".join(("```", *lines, "```"))) == "\n".join(("{noformat}", *lines, "{noformat}"))
+
+
 @given(st.text("ab1 {}[]|", min_size=1))
 def test_no_text_opens_a_macro_or_a_link(text: str) -> None:
     wiki = wiki_of(f"x{text}x".replace("[", "\\[").replace("]", "\\]"))
