@@ -45,11 +45,14 @@ def signed_runs(root: Path) -> Iterator[SignedRun]:
 
 
 def past_runs(past: Path) -> Iterator[SignedRun]:
-    """The judged runs of past nights, without signatures that got no issue: those stay new."""
+    """The judged runs of past nights, without signatures that got no issue: those stay new.
+
+    Raises:
+        RunUnreadableError: if it can't be read which of a run's signatures those are.
+    """
     for run in signed_runs(past):
-        left_out: tuple[str, ...] = ()
-        with contextlib.suppress(RunUnreadableError):
-            left_out = load_record(past / run.place / LEFT_OUT_FILE, _LeftOut).signatures
+        record = past / run.place / LEFT_OUT_FILE
+        left_out = load_record(record, _LeftOut).signatures if record.exists() else ()
         kept = tuple(one for one in run.signatures if one.id not in left_out)
         yield msgspec.structs.replace(run, signatures=kept)
 

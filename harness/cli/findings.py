@@ -1,5 +1,7 @@
 """``krucible findings``: defects of Kafka that krucible found, and each of them as the text of a ticket."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -58,14 +60,16 @@ def export(name: str, *, markup: str) -> None:
             expected=f"one of {', '.join(each.name for each in all_of_them)}",
             next_step="krucible findings list",
         )
-    click.echo(render_ticket(found, Format(markup)), nl=False)
+    with _page_errors_told():
+        ticket = render_ticket(found, Format(markup))
+    click.echo(ticket, nl=False)
 
 
 def findings() -> tuple[Finding, ...]:
     """All findings of the page.
 
     Raises:
-        KrucibleError: if the page is not there; only a checkout has it.
+        KrucibleError: if the page is not there, because only a checkout has it, or can't be read.
     """
     if not PAGE.is_file():
         raise KrucibleError(
@@ -74,4 +78,19 @@ def findings() -> tuple[Finding, ...]:
             expected="a checkout of krucible; what is installed without one lacks its docs",
             next_step="run this from a checkout",
         )
-    return read_findings(PAGE.read_text())
+    with _page_errors_told():
+        return read_findings(PAGE.read_text())
+
+
+@contextmanager
+def _page_errors_told() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:  # of the page's reader, of the wiki's writer, or it is no text in UTF-8
+        raise KrucibleError(
+            "the page of findings can't be read",
+            got=str(error),
+            where=str(PAGE),
+            expected="sections like those of the committed page",
+            next_step="correct the page, or restore it: git checkout docs/findings.md",
+        ) from error

@@ -80,7 +80,7 @@ def engine_errors_told() -> Iterator[None]:
             got=" ".join(str(error).split())[:500],
             expected="an answer in time; engines before 23.0 can lock up for good (moby/moby#42545)",
             where=engine_address(),
-            next_step="restart the engine, then krucible heal",
+            next_step="restart the engine if docker run hangs as well, then krucible heal",
         ) from error
     except (DockerException, RequestException) as error:
         raise EngineError(

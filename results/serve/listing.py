@@ -14,8 +14,8 @@ from checkers.history.identity import IDENTITY_FILE
 from checkers.verdict.verdict import Validity
 from results.causes import cause_lines, causes_of
 from results.measures import MEASURES_FILE, load_measures
+from results.serve.new_failures import Signed, new_signatures
 from results.signatures import signatures_in
-from results.signatures_new import Signed, new_signatures
 from results.store import (
     VERDICT_FILE,
     RunSummary,

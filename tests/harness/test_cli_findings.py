@@ -45,3 +45,27 @@ def test_what_has_no_docs_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ran = CliRunner().invoke(findings_command, ["list"])
     assert "the page of findings is not here" in str(ran.exception)
     assert invoke(["findings", "list"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (("| versions |", "| version |"), "missing or unknown: versions"),
+        (("| observed | `kafka-storage", "| observed | <b>`kafka-storage"), "html_inline within a line"),
+    ],
+)
+def test_a_page_that_can_not_be_read_is_told(
+    change: tuple[str, str],
+    what: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = tmp_path / "findings.md"
+    page.write_text(PAGE.read_text().replace(*change))
+    monkeypatch.setattr(harness.cli.findings, "PAGE", page)
+    assert invoke(["findings", "export", "formatting-does-not-sync"]) == 3
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert what in told.err
+    assert "git checkout docs/findings.md" in told.err

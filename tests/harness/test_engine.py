@@ -236,7 +236,7 @@ def test_an_engine_that_locked_up_is_told_with_the_way_out(tmp_path: Path) -> No
         client = docker.DockerClient(f"unix://{path}", version="1.41", timeout=1)
         with closing(client), pytest.raises(EngineError, match="does not answer any more") as raised:
             _ping(client)
-    assert "restart the engine, then krucible heal" in str(raised.value)
+    assert "restart the engine if docker run hangs as well, then krucible heal" in str(raised.value)
 
 
 @engine_errors_told()

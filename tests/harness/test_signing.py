@@ -8,6 +8,7 @@ import pytest
 from checkers.verdict.verdict import Validity, Verdict
 from harness import cli
 from harness.cli.signing import ISSUES_MAX
+from results.nights import LEFT_OUT_FILE
 from results.store import VERDICT_FILE, list_runs
 from tests.harness.fake_runs import GREEN, RED
 from tests.harness.recorded_run import a_verdict, planned, store_run
@@ -127,6 +128,19 @@ def test_signatures_beyond_the_limit_stay_new(tmp_path: Path, capsys: pytest.Cap
     assert not texts[0] & texts[1]
     assert "signatures, 0 new" in capsys.readouterr().out.partition(f"{len(names)} signatures, 2 new")[2]
     assert len(list_runs(tmp_path / "nights")) == 3 * len(names)
+
+
+def test_a_record_of_what_was_left_out_that_can_not_be_read_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path / "store", 1, 1, RED)
+    past = tmp_path / "nights"
+    assert signatures(tmp_path / "store", "--past", past, "--add") == 0
+    (kept,) = list_runs(past)
+    (kept.folder / LEFT_OUT_FILE).write_text("{")
+    assert signatures(tmp_path / "store", "--past", past, "--issues", tmp_path / "issues", "--add") == 3
+    assert LEFT_OUT_FILE in capsys.readouterr().err
+    assert not (tmp_path / "issues").exists()
 
 
 def test_a_quiet_night_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

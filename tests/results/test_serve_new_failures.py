@@ -7,7 +7,7 @@ import pytest
 
 from checkers.verdict.verdict import Validity
 from results.serve.listing import Listing, new_in
-from results.signatures_new import Signed, new_signatures
+from results.serve.new_failures import Signed, new_signatures
 from tests.results.stores import VALID, broken, put_run
 
 
