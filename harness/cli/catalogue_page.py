@@ -8,7 +8,7 @@ from harness.plan.catalogue import Forecast, folder_story, forecasts_of, load_sc
 from harness.vocabulary.scenario import Expectation, FixedSchedule, Majority, RandomSchedule, Scenario
 from harness.vocabulary.topology import DiskKind, Mode, Topology
 from harness.vocabulary.workloads import BulkWorkload, LogWorkload, Workload
-from results.markdown import number, table
+from results.markup.markdown import number, table
 
 _HEAD = """# Scenarios
 

@@ -31,11 +31,11 @@ from harness.cli.importing import (
 )
 from harness.cli.options import runs_option
 from harness.errors import UsageError, disk_errors_told
-from results.cleaning import clean
-from results.measures import measure
-from results.observed import observe
+from results.markup.cleaning import clean
 from results.report import write_report
-from results.store import LATEST, RunAmbiguousError, RunNotFoundError, find_run
+from results.run.measures import measure
+from results.run.observation import observe
+from results.store.runs import LATEST, RunAmbiguousError, RunNotFoundError, find_run
 
 _DECLARED = {
     "sequential_keys": "sequential",

@@ -15,7 +15,7 @@ from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import Validity
 from harness.cli.importing import judge_file
 from harness.errors import KrucibleError, UsageError
-from results.cleaning import clean
+from results.markup.cleaning import clean
 
 _TEXT_MAX = 240
 

@@ -8,7 +8,7 @@ from click.shell_completion import CompletionItem
 
 from harness.plan.catalogue import scenario_names
 from harness.record.folder import RUNS
-from results.store import LATEST, place_of, run_folders
+from results.store.runs import LATEST, place_of, run_folders
 
 
 def complete_scenario(
@@ -20,7 +20,7 @@ def complete_scenario(
 
 
 def complete_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of runs that begin like this, each one that `results.store.find_run` takes."""
+    """Names of runs that begin like this, each one that `results.store.runs.find_run` takes."""
     del parameter
     return _or_files(incomplete, _names_of_runs(Path(context.params.get("runs") or RUNS), incomplete))
 

@@ -16,7 +16,7 @@ from harness.vocabulary.gambits import Blow
 from harness.vocabulary.injected import Injected
 from harness.vocabulary.scenario import Assumptions, FixedSchedule, RandomSchedule, Step
 from harness.vocabulary.topology import Topology
-from results.cleaning import clean
+from results.markup.cleaning import clean
 
 _TEXT_MAX = 4_096
 _OF_CONTROLLERS = (Target.ACTIVE_CONTROLLER, Target.VOTER, Target.QUORUM_FOLLOWER)

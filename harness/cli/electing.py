@@ -21,7 +21,7 @@ from harness.cli.options import Word
 from harness.errors import KrucibleError, UsageError
 from harness.kafka.wire import WireError
 from harness.vocabulary.administration import ElectionType
-from results.cleaning import clean
+from results.markup.cleaning import clean
 
 KAFKA_TIMEOUT_MS = 60_000
 """Kafka's own default for this request."""

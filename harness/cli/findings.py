@@ -10,7 +10,7 @@ from click.shell_completion import CompletionItem
 from harness.errors import KrucibleError, UsageError
 from results.findings.page import Finding, read_findings
 from results.findings.ticket import render_ticket
-from results.issue_markup import Format
+from results.markup.trackers import Format
 
 PAGE = Path(__file__).parents[2] / "docs/findings.md"
 

@@ -23,7 +23,7 @@ from checkers.transactional.transactions import draw_cycle
 from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 from harness.campaigns.doing import Tell, untold
 from harness.errors import UsageError
-from results.cleaning import clean
+from results.markup.cleaning import clean
 
 STDIN = "-"
 """Name of a file that is read from standard input."""

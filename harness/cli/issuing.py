@@ -9,9 +9,9 @@ from checkers.judge import judge
 from harness.campaigns.keeping import identity_of
 from harness.cli.completing import complete_run
 from harness.cli.options import runs_option
-from results.issue import render_issue
-from results.issue_markup import Format
-from results.store import RunUnreadableError, find_run, load_verdict, write_whole
+from results.markup.trackers import Format
+from results.run.issue import render_issue
+from results.store.runs import RunUnreadableError, find_run, load_verdict, write_whole
 
 
 @click.command("issue")

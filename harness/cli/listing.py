@@ -16,8 +16,8 @@ from harness.cli.options import runs_option
 from harness.errors import UsageError
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.vocabulary.scenario import Scenario
-from results.cleaning import clean
-from results.store import RunSummary, place_of, run_folders, summarise_folder
+from results.markup.cleaning import clean
+from results.store.runs import RunSummary, place_of, run_folders, summarise_folder
 
 UNJUDGED = "unjudged"
 _LINE_MAX = 80

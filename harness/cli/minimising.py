@@ -20,9 +20,9 @@ from harness.plan.planning import reproduce_line
 from harness.plan.replaying_plan import Recorded, load_recorded
 from harness.plan.scenario_files import name_of
 from harness.vocabulary.scenario import Scenario
-from results.cleaning import clean
-from results.reproduction import rate_of
-from results.store import RunUnreadableError, find_run, load_verdict
+from results.failures.reproduction import rate_of
+from results.markup.cleaning import clean
+from results.store.runs import RunUnreadableError, find_run, load_verdict
 
 EXIT_MINIMISED, EXIT_NEVER, EXIT_UNFINISHED = 0, 1, 2
 _RUNS_MAX = 10_000

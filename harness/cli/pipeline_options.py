@@ -16,7 +16,7 @@ from harness.record.folder import RUNS
 from results.pipeline.progress import Lines, Progress
 from results.pipeline.session import LOCAL, is_master
 from results.pipeline.snapshot import holds_runs
-from results.store import run_folders
+from results.store.runs import run_folders
 
 TABLES = Path("tables")
 MEND_RUNS = "mend or remove the runs that were skipped, or name another RUNS_FOLDER"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from results.cleaning import clean
+from results.markup.cleaning import clean
 from results.pipeline.analytics.updating import Computed
 from results.pipeline.checked import Checked
 from results.pipeline.found import Skipped

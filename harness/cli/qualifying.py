@@ -34,7 +34,8 @@ from harness.plan.qualification import (
     shard,
 )
 from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError, parse_version
-from results.markdown import number
+from results.campaigns.step_summary import append_blocks
+from results.markup.markdown import number
 from results.qualification import (
     Decision,
     Qualification,
@@ -46,8 +47,7 @@ from results.qualification import (
     render_page,
     render_text,
 )
-from results.step_summary import append_blocks
-from results.store import write_whole
+from results.store.runs import write_whole
 
 EXIT_CODES = {Decision.QUALIFIED: 0, Decision.NOT_QUALIFIED: 1, Decision.INCONCLUSIVE: 2}
 STORED = "none (what the store holds)"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from checkers.history.operations import OperationType
 from harness.administration.quorum_view import QuorumReplica, QuorumView
 from harness.administration.voters import Meaning, VoterAnswer, VoterEndpoint, VoterKey
-from results.cleaning import clean
+from results.markup.cleaning import clean
 
 if TYPE_CHECKING:  # loads numba, half a second
     from harness.administration.control_records import ControlRecord, Difference, MetadataLog

@@ -38,8 +38,7 @@ from harness.plan.replaying_plan import (
     plan_replay,
     replay_line,
 )
-from results.cleaning import clean
-from results.reproduction import (
+from results.failures.reproduction import (
     Attempt,
     Reproduction,
     Signature,
@@ -47,7 +46,8 @@ from results.reproduction import (
     reproduction_of,
     signature_of,
 )
-from results.store import (
+from results.markup.cleaning import clean
+from results.store.runs import (
     RunUnreadableError,
     StoreError,
     find_original,

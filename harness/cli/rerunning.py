@@ -20,9 +20,9 @@ from harness.campaigns.rerunning import (
 from harness.campaigns.series import Series, Venue
 from harness.cli.completing import complete_run
 from harness.cli.options import runs_option
-from results.cleaning import clean
-from results.markdown import number
-from results.summary import Outcome, worst
+from results.campaigns.summary import Outcome, worst
+from results.markup.cleaning import clean
+from results.markup.markdown import number
 
 _TEXT_MAX = 1_000
 

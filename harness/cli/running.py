@@ -26,8 +26,8 @@ from harness.plan.chance import KINDS
 from harness.plan.gambits import GAMBITS
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.plan.scenario_files import is_file, name_of
-from results.cleaning import clean
-from results.store import find_run
+from results.markup.cleaning import clean
+from results.store.runs import find_run
 
 _SEEDS = 100_000
 _TEXT_MAX = 300

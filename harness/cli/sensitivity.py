@@ -35,7 +35,7 @@ from results.sensitivity import (
     render_page,
 )
 from results.sensitivity.outcomes import Asked
-from results.store import write_whole
+from results.store.runs import write_whole
 
 RUNS_MAX = 100
 DURATION_S_MAX = 3_600

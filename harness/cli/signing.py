@@ -10,13 +10,13 @@ from checkers.verdict.verdict import Verdict
 from harness.campaigns.keeping import identity_of
 from harness.cli.options import DAYS_MAX
 from harness.errors import UsageError, disk_errors_told
-from results.cleaning import clean
-from results.issue import render_issue
-from results.markdown import code, number, table, told
-from results.nights import past_runs, remember, signed_runs
-from results.signatures import Seen, issue_of, seen_in
-from results.step_summary import append_blocks
-from results.store import load_verdict, run_folders, write_whole
+from results.campaigns.step_summary import append_blocks
+from results.failures.nights import past_runs, remember, signed_runs
+from results.failures.signatures import Seen, issue_of, seen_in
+from results.markup.cleaning import clean
+from results.markup.markdown import code, number, table, told
+from results.run.issue import render_issue
+from results.store.runs import load_verdict, run_folders, write_whole
 
 ISSUES_MAX = 10
 """How many issues are written at once: whatever breaks everything shall not flood a tracker."""

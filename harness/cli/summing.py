@@ -6,13 +6,13 @@ import click
 
 from harness.campaigns.campaign import EXIT_CODES
 from harness.errors import UsageError, disk_errors_told
-from results.addresses import reports_from
-from results.campaign import render_campaign
-from results.campaign_page import render_campaign_page
-from results.junit import render_junit, stored_suite
-from results.step_summary import append_step_summary
-from results.store import list_runs, write_whole
-from results.summary import encode_summary, outcome_of, summarise
+from results.campaigns.markdown import render_campaign
+from results.campaigns.page import render_campaign_page
+from results.campaigns.step_summary import append_step_summary
+from results.campaigns.summary import encode_summary, outcome_of, summarise
+from results.run.junit import render_junit, stored_suite
+from results.store.addresses import reports_from
+from results.store.runs import list_runs, write_whole
 
 
 @click.command()

@@ -18,14 +18,14 @@ from harness.errors import UsageError, disk_errors_told
 from harness.plan.catalogue import known_outcomes
 from harness.plan.planning import RunOptions, plan_run, reproduce_line
 from harness.vocabulary.known import KnownOutcome, Side
-from results.store import write_whole
-from results.track_record import (
+from results.campaigns.track_record import (
     SideRecord,
     Standing,
     encode_track_record,
     render_track_record,
     standing_of,
 )
+from results.store.runs import write_whole
 
 EXIT_CODES = {Standing.AS_EXPECTED: 0, Standing.UNEXPECTED: 1, Standing.UNKNOWN: 2, Standing.FAILED: 3}
 

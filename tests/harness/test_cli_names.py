@@ -14,7 +14,7 @@ from checkers.history.identity import IDENTITY_FILE, encode_identity
 from harness import cli
 from harness.cli.commands import COMMANDS, krucible
 from harness.cli.pipelining import COMMANDS as OF_PIPELINE
-from results.store import RunAmbiguousError, RunNotFoundError, find_run
+from results.store.runs import RunAmbiguousError, RunNotFoundError, find_run
 from tests.results.story import IDENTITY
 
 OLD = "smoke/partition/20261119T101500Z-7"

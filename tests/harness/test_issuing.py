@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from harness import cli
-from results.issue import ISSUE_FILE
-from results.store import VERDICT_FILE
+from results.run.issue import ISSUE_FILE
+from results.store.runs import VERDICT_FILE
 from tests.harness.fake_runs import RED, stored
 
 

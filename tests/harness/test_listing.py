@@ -10,7 +10,7 @@ from checkers.history.identity import IDENTITY_FILE, encode_identity
 from checkers.verdict.verdict import CheckerResult, Validity, Verdict
 from harness import cli
 from harness.plan.catalogue import scenario_names
-from results.store import find_run, save_verdict
+from results.store.runs import find_run, save_verdict
 from tests.results.story import IDENTITY
 
 RED = "smoke/partition/20261120T215657Z-901"

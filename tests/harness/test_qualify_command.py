@@ -20,9 +20,9 @@ from harness.errors import KrucibleError, UsageError
 from harness.plan.planning import RunPlan
 from harness.plan.qualification import PRESETS, Entry, Preset
 from harness.vocabulary.topology import Mode
-from results.measures import FaultMeasures, Measures, save_measures
-from results.step_summary import BYTES_MAX
-from results.store import save_verdict
+from results.campaigns.step_summary import BYTES_MAX
+from results.run.measures import FaultMeasures, Measures, save_measures
+from results.store.runs import save_verdict
 
 LOST = Anomaly("lost-write", "17 is gone", "What is acknowledged stays.", "KIP-101")
 TINY = Preset(

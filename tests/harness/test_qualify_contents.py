@@ -19,7 +19,7 @@ from harness.cli import qualifying
 from harness.cluster.images import Source, Survey
 from harness.plan.planning import RunPlan
 from harness.plan.qualification import PRESETS
-from results.store import load_identity
+from results.store.runs import load_identity
 from tests.harness.releases import release
 from tests.harness.test_qualify_command import RUNS, TINY, FakeRuns
 

@@ -8,8 +8,8 @@ import pytest
 from checkers.verdict.verdict import Validity, Verdict
 from harness import cli
 from harness.cli.signing import ISSUES_MAX
-from results.nights import LEFT_OUT_FILE
-from results.store import VERDICT_FILE, list_runs
+from results.failures.nights import LEFT_OUT_FILE
+from results.store.runs import VERDICT_FILE, list_runs
 from tests.harness.fake_runs import GREEN, RED
 from tests.harness.recorded_run import a_verdict, planned, store_run
 

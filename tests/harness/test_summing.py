@@ -12,7 +12,7 @@ from checkers.verdict.verdict import Validity, Verdict
 from harness.cli import invoke
 from harness.cli.summing import summary
 from harness.errors import KrucibleError, UsageError
-from results.store import save_verdict
+from results.store.runs import save_verdict
 from tests.results.story import IDENTITY
 
 

@@ -16,7 +16,7 @@ from harness.errors import KrucibleError
 from harness.plan.catalogue import expectation_for, known_outcomes, scenario_names
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.vocabulary import KnownOutcome, Side
-from results.store import save_verdict
+from results.store.runs import save_verdict
 
 ZOMBIE = "KAFKA-15489"
 SIDES = [(known, side) for known in known_outcomes() for side in known.sides]
