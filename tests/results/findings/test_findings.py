@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from harness.cli.findings import PAGE
+from harness.cli.findings.findings import PAGE
 from results.findings.page import FACTS, Finding, PageError, anchor_of, read_findings
 from results.findings.ticket import render_ticket
 from results.markup.trackers import Format
