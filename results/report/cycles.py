@@ -4,7 +4,7 @@ import msgspec
 from markupsafe import Markup
 
 from checkers.transactional.transactions import draw_cycle
-from checkers.transactional.transactions.judging import Drawn
+from checkers.transactional.transactions.proofs.judging import Drawn
 from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 from results.markup.cleaning import clean
 

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from checkers.transactional.transactions.judging import Drawn
+from checkers.transactional.transactions.proofs.judging import Drawn
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, Verdict, result_of
 from results.report import render_report
 from results.report.findings import Finding, Findings, Variant, findings_of

@@ -1,0 +1,1 @@
+"""The graph of dependencies between transactions, its adjacency matrices and its components."""
