@@ -5,8 +5,8 @@ The method is Adya's (Weak Consistency, 1999), made to work on what clients obse
 
 **Fronts** find out who depends on whom, each for one kind of history:
 
-- `check_list_append`: lists that are appended to; a read shows the whole order of versions (`list_append`).
-- `check_rw_register`: registers with unique values; the order of versions is inferred (`rw_register`).
+- `check_list_append`: lists that are appended to; a read shows the whole order of versions (`lists`).
+- `check_rw_register`: registers with unique values; the order of versions is inferred (`registers`).
 - `check_transactions`: Kafka's own transactions; offsets are the order of versions (`kafka`).
 
 **The kernel** judges the edges, wherever they come from:
@@ -23,7 +23,7 @@ The method is Adya's (Weak Consistency, 1999), made to work on what clients obse
 4. A breadth-first search finds a short cycle to show, within a budget; where the budget cuts the search for a
    stronger class short, the proof says so, and the history is invalid all the same.
 5. Where nothing illegal was found in a small history, the orders of versions that nothing settles are tried
-   (`version_orders`): none may explain it.
+   (`cycles.version_orders`): none may explain it.
 6. `judge_edges` tells each cycle as a proof, with the models that it rules out; `draw_cycle` draws it.
 
 To judge edges of another source: build a `Graph`, write a `Story` (what a transaction is, why an edge holds),
@@ -33,14 +33,14 @@ Real time is the order of operations in the history.  A transaction of unknown f
 something that it wrote was read, and gives no edges otherwise.
 """
 
-from checkers.transactional.transactions.drawing import draw_cycle
-from checkers.transactional.transactions.graph import Graph, GraphBuilder, Kind
-from checkers.transactional.transactions.judging import Judged, Story, judge_edges
-from checkers.transactional.transactions.kafka import ENTRY, check_transactions
-from checkers.transactional.transactions.list_append import check_list_append
-from checkers.transactional.transactions.models import ConsistencyModel
-from checkers.transactional.transactions.register_orders import NOTHING_DECLARED, Declared
-from checkers.transactional.transactions.rw_register import check_rw_register
+from checkers.transactional.transactions.graph.dependencies import Graph, GraphBuilder, Kind
+from checkers.transactional.transactions.kafka.transactions import ENTRY, check_transactions
+from checkers.transactional.transactions.lists.list_append import check_list_append
+from checkers.transactional.transactions.models.consistency import ConsistencyModel
+from checkers.transactional.transactions.proofs.drawing import draw_cycle
+from checkers.transactional.transactions.proofs.judging import Judged, Story, judge_edges
+from checkers.transactional.transactions.registers.orders import NOTHING_DECLARED, Declared
+from checkers.transactional.transactions.registers.rw_register import check_rw_register
 
 __all__ = [
     "ENTRY",

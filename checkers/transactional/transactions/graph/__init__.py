@@ -1,0 +1,1 @@
+"""The graph of dependencies that the fronts build, its adjacency matrices and its components."""

@@ -1,0 +1,1 @@
+"""The front for list-append histories: versions of lists, edges, and anomalies without a cycle."""

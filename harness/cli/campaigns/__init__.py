@@ -1,0 +1,1 @@
+"""Commands that make many runs and compare them: qualify, sensitivity, track-record."""

@@ -1,0 +1,1 @@
+"""Commands that show what was found: findings, issue, signatures, summary, serve."""

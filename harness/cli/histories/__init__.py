@@ -1,0 +1,1 @@
+"""``krucible check`` and ``krucible report``: histories judged again, those of other harnesses included."""

@@ -1,0 +1,1 @@
+"""What commands share on the command line: options, types of their values, completion, origins of Kafka."""

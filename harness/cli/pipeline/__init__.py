@@ -1,0 +1,1 @@
+"""``krucible pipeline``: its group, its commands, their options, and the lines that they print."""
