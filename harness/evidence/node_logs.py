@@ -6,6 +6,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from checkers.history.logged import (
+    CLEANED,
     ELECTED,
     ISR_SHRUNK,
     LOADED,
@@ -14,9 +15,11 @@ from checkers.history.logged import (
     ElectedLogged,
     FindingLogged,
     LogLoaded,
+    LogsCleaned,
 )
 from harness.cluster.containers import NodeContainers
 from harness.cluster.logs import save_logs
+from harness.evidence.cleanings import cleanings
 from harness.evidence.log_ends import log_ends
 from harness.evidence.votes import votes
 from harness.record.journal import Recorder
@@ -32,7 +35,11 @@ _TELLING = re.compile(
 
 
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
-    """Save every node's log and record what stands out, and what it tells of votes and of logs' ends."""
+    """Save every node's log, and record what stands out and what it tells of votes, logs' ends and cleanings.
+
+    What is read from disks before this call was cleaned only by cleanings that are recorded here.
+    """
+    began_ns = recorder.journal.clock.now_ns()
     for name, log in save_logs(containers, folder).items():
         text = log.decode(errors="replace")
         for finding in findings(text):
@@ -43,6 +50,7 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
         for end in log_ends(text):
             key = LOADED if isinstance(end, LogLoaded) else ISR_SHRUNK
             recorder.observe("observe", key, end, node=name)
+        recorder.observe("observe", CLEANED, LogsCleaned(began_ns, tuple(cleanings(text))), node=name)
 
 
 def findings(log: str) -> Iterator[FindingLogged]:

@@ -37,6 +37,7 @@ from checkers.history.group_offsets import (
     OffsetsWanted,
 )
 from checkers.history.logged import (
+    CLEANED,
     ELECTED,
     ISR_SHRUNK,
     LOADED,
@@ -46,6 +47,7 @@ from checkers.history.logged import (
     FindingLogged,
     IsrShrunk,
     LogLoaded,
+    LogsCleaned,
     vote_logged,
 )
 from checkers.history.operations import Operation, OperationType
@@ -66,12 +68,13 @@ ASKED: dict[str, type[requested.AdminAsked]] = {
 """What an operator, or a client of the workload, writes when it asks."""
 RARE = (Path(__file__).parent / "golden" / "rare.jsonl").read_bytes().splitlines()
 """Lines of further real runs: what none of the recorded ones has."""
-IN_NO_RUN = {"update-feature", "configure"}
+IN_NO_RUN = {"update-feature", "configure", CLEANED}
 LOGGED: dict[str, type[msgspec.Struct]] = {
     NODE_LOG: FindingLogged,
     ELECTED: ElectedLogged,
     LOADED: LogLoaded,
     ISR_SHRUNK: IsrShrunk,
+    CLEANED: LogsCleaned,
 }
 """What is written of nodes' own logs, votes apart."""
 PAIRS: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct]]] = {

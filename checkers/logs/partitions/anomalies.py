@@ -121,10 +121,12 @@ COMMIT_COMPACTED_AWAY = AnomalyKind(
 )
 COMMIT_COMPACTED_EARLY = AnomalyKind(
     id="commit-compacted-early",
-    meaning="A group's commit is gone from the log of the leader of its partition of the offsets topic, and "
-    "all records that replace or delete it are in the segment that the leader writes to.",
-    guarantee="The active segment is never compacted, so nothing in it replaces anything.",
-    source="Kafka documentation, Design, Log Compaction, Configuring the Log Cleaner; KIP-58",
+    meaning="A group's commit is gone from a replica of its partition of the offsets topic, and all records "
+    "that replace or delete it are where nothing was cleaned yet.",
+    guarantee="Records replace earlier ones only once they are cleaned themselves, and the active segment "
+    "never is.",
+    source="Kafka documentation, Design, Log Compaction, Configuring the Log Cleaner; KIP-58; "
+    "org.apache.kafka.storage.internals.log.Cleaner.buildOffsetMap",
 )
 TWO_LEADERS = AnomalyKind(
     id="two-partition-leaders",
