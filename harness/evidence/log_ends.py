@@ -6,6 +6,8 @@ The words are those of Kafka's LogLoader and UnifiedLog, and of kafka.cluster.Pa
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from checkers.history.logged import IsrShrunk, LogLoaded
 
 ENTRIES_MAX = 5_000
@@ -16,6 +18,10 @@ _LOADED = re.compile(
     r"(?P<at>\S+) INFO \[(?:main|log-recovery-[^\]]*)\] \[LogLoader"
     r" partition=(?P<topic>\S+)-(?P<partition>\d+), dir=[^\]]+\] Loading producer state till offset"
     r" (?P<end>\d+) "
+)
+_BEGINS = re.compile(
+    r"\S+ INFO \[(?:main|log-recovery-[^\]]*)\] Completed load of Log\(.*topic=(?P<topic>[^,]+),"
+    r" partition=(?P<partition>\d+), .*logStartOffset=(?P<start>\d+), logEndOffset=(?P<end>\d+)\)"
 )
 _SHRUNK = re.compile(
     r"(?P<at>\S+) INFO .*\[Partition (?P<topic>\S+)-(?P<partition>\d+) broker=\d+\] Shrinking ISR from"
@@ -40,6 +46,11 @@ def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk]:
             partition = int(loaded["partition"])
             found = LogLoaded(number, loaded["at"], loaded["topic"], partition, int(loaded["end"]))
             loading[found.topic, partition] = found
+        elif begins := _BEGINS.match(line):
+            loaded_log = loading.get((begins["topic"], int(begins["partition"])))
+            if loaded_log is not None and loaded_log.end == int(begins["end"]):
+                known = msgspec.structs.replace(loaded_log, start=int(begins["start"]))
+                loading[known.topic, known.partition] = known
         elif shrunk := _SHRUNK.match(line):
             entries.append(_shrunk(number, shrunk))
     yield from sorted([*entries, *loading.values()], key=lambda entry: entry.line)[:ENTRIES_MAX]

@@ -35,6 +35,19 @@ def test_of_each_start_the_last_line_about_a_log_counts() -> None:
     assert told(*first)[1] == LogLoaded(4, "2026-11-23T13:15:48.127Z", "log-0", 4, 2151)
 
 
+def test_where_a_log_begins() -> None:
+    begins = (
+        AT + "[{}] Completed load of Log(dir=/var/lib/kafka/data/log-0-4, topicId=EOwb0EDhQZuknW8sOcxKuw,"
+        " topic=log-0, partition={}, highWatermark=118, lastStableOffset=118, logStartOffset=118,"
+        " logEndOffset={}) with 17 segments, local-log-start-offset 118 and log-end-offset 261 in 223ms (7/11"
+        " completed in /var/lib/kafka/data) (kafka.log.LogManager)"
+    )
+    lines = [START, loader("log-0-4", 261), begins.format(RECOVERING, 4, 261), begins.format("main", 5, 261)]
+    at = "2026-11-23T13:15:48.127Z"
+    assert told(*lines) == [LogLoaded(2, at, "log-0", 4, 261, 118)]
+    assert told(*lines[:2], begins.format(RECOVERING, 4, 262)) == [LogLoaded(2, at, "log-0", 4, 261)]
+
+
 def test_a_log_that_is_made_later_is_not_loaded() -> None:
     assert told(START, loader("log-0-4", 0, "kafka-2-metadata-loader-event-handler")) == []
 
