@@ -10,7 +10,7 @@ import msgspec
 from checkers.history.shapes import written
 
 NODE_LOG, VOTE, ELECTED = "node-log", "vote", "elected"
-LOADED, ISR_SHRUNK, CLEANED = "loaded", "isr-shrunk", "cleaned"
+LOADED, ISR_SHRUNK, TRUNCATED, CLEANED = "loaded", "isr-shrunk", "truncated", "cleaned"
 """Keys of these observations."""
 
 
@@ -139,6 +139,26 @@ class IsrShrunk(msgspec.Struct, frozen=True):
     high_watermark: int
     end: int
     out: tuple[tuple[int, int], ...]
+
+
+class LogTruncated(msgspec.Struct, frozen=True):
+    """A log that a follower cut off below its high watermark.
+
+    Attributes:
+        line: number of the line, from 1.
+        at: wall-clock time of the line.
+        topic: of the partition.
+        partition: its number.
+        end: where the log ends since then.
+        high_watermark: the follower's until then, as its leaders had told it.
+    """
+
+    line: int
+    at: str
+    topic: str
+    partition: int
+    end: int
+    high_watermark: int
 
 
 class LogsCleaned(msgspec.Struct, frozen=True):

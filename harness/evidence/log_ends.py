@@ -1,6 +1,7 @@
-"""Log lines about the ends of logs: when a log was loaded, and when an ISR shrank.
+"""Log lines about the ends of logs: when a log was loaded or cut off, and when an ISR shrank.
 
-The words are those of Kafka's LogLoader and UnifiedLog, and of kafka.cluster.Partition, at level INFO.
+The words are those of Kafka's LogLoader, LogManager and UnifiedLog, and of kafka.cluster.Partition, at levels
+INFO and WARN.
 """
 
 import re
@@ -8,7 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from checkers.history.logged import IsrShrunk, LogLoaded
+from checkers.history.logged import IsrShrunk, LogLoaded, LogTruncated
 
 ENTRIES_MAX = 5_000
 """Entries that one node's log may have in a history; a start has one for each log."""
@@ -28,15 +29,19 @@ _SHRUNK = re.compile(
     r" (?P<isr>[\d,]+) to .*Leader: \(highWatermark: (?P<mark>\d+), endOffset: (?P<end>\d+)\)\."
     r" Out of sync replicas: (?P<out>.*)"
 )
+_TRUNCATED = re.compile(
+    r"(?P<at>\S+) WARN \[ReplicaFetcherThread-.*\] Truncating (?P<topic>\S+)-(?P<partition>\d+) to offset"
+    r" (?P<end>\d+) below high watermark (?P<mark>\d+) "
+)
 _OUT = re.compile(r"\(brokerId: (?P<id>\d+), endOffset: (?P<end>-?\d+)")
 
 
-def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk]:
-    """Entries of both kinds, the first `ENTRIES_MAX`; of a start the last line about each log.
+def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk | LogTruncated]:
+    """Entries of all kinds, the first `ENTRIES_MAX`; of a start the last line about each log.
 
     Loading looks at the producers of a log where its unflushed segments begin, too, and at its end last.
     """
-    entries: list[LogLoaded | IsrShrunk] = []
+    entries: list[LogLoaded | IsrShrunk | LogTruncated] = []
     loading: dict[tuple[str, int], LogLoaded] = {}
     for number, line in enumerate(log.splitlines(), start=1):
         if _START in line:
@@ -53,6 +58,9 @@ def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk]:
                 loading[known.topic, known.partition] = known
         elif shrunk := _SHRUNK.match(line):
             entries.append(_shrunk(number, shrunk))
+        elif cut := _TRUNCATED.match(line):
+            where, end = (cut["topic"], int(cut["partition"])), int(cut["end"])
+            entries.append(LogTruncated(number, cut["at"], *where, end, int(cut["mark"])))
     yield from sorted([*entries, *loading.values()], key=lambda entry: entry.line)[:ENTRIES_MAX]
 
 

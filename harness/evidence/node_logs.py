@@ -11,11 +11,14 @@ from checkers.history.logged import (
     ISR_SHRUNK,
     LOADED,
     NODE_LOG,
+    TRUNCATED,
     VOTE,
     ElectedLogged,
     FindingLogged,
+    IsrShrunk,
     LogLoaded,
     LogsCleaned,
+    LogTruncated,
 )
 from harness.cluster.containers import NodeContainers
 from harness.cluster.logs import save_logs
@@ -33,6 +36,9 @@ _TELLING = re.compile(
     r"uncaught exception|uncaughtException|Exception in thread|thread.{0,40} died", re.IGNORECASE
 )
 
+_ENDS = {LogLoaded: LOADED, IsrShrunk: ISR_SHRUNK, LogTruncated: TRUNCATED}
+"""Keys of what is told of the ends of logs."""
+
 
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
     """Save every node's log, and record what stands out and what it tells of votes, logs' ends and cleanings.
@@ -48,8 +54,7 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
             key = ELECTED if isinstance(entry, ElectedLogged) else VOTE
             recorder.observe("observe", key, entry, node=name)
         for end in log_ends(text):
-            key = LOADED if isinstance(end, LogLoaded) else ISR_SHRUNK
-            recorder.observe("observe", key, end, node=name)
+            recorder.observe("observe", _ENDS[type(end)], end, node=name)
         recorder.observe("observe", CLEANED, LogsCleaned(began_ns, tuple(cleanings(text))), node=name)
 
 

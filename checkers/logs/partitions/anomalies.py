@@ -191,6 +191,13 @@ MARK_BEYOND_MEMBER = AnomalyKind(
     guarantee="A record is committed only after all in-sync replicas have it.",
     source="Kafka documentation, Design, Replication; Kafka's Partition.maybeIncrementLeaderHW",
 )
+TRUNCATED_BELOW_MARK = AnomalyKind(
+    id="truncated-below-high-watermark",
+    meaning="A follower cut off its log below its high watermark, and every leader had been elected cleanly.",
+    guarantee="What is below the high watermark is committed: every replica that may be elected has it, so "
+    "that no follower truncates it.",
+    source="Kafka documentation, Design, Replication; KIP-101, KIP-279; Kafka's UnifiedLog.truncateTo",
+)
 
 ANOMALIES = by_id(
     TWO_LEADERS,
@@ -219,5 +226,6 @@ ANOMALIES = by_id(
     REPLICA_END_REGRESSION,
     MARK_BEYOND_MEMBER,
     ACKED_BEYOND_MARK,
+    TRUNCATED_BELOW_MARK,
 )
 """All of them by id."""
