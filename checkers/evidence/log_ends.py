@@ -6,7 +6,7 @@ import msgspec
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.node_logs import moment, ns_between
-from checkers.history.logged import ISR_SHRUNK, LOADED, IsrShrunk, LogLoaded
+from checkers.history.logged import ISR_SHRUNK, LOADED, TRUNCATED, IsrShrunk, LogLoaded, LogTruncated
 from checkers.history.operations import History, Operation
 
 SLACK_NS = 2_000_000_000
@@ -45,7 +45,20 @@ class Shrunk(IsrShrunk, frozen=True, kw_only=True):
         return PartitionName(self.topic, self.partition)
 
 
-_L = TypeVar("_L", Loaded, Shrunk)
+class Truncated(LogTruncated, frozen=True, kw_only=True):
+    """A log that was cut off below its high watermark, and where and when that was logged; as in `Loaded`."""
+
+    index: int = 0
+    node: str = ""
+    time_ns: int = 0
+
+    @property
+    def name(self) -> PartitionName:
+        """The partition that the log is of."""
+        return PartitionName(self.topic, self.partition)
+
+
+_L = TypeVar("_L", Loaded, Shrunk, Truncated)
 
 
 def loaded_logs(history: History) -> list[Loaded]:
@@ -64,6 +77,15 @@ def shrunk_isrs(history: History) -> list[Shrunk]:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
     return _lines(history, ISR_SHRUNK, Shrunk)
+
+
+def truncated_logs(history: History) -> list[Truncated]:
+    """Every log that a follower cut off below its high watermark.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    return _lines(history, TRUNCATED, Truncated)
 
 
 def _lines(history: History, key: str, kind: type[_L]) -> list[_L]:

@@ -10,7 +10,7 @@ import msgspec
 from checkers.history.shapes import written
 
 NODE_LOG, VOTE, ELECTED = "node-log", "vote", "elected"
-LOADED, ISR_SHRUNK = "loaded", "isr-shrunk"
+LOADED, ISR_SHRUNK, TRUNCATED, CLEANED = "loaded", "isr-shrunk", "truncated", "cleaned"
 """Keys of these observations."""
 
 
@@ -97,7 +97,7 @@ class ElectedLogged(msgspec.Struct, frozen=True):
         return self.voters if self.granting is None else self.granting
 
 
-class LogLoaded(msgspec.Struct, frozen=True):
+class LogLoaded(msgspec.Struct, frozen=True, omit_defaults=True):
     """A log that a node found on its disk as it started, after recovery.
 
     Attributes:
@@ -106,6 +106,7 @@ class LogLoaded(msgspec.Struct, frozen=True):
         topic: ``__cluster_metadata`` for the metadata log.
         partition: its number.
         end: the offset after its last record.
+        start: the first offset that it serves; None where that is not told.
     """
 
     line: int
@@ -113,6 +114,7 @@ class LogLoaded(msgspec.Struct, frozen=True):
     topic: str
     partition: int
     end: int
+    start: int | None = None
 
 
 class IsrShrunk(msgspec.Struct, frozen=True):
@@ -137,6 +139,39 @@ class IsrShrunk(msgspec.Struct, frozen=True):
     high_watermark: int
     end: int
     out: tuple[tuple[int, int], ...]
+
+
+class LogTruncated(msgspec.Struct, frozen=True):
+    """A log that a follower cut off below its high watermark.
+
+    Attributes:
+        line: number of the line, from 1.
+        at: wall-clock time of the line.
+        topic: of the partition.
+        partition: its number.
+        end: where the log ends since then.
+        high_watermark: the follower's until then, as its leaders had told it.
+    """
+
+    line: int
+    at: str
+    topic: str
+    partition: int
+    end: int
+    high_watermark: int
+
+
+class LogsCleaned(msgspec.Struct, frozen=True):
+    """Up to where a node has cleaned its logs, as far as it had logged that.
+
+    Attributes:
+        began_ns: when its log was asked for, on the history's clock.
+        logs: of each log that was cleaned its topic, its partition, the largest end of a cleaning's range
+            (what stands there is not in it), and the number of that line.
+    """
+
+    began_ns: int
+    logs: tuple[tuple[str, int, int, int], ...]
 
 
 def vote_logged(value: Any) -> VoteLogged | VotesEnd:

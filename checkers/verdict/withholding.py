@@ -184,6 +184,7 @@ NEEDS: Mapping[str, Needs] = {
             "replica-end-regression": (Source.FAULTS,),
             "high-watermark-beyond-member": (Source.FAULTS,),
             "acked-beyond-high-watermark": (Source.FAULTS,),
+            "truncated-below-high-watermark": _PERMITTED,
             "unclean-broker-kept": (Source.FAULTS, Source.MOVES),
             "acked-without-member": (Source.FAULTS, Source.NODES),
             "read-without-member": (Source.FAULTS, Source.NODES),

@@ -1,12 +1,15 @@
-"""Log lines about the ends of logs: when a log was loaded, and when an ISR shrank.
+"""Log lines about the ends of logs: when a log was loaded or cut off, and when an ISR shrank.
 
-The words are those of Kafka's LogLoader and UnifiedLog, and of kafka.cluster.Partition, at level INFO.
+The words are those of Kafka's LogLoader, LogManager and UnifiedLog, and of kafka.cluster.Partition, at levels
+INFO and WARN.
 """
 
 import re
 from collections.abc import Iterator
 
-from checkers.history.logged import IsrShrunk, LogLoaded
+import msgspec
+
+from checkers.history.logged import IsrShrunk, LogLoaded, LogTruncated
 
 ENTRIES_MAX = 5_000
 """Entries that one node's log may have in a history; a start has one for each log."""
@@ -17,20 +20,28 @@ _LOADED = re.compile(
     r" partition=(?P<topic>\S+)-(?P<partition>\d+), dir=[^\]]+\] Loading producer state till offset"
     r" (?P<end>\d+) "
 )
+_BEGINS = re.compile(
+    r"\S+ INFO \[(?:main|log-recovery-[^\]]*)\] Completed load of Log\(.*topic=(?P<topic>[^,]+),"
+    r" partition=(?P<partition>\d+), .*logStartOffset=(?P<start>\d+), logEndOffset=(?P<end>\d+)\)"
+)
 _SHRUNK = re.compile(
     r"(?P<at>\S+) INFO .*\[Partition (?P<topic>\S+)-(?P<partition>\d+) broker=\d+\] Shrinking ISR from"
     r" (?P<isr>[\d,]+) to .*Leader: \(highWatermark: (?P<mark>\d+), endOffset: (?P<end>\d+)\)\."
     r" Out of sync replicas: (?P<out>.*)"
 )
+_TRUNCATED = re.compile(
+    r"(?P<at>\S+) WARN \[ReplicaFetcherThread-.*\] Truncating (?P<topic>\S+)-(?P<partition>\d+) to offset"
+    r" (?P<end>\d+) below high watermark (?P<mark>\d+) "
+)
 _OUT = re.compile(r"\(brokerId: (?P<id>\d+), endOffset: (?P<end>-?\d+)")
 
 
-def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk]:
-    """Entries of both kinds, the first `ENTRIES_MAX`; of a start the last line about each log.
+def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk | LogTruncated]:
+    """Entries of all kinds, the first `ENTRIES_MAX`; of a start the last line about each log.
 
     Loading looks at the producers of a log where its unflushed segments begin, too, and at its end last.
     """
-    entries: list[LogLoaded | IsrShrunk] = []
+    entries: list[LogLoaded | IsrShrunk | LogTruncated] = []
     loading: dict[tuple[str, int], LogLoaded] = {}
     for number, line in enumerate(log.splitlines(), start=1):
         if _START in line:
@@ -40,8 +51,16 @@ def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk]:
             partition = int(loaded["partition"])
             found = LogLoaded(number, loaded["at"], loaded["topic"], partition, int(loaded["end"]))
             loading[found.topic, partition] = found
+        elif begins := _BEGINS.match(line):
+            loaded_log = loading.get((begins["topic"], int(begins["partition"])))
+            if loaded_log is not None and loaded_log.end == int(begins["end"]):
+                known = msgspec.structs.replace(loaded_log, start=int(begins["start"]))
+                loading[known.topic, known.partition] = known
         elif shrunk := _SHRUNK.match(line):
             entries.append(_shrunk(number, shrunk))
+        elif cut := _TRUNCATED.match(line):
+            where, end = (cut["topic"], int(cut["partition"])), int(cut["end"])
+            entries.append(LogTruncated(number, cut["at"], *where, end, int(cut["mark"])))
     yield from sorted([*entries, *loading.values()], key=lambda entry: entry.line)[:ENTRIES_MAX]
 
 

@@ -6,17 +6,23 @@ from itertools import pairwise
 from pathlib import Path
 
 from checkers.history.logged import (
+    CLEANED,
     ELECTED,
     ISR_SHRUNK,
     LOADED,
     NODE_LOG,
+    TRUNCATED,
     VOTE,
     ElectedLogged,
     FindingLogged,
+    IsrShrunk,
     LogLoaded,
+    LogsCleaned,
+    LogTruncated,
 )
 from harness.cluster.containers import NodeContainers
 from harness.cluster.logs import save_logs
+from harness.evidence.cleanings import cleanings
 from harness.evidence.log_ends import log_ends
 from harness.evidence.votes import votes
 from harness.record.journal import Recorder
@@ -30,9 +36,16 @@ _TELLING = re.compile(
     r"uncaught exception|uncaughtException|Exception in thread|thread.{0,40} died", re.IGNORECASE
 )
 
+_ENDS = {LogLoaded: LOADED, IsrShrunk: ISR_SHRUNK, LogTruncated: TRUNCATED}
+"""Keys of what is told of the ends of logs."""
+
 
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
-    """Save every node's log and record what stands out, and what it tells of votes and of logs' ends."""
+    """Save every node's log, and record what stands out and what it tells of votes, logs' ends and cleanings.
+
+    What is read from disks before this call was cleaned only by cleanings that are recorded here.
+    """
+    began_ns = recorder.journal.clock.now_ns()
     for name, log in save_logs(containers, folder).items():
         text = log.decode(errors="replace")
         for finding in findings(text):
@@ -41,8 +54,8 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
             key = ELECTED if isinstance(entry, ElectedLogged) else VOTE
             recorder.observe("observe", key, entry, node=name)
         for end in log_ends(text):
-            key = LOADED if isinstance(end, LogLoaded) else ISR_SHRUNK
-            recorder.observe("observe", key, end, node=name)
+            recorder.observe("observe", _ENDS[type(end)], end, node=name)
+        recorder.observe("observe", CLEANED, LogsCleaned(began_ns, tuple(cleanings(text))), node=name)
 
 
 def findings(log: str) -> Iterator[FindingLogged]:

@@ -366,17 +366,26 @@ def _read_everything(stage: Stage, context: WorkloadContext[Any], *, in_vain: bo
         stage.tell("final-read", complaint)
 
 
+def _gather_disks_and_logs(stage: Stage) -> None:
+    try:
+        gather_disks(stage.cluster, stage.sizes.places(stage.topics), stage.journals)
+    finally:
+        gather_logs(stage.cluster.containers, stage.folder, stage.recorder)
+
+
 def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
-    """Logs, configs and disks, side by side: most of it is waiting for the engine and its containers."""
+    """Configs and disks, side by side: most of it is waiting for the engine and its containers.
+
+    Logs come after disks: they tell of every cleaning that these may have undergone.
+    """
     stage.phase("evidence")
     names = [topic.name for topic in stage.topics]
     ended, listeners = stage.cluster.ended, stage.cluster.observe_listeners
     living = {name: address for name, address in listeners.items() if name not in ended}
     gatherers = (
-        partial(gather_logs, stage.cluster.containers, stage.folder, stage.recorder),
         partial(gather_configs, stage.recorder, living, names),
         partial(gather_coordinators, stage.recorder, living),
-        partial(gather_disks, stage.cluster, stage.sizes.places(stage.topics), stage.journals),
+        partial(_gather_disks_and_logs, stage),
     )
     in_parallel(lambda gather: gather(), gatherers)
     if not cancelled.is_set():

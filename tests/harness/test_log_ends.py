@@ -1,6 +1,8 @@
 """What nodes log of the ends of logs, as Kafka 4.3.1 words it."""
 
-from checkers.history.logged import IsrShrunk, LogLoaded
+import pytest
+
+from checkers.history.logged import IsrShrunk, LogLoaded, LogTruncated
 from harness.evidence.log_ends import ENTRIES_MAX, log_ends
 
 AT = "2026-11-23T13:15:48.127Z INFO "
@@ -20,7 +22,7 @@ def loader(partition: str, end: int, thread: str = RECOVERING) -> str:
     return LOADER.format(thread, partition, end)
 
 
-def told(*lines: str) -> list[LogLoaded | IsrShrunk]:
+def told(*lines: str) -> list[LogLoaded | IsrShrunk | LogTruncated]:
     return list(log_ends("\n".join(lines)))
 
 
@@ -35,6 +37,19 @@ def test_of_each_start_the_last_line_about_a_log_counts() -> None:
     assert told(*first)[1] == LogLoaded(4, "2026-11-23T13:15:48.127Z", "log-0", 4, 2151)
 
 
+def test_where_a_log_begins() -> None:
+    begins = (
+        AT + "[{}] Completed load of Log(dir=/var/lib/kafka/data/log-0-4, topicId=EOwb0EDhQZuknW8sOcxKuw,"
+        " topic=log-0, partition={}, highWatermark=118, lastStableOffset=118, logStartOffset=118,"
+        " logEndOffset={}) with 17 segments, local-log-start-offset 118 and log-end-offset 261 in 223ms (7/11"
+        " completed in /var/lib/kafka/data) (kafka.log.LogManager)"
+    )
+    lines = [START, loader("log-0-4", 261), begins.format(RECOVERING, 4, 261), begins.format("main", 5, 261)]
+    at = "2026-11-23T13:15:48.127Z"
+    assert told(*lines) == [LogLoaded(2, at, "log-0", 4, 261, 118)]
+    assert told(*lines[:2], begins.format(RECOVERING, 4, 262)) == [LogLoaded(2, at, "log-0", 4, 261)]
+
+
 def test_a_log_that_is_made_later_is_not_loaded() -> None:
     assert told(START, loader("log-0-4", 0, "kafka-2-metadata-loader-event-handler")) == []
 
@@ -43,6 +58,21 @@ def test_whom_a_leader_leaves_behind() -> None:
     at, out = "2026-11-23T13:15:48.127Z", ((4, 968), (2, -1))
     assert told(SHRUNK, "and a line that says nothing") == [
         IsrShrunk(1, at, "log-0", 4, (4, 2, 1), 969, 974, out)
+    ]
+
+
+@pytest.mark.parametrize(
+    "who",
+    [
+        "[UnifiedLog partition=log-0-4, dir=/var/lib/kafka/data] ",
+        "[ReplicaFetcher replicaId=1, leaderId=3, fetcherId=0] ",  # 3.9.0
+    ],
+)
+def test_a_log_that_is_cut_off_below_its_high_watermark(who: str) -> None:
+    cut = "2026-11-23T13:15:48.127Z WARN [ReplicaFetcherThread-0-3] {}Truncating log-0-4 to offset 609 below"
+    lines = [f"{cut} high watermark 779 (x)", f"{cut} high watermark".replace("WARN", "INFO")]
+    assert told(*(line.format(who) for line in lines)) == [
+        LogTruncated(1, "2026-11-23T13:15:48.127Z", "log-0", 4, 609, 779)
     ]
 
 

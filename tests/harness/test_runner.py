@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 from unittest.mock import MagicMock
@@ -117,6 +117,24 @@ def test_brokers_that_ended_by_themselves_are_asked_nothing_at_the_end(
     runner._gather_evidence(stage, threading.Event())
 
     assert asked == {"configs": {"b2"}, "coordinators": {"b2"}}
+
+
+@pytest.mark.parametrize("failing", [False, True])
+def test_logs_are_read_after_disks_whatever_becomes_of_these(
+    monkeypatch: pytest.MonkeyPatch, *, failing: bool
+) -> None:
+    done: list[str] = []
+
+    def disks(*_: object) -> None:
+        done.append("disks")
+        if failing:
+            raise EngineError("no disk")
+
+    monkeypatch.setattr(runner, "gather_disks", disks)
+    monkeypatch.setattr(runner, "gather_logs", lambda *_: done.append("logs"))
+    with pytest.raises(EngineError, match="no disk") if failing else nullcontext():
+        runner._gather_disks_and_logs(MagicMock())
+    assert done == ["disks", "logs"]
 
 
 def test_retention_that_goes_on_is_told() -> None:

@@ -37,15 +37,19 @@ from checkers.history.group_offsets import (
     OffsetsWanted,
 )
 from checkers.history.logged import (
+    CLEANED,
     ELECTED,
     ISR_SHRUNK,
     LOADED,
     NODE_LOG,
+    TRUNCATED,
     VOTE,
     ElectedLogged,
     FindingLogged,
     IsrShrunk,
     LogLoaded,
+    LogsCleaned,
+    LogTruncated,
     vote_logged,
 )
 from checkers.history.operations import Operation, OperationType
@@ -66,12 +70,14 @@ ASKED: dict[str, type[requested.AdminAsked]] = {
 """What an operator, or a client of the workload, writes when it asks."""
 RARE = (Path(__file__).parent / "golden" / "rare.jsonl").read_bytes().splitlines()
 """Lines of further real runs: what none of the recorded ones has."""
-IN_NO_RUN = {"update-feature", "configure"}
+IN_NO_RUN = {"update-feature", "configure", TRUNCATED, CLEANED}
 LOGGED: dict[str, type[msgspec.Struct]] = {
     NODE_LOG: FindingLogged,
     ELECTED: ElectedLogged,
     LOADED: LogLoaded,
     ISR_SHRUNK: IsrShrunk,
+    TRUNCATED: LogTruncated,
+    CLEANED: LogsCleaned,
 }
 """What is written of nodes' own logs, votes apart."""
 PAIRS: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct]]] = {

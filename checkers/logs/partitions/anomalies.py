@@ -121,10 +121,12 @@ COMMIT_COMPACTED_AWAY = AnomalyKind(
 )
 COMMIT_COMPACTED_EARLY = AnomalyKind(
     id="commit-compacted-early",
-    meaning="A group's commit is gone from the log of the leader of its partition of the offsets topic, and "
-    "all records that replace or delete it are in the segment that the leader writes to.",
-    guarantee="The active segment is never compacted, so nothing in it replaces anything.",
-    source="Kafka documentation, Design, Log Compaction, Configuring the Log Cleaner; KIP-58",
+    meaning="A group's commit is gone from a replica of its partition of the offsets topic, and all records "
+    "that replace or delete it are where nothing was cleaned yet.",
+    guarantee="Records replace earlier ones only once they are cleaned themselves, and the active segment "
+    "never is.",
+    source="Kafka documentation, Design, Log Compaction, Configuring the Log Cleaner; KIP-58; "
+    "org.apache.kafka.storage.internals.log.Cleaner.buildOffsetMap",
 )
 TWO_LEADERS = AnomalyKind(
     id="two-partition-leaders",
@@ -189,6 +191,13 @@ MARK_BEYOND_MEMBER = AnomalyKind(
     guarantee="A record is committed only after all in-sync replicas have it.",
     source="Kafka documentation, Design, Replication; Kafka's Partition.maybeIncrementLeaderHW",
 )
+TRUNCATED_BELOW_MARK = AnomalyKind(
+    id="truncated-below-high-watermark",
+    meaning="A follower cut off its log below its high watermark, and every leader had been elected cleanly.",
+    guarantee="What is below the high watermark is committed: every replica that may be elected has it, so "
+    "that no follower truncates it.",
+    source="Kafka documentation, Design, Replication; KIP-101, KIP-279; Kafka's UnifiedLog.truncateTo",
+)
 
 ANOMALIES = by_id(
     TWO_LEADERS,
@@ -217,5 +226,6 @@ ANOMALIES = by_id(
     REPLICA_END_REGRESSION,
     MARK_BEYOND_MEMBER,
     ACKED_BEYOND_MARK,
+    TRUNCATED_BELOW_MARK,
 )
 """All of them by id."""

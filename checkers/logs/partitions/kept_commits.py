@@ -20,6 +20,8 @@ A leader's active segment is never cleaned, and nobody else has cleaned what the
 epoch in which it still leads: who fetched it and cleaned by it never led since.  So such records replace
 nothing in the leader's own log, and the record of each key before them must be there, too.  What another
 replica cleaned before that epoch, a committed record had replaced, which stands in the leader's log as well.
+And what stands behind all that brokers logged to have cleaned replaces nothing, on any replica
+(`checkers.evidence.cleanings`).
 """
 
 from bisect import bisect_right
@@ -30,6 +32,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns.tables import NONE, PartitionName
+from checkers.evidence.cleanings import Cleaned, cleaned_by
 from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.evidence.partition_changes import NOBODY
 from checkers.history.observed import CommitsLeft
@@ -74,6 +77,30 @@ class _Left(NamedTuple):
         return place >= 0 and offset < self.seen.left[place][1]
 
 
+class _Bounds(NamedTuple):
+    """From where on nothing replaces what stands before it in a replica.
+
+    Attributes:
+        active: where the segment begins that the replica writes to, and the epoch in which it leads; None
+            where it does not.
+        cleaned: up to where brokers had cleaned; None where nobody knows.
+    """
+
+    active: RecordPlace | None
+    cleaned: Cleaned | None
+
+    @property
+    def any(self) -> bool:
+        """Whether there is one."""
+        return self.active is not None or self.cleaned is not None
+
+    def passed(self, row: RecordPlace) -> bool:
+        """Whether a cleaning may have looked at a record."""
+        active, cleaned = self.active, self.cleaned
+        written_to = active is not None and row.epoch == active.epoch and row.offset >= active.offset
+        return not written_to and (cleaned is None or row.offset < cleaned.end)
+
+
 class CommitsKept:
     """Commits that must be left, and those of them that are not.
 
@@ -82,7 +109,7 @@ class CommitsKept:
 
     Attributes:
         figures: how many were looked for, in all replicas together: those that nothing replaces, and those
-            that only an active segment replaces.
+            that only what was not cleaned yet replaces.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -104,7 +131,7 @@ class CommitsKept:
         looked_for = self._looked_for
         self.figures = {
             "kept_commits_looked_for": looked_for[COMMIT_COMPACTED_AWAY.id],
-            "commits_replaced_in_active": looked_for[COMMIT_COMPACTED_EARLY.id],
+            "commits_not_yet_replaced": looked_for[COMMIT_COMPACTED_EARLY.id],
         }
 
     def lacking(self) -> Iterator[Lack]:
@@ -121,25 +148,23 @@ class CommitsKept:
         due = dict(_due(part, log))
         lost = losses(self._facts.history, OFFSETS_TOPIC, partition.partition)
         for replica in replicas:
-            early = self._early(partition, part, log, replica)
+            bounds = self._bounds(partition, replica)
+            early = dict(_due(part, log, bounds.passed)) if bounds.any else {}
             for row, entry in sorted((due | early).items()):
                 if row.offset >= replica.seen.log_start:
                     kind = COMMIT_COMPACTED_AWAY if row in due else COMMIT_COMPACTED_EARLY
                     self._looked_for[kind.id] += 1
                     if not replica.has(row.offset):
                         licence = next((one.text for one in lost if _excuses(one, row)), None)
-                        found = _found(kind, partition, replica, row, entry)
+                        found = _found(kind, partition, (replica, bounds), row, entry)
                         yield msgspec.structs.replace(found, illegal=licence is None, licence=licence)
 
-    def _early(
-        self, partition: PartitionName, part: Written, log: Chain, replica: _Left
-    ) -> dict[RecordPlace, OffsetRecord]:
-        """Commits that a leader must have because only records in its active segment replace them."""
+    def _bounds(self, partition: PartitionName, replica: _Left) -> _Bounds:
         epoch = _leads_in(self._facts, partition, replica)
-        if epoch is None:
-            return {}
-        active = replica.seen.active
-        return dict(_due(part, log, lambda row: row.epoch != epoch or row.offset < active))
+        return _Bounds(
+            None if epoch is None else RecordPlace(replica.seen.active, epoch),
+            cleaned_by(self._facts.history, partition, replica.time_ns),
+        )
 
 
 def _leads_in(facts: Facts, partition: PartitionName, replica: _Left) -> int | None:
@@ -222,22 +247,34 @@ def _excuses(loss: Loss, row: RecordPlace) -> bool:
 
 
 def _found(
-    kind: AnomalyKind, partition: PartitionName, replica: _Left, row: RecordPlace, entry: OffsetRecord
+    kind: AnomalyKind,
+    partition: PartitionName,
+    there: tuple[_Left, _Bounds],
+    row: RecordPlace,
+    entry: OffsetRecord,
 ) -> Anomaly:
     group, topic, number = entry.key
+    replica, (active, cleaned) = there
     early = kind is COMMIT_COMPACTED_EARLY
-    replaced = f"only records from {replica.seen.active} on replace" if early else "no later record replaces"
-    segment = (f"{replica.node} led, and wrote to the segment that begins at {replica.seen.active}.",)
+    told = (
+        *(
+            ()
+            if active is None
+            else (f"{replica.node} led, and its active segment begins at {active.offset}.",)
+        ),
+        *(() if cleaned is None else (cleaned.told,)),
+    )
+    replaced = "what replaces it was not cleaned yet" if early else "no later record replaces it"
     return kind.found(
         f"{partition}: {replica.node} has no record at offset {row.offset}, where group {group} committed "
-        f"offset {entry.committed} of {topic}/{number}, and {replaced} it.",
+        f"offset {entry.committed} of {topic}/{number}, and {replaced}.",
         subject=f"{partition}@{row.offset}",
         time_ns=replica.time_ns,
-        witness=(entry.op, replica.op),
+        witness=(entry.op, replica.op, *(() if cleaned is None or not early else (cleaned.op,))),
         explanation=(
             f"It was appended in leader epoch {row.epoch}.",
             f"{replica.node} ends at {replica.seen.end}, in epoch {replica.seen.epoch}.",
-            *(segment if early else ()),
+            *(told if early else ()),
             "All records between them were read before compaction removed any.",
         ),
     )

@@ -119,9 +119,11 @@ COMPACTED_AWAY = AnomalyKind(
 )
 COMPACTED_EARLY = AnomalyKind(
     id="compacted-early",
-    meaning="A record is gone although all later records of its key are in the active segment.",
-    guarantee="The active segment is never compacted, so its records replace no earlier records.",
-    source="Kafka documentation, Design, Log Compaction, Configuring the Log Cleaner; KIP-58",
+    meaning="A record is gone although all later records of its key are where nothing was cleaned yet.",
+    guarantee="Records replace earlier ones only once they are cleaned themselves, and the active segment "
+    "never is.",
+    source="Kafka documentation, Design, Log Compaction, Configuring the Log Cleaner; KIP-58; "
+    "org.apache.kafka.storage.internals.log.Cleaner.buildOffsetMap",
 )
 COMPACTED_RETURNED = AnomalyKind(
     id="compacted-returned",

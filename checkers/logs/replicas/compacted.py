@@ -9,8 +9,7 @@ The last record of every key that final reads were given is on every replica in 
 disk holds had been given to all who read from it before: cleaning brings nothing back (Kafka documentation,
 Design, Log Compaction).  Nothing is judged of keys where something was appended after the final reads.
 
-The segment that is written to is never cleaned.  So a record is still there if all later ones of its key are
-in that segment of the leader, and were appended while it led: nobody else can have cleaned it before.
+What was not cleaned yet replaces nothing (`early`).
 """
 
 from collections import Counter
@@ -18,7 +17,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from checkers.columns.tables import NEVER, NONE, Booleans, Columns, Integers, Outcome, Tombstones
+from checkers.columns.tables import NEVER, NONE, Booleans, Columns, Integers
 from checkers.evidence.loading import all_columns_of
 from checkers.evidence.partition_changes import partition_changes
 from checkers.evidence.replicas import ReplicaLog
@@ -27,12 +26,12 @@ from checkers.history.setup import told_setup
 from checkers.licences import licences_of
 from checkers.logs.replicas.anomalies import (
     COMPACTED_AWAY,
-    COMPACTED_EARLY,
     COMPACTED_RETURNED,
     ON_DISK_NOT_READ,
     REPLICA_DIVERGENCE,
 )
-from checkers.logs.replicas.deleted_keys import Newest, find_deleted_keys, known_of, without_expired
+from checkers.logs.replicas.deleted_keys import Newest, find_deleted_keys, without_expired
+from checkers.logs.replicas.early import Led, find_early
 from checkers.logs.replicas.returned import FinalRead, due, final_reads, truncated_since
 from checkers.logs.replicas.together import Stretch
 from checkers.verdict.verdict import Anomaly
@@ -78,10 +77,9 @@ def find_in_compacted(
             yield from find_not_given(leader, read)
         yield from find_brought_back(history, leader, reads)
         yield from find_deleted_keys(history, leader, reads, figures)
-        if columns.acks == "all" and not licences_of(history).of(leader.partition):
-            due = replaced_in_active(columns, code, leader, epoch)
-            figures["active_records_due"] += len(due)
-            yield from find_early(leader, due, reads)
+    if columns.acks == "all" and not licences_of(history).of(logs[0].partition):
+        led = None if leader is None else Led(leader.node, epoch)
+        yield from find_early(history, logs, led, reads, figures)
 
 
 def find_apart(reference: ReplicaLog, other: ReplicaLog, committed: Stretch) -> Iterator[Anomaly]:
@@ -163,67 +161,6 @@ def _passed_over(log: ReplicaLog, read: FinalRead) -> Integers:
     """Rows of the batches that lost some records, of which a read was not given one that is left."""
     left = np.empty(0, dtype=np.int64) if log.left is None else log.left
     return log.rows_at(np.setdiff1d(left, read.offsets))
-
-
-def replaced_in_active(columns: Columns, code: int, log: ReplicaLog, epoch: int) -> Integers:
-    """Offsets of known records whose next one of the same key is in a leader's active segment.
-
-    Args:
-        columns: the history's.
-        code: the partition's code.
-        log: the leader's.
-        epoch: the epoch in which it leads; what was appended before may have been cleaned by others.
-
-    Returns:
-        Shape (n,), ascending; none where nobody knows the keys or that segment, or there are transactions.
-    """
-    keys = columns.keys.get(log.partition.topic)
-    if not keys or log.seen.active is None or bool(log.transactional.any()):
-        return np.empty(0, dtype=np.int64)
-    offset, value = known_of(columns, code)
-    key = value % keys
-    order = np.lexsort((offset, key))
-    following = np.append(offset[order][1:], NONE)
-    following[np.flatnonzero(np.diff(key[order]))] = NONE
-    of_epoch = np.append(log["leader_epoch"], NONE)[log.rows_at(following)] == epoch
-    marks = columns.tombstones.get(log.partition.topic)
-    due = (following >= log.seen.active) & of_epoch
-    if marks is not None:
-        due &= ~marks.among(value[order]) & ~_doubtful(columns, code, marks, key[order])
-    return np.sort(offset[order][due])
-
-
-def _doubtful(columns: Columns, code: int, marks: Tombstones, keys: Integers) -> Booleans:
-    """Which of some keys were sent a tombstone of unknown fate: it may have been there, and gone."""
-    sends = columns.sends
-    rows = np.flatnonzero((sends.partition == code) & (sends.outcome == Outcome.INFO))
-    values = sends.value[rows]
-    return np.isin(keys, values[marks.among(values)] % marks.keys)
-
-
-def find_early(log: ReplicaLog, due: Integers, reads: Sequence[FinalRead]) -> Iterator[Anomaly]:
-    """One finding if a record that nothing replaced yet is gone from the leader's disk, or was not read."""
-    told = [(log.op, f"{log.node}'s disk", due[~log.has(due) & (due >= log.start)])]
-    for read in reads:
-        mine = due[(due >= read.start) & (due < read.end)]
-        told.append((read.op, f"the reads of {read.client}", np.setdiff1d(mine, read.offsets)))
-    for op, where, gone in told:
-        if len(gone):
-            offset = int(gone[0])
-            yield COMPACTED_EARLY.found(
-                f"offset {offset} of {log.partition} is gone although it cannot have been compacted yet",
-                subject=f"{log.partition}@{offset}",
-                time_ns=log.time_ns,
-                witness=tuple(sorted({op, log.op})),
-                explanation=(
-                    f"In {where} {len(gone)} records are missing, the first at offset {offset}.",
-                    (
-                        f"All later records of their keys are in the active segment of {log.node}, from "
-                        f"{log.seen.active} on."
-                    ),
-                ),
-            )
-            return
 
 
 def find_brought_back(history: History, log: ReplicaLog, reads: Sequence[FinalRead]) -> Iterator[Anomaly]:

@@ -170,6 +170,7 @@ FIGURES = (
     "compacted_batches_compared",
     "keys_compared",
     "active_records_due",
+    "uncleaned_records_due",
     "deleted_keys",
     "left_isr",
     "left_compared",

@@ -4,11 +4,13 @@ A broker writes where its logs begin (``log-start-offset-checkpoint``) every
 ``log.flush.start.offset.checkpoint.interval.ms``, a minute, and when it stops cleanly.  Of a log that begins
 where its first segment does, it writes nothing: then the name of that segment tells the start.  DeleteRecords
 is answered once every live replica has moved its start in memory.  So a replica that was in sync until the
-answer has the start on its disk at the end, if its broker
+answer has the start on its disk later, if its broker
 
 - ran as one process from before the request for an interval after the answer, or
 - ran as one process from before the request until it was stopped after the answer, and exited cleanly.  What
   it did later is no matter: it began with the start that it had written.
+
+Disks were read at the end, and a broker logs where each log begins as it loads it.
 
 Retention and deletions of segments only raise a start.  What could lower it is not judged: an unclean
 election, a disk that was struck, half a batch that a fault wrote, a replica that moved, a topic that was
@@ -17,10 +19,13 @@ deleted or is compacted.  Where the metadata log does not tell all states of a p
 
 from collections import Counter
 from collections.abc import Iterator
+from typing import NamedTuple
 
+from checkers.columns.tables import PartitionName
+from checkers.evidence.log_ends import SLACK_NS, loaded_logs
 from checkers.evidence.partition_changes import NOBODY, PartitionState
-from checkers.evidence.replicas import ReplicaLog, batches_of
-from checkers.history.operations import History
+from checkers.evidence.replicas import batches_of
+from checkers.history.operations import History, Operation
 from checkers.history.units import NS_PER_MS
 from checkers.licences.disks import strikes_of
 from checkers.licences.facts import Facts
@@ -37,26 +42,71 @@ _INTERVALS_MS = {
     "log.initial.task.delay.ms": 30_000,
 }
 """Properties by which a broker writes the starts again, and for the first time, with Kafka's defaults."""
-_STOP, _TORN = "stop", "torn-write"
+_STOP, _TORN, _EXITED = "stop", "torn-write", "exited"
+
+
+class _Start(NamedTuple):
+    """Where a log on disk began.
+
+    Attributes:
+        where: the partition.
+        node: whose disk.
+        start: the offset.
+        topic_id: of the log; None where nobody told.
+        from_ns: when that was so at the earliest; a process that loaded the log began no sooner.
+        until_ns: when that was so at the latest.
+        op: index of the observation.
+        told: how it is known.
+    """
+
+    where: PartitionName
+    node: str
+    start: int
+    topic_id: str | None
+    from_ns: int
+    until_ns: int
+    op: int
+    told: str
 
 
 def find_not_kept(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
-    """At most one finding for each replica, of the largest offset.
+    """At most one finding for each log that was read or loaded, of the largest offset.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        figures: counts the deletions that a replica's disk had to have, once for each replica.
+        figures: counts the deletions that a replica's disk had to have, once for each time it was looked at.
     """
     deletions = deletions_of(history)
     if not deletions:
         return
     promises = _Promises(history)
-    for log in batches_of(history).logs:
-        of_it = deletions.get(log.partition, []) if promises.concern(log) else []
-        due = [(each, why) for each in of_it if (why := promises.why(each, log)) is not None]
+    for start in (*_read(history), *_loaded(history)):
+        of_it = deletions.get(start.where, []) if promises.concern(start) else []
+        due = [(each, why) for each in of_it if (why := promises.why(each, start)) is not None]
         figures["deletions_on_disk"] += len(due)
-        behind = [(each, why) for each, why in due if log.start < each.below]
-        yield from (_found(each, log, why) for each, why in behind[:1])
+        behind = [(each, why) for each, why in due if start.start < each.below]
+        yield from (_found(each, start, why) for each, why in behind[:1])
+
+
+def _read(history: History) -> Iterator[_Start]:
+    """Starts of the logs that were read at the end."""
+    for log in batches_of(history).logs:
+        seen = log.seen
+        if log.readable and seen.log_start is not None:
+            told = f"At {seen.began_ns / 1e9:.1f} s its disk said that the log begins at {log.start}."
+            at_ns = seen.began_ns
+            yield _Start(log.partition, log.node, log.start, seen.topic_id, at_ns, at_ns, log.op, told)
+
+
+def _loaded(history: History) -> Iterator[_Start]:
+    """Starts of logs that brokers loaded as they started."""
+    for load in loaded_logs(history):
+        if load.start is not None:
+            told = (
+                f"Line {load.line} of its log, at {load.at}: it loads the log, which begins at {load.start}."
+            )
+            times_ns = (load.time_ns - SLACK_NS, load.time_ns + SLACK_NS)
+            yield _Start(load.name, load.node, load.start, None, *times_ns, load.index, told)
 
 
 class _Promises:
@@ -68,38 +118,38 @@ class _Promises:
         self._removed = {operation.key for operation in history.of("delete-topic")}
         self._compacted = limits_of(history, self._facts.setup).compacted
 
-    def concern(self, log: ReplicaLog) -> bool:
-        """Whether a start was read that the log of a topic of the run has, which nobody deleted."""
-        topic = log.partition.topic
-        return (
-            log.readable
-            and log.seen.log_start is not None
-            and topic not in self._removed | self._compacted
-            and self._facts.setup.is_of_topic(topic, log.seen.topic_id)
+    def concern(self, start: _Start) -> bool:
+        """Whether it is of a topic of the run, which nobody deleted."""
+        topic = start.where.topic
+        return topic not in self._removed | self._compacted and self._facts.setup.is_of_topic(
+            topic, start.topic_id
         )
 
-    def why(self, deletion: Deletion, log: ReplicaLog) -> str | None:
+    def why(self, deletion: Deletion, start: _Start) -> str | None:
         """Why the start on a disk can't be below a deletion; None where it may be."""
-        if not self._moved(deletion, log) or self._lowered(deletion, log):
+        early = start.from_ns <= deletion.to_ns
+        if early or not self._moved(deletion, start) or self._lowered(deletion, start):
             return None
-        return self._stopped(deletion, log) or self._ran(deletion, log)
+        return self._stopped(deletion, start) or self._ran(deletion, start)
 
-    def _moved(self, deletion: Deletion, log: ReplicaLog) -> bool:
+    def _moved(self, deletion: Deletion, start: _Start) -> bool:
         """Whether the leader certainly had to wait for this replica before it answered."""
-        changes, number = self._facts.changes, self._facts.ids.get(log.node)
-        if number is None or not changes.tells(log.partition, log.seen.began_ns):
+        changes, number = self._facts.changes, self._facts.ids.get(start.node)
+        if number is None or not changes.tells(start.where, start.until_ns):
             return False
-        states = changes.possible(log.partition, deletion.from_ns - MARGIN_NS, deletion.to_ns)
+        states = changes.possible(start.where, deletion.from_ns - MARGIN_NS, deletion.to_ns)
         in_sync = all(state.leader != NOBODY and number in state.isr for state in states)
         return in_sync and len({state.leader_epoch for state in states}) == 1
 
-    def _lowered(self, deletion: Deletion, log: ReplicaLog) -> bool:
-        """Whether the replica may have truncated what was committed, or be another one."""
-        facts, where, number = self._facts, log.partition, self._facts.ids[log.node]
-        earlier = facts.changes.possible(where, 0, log.seen.began_ns)
-        states = facts.changes.possible(where, deletion.from_ns - MARGIN_NS, log.seen.began_ns)
+    def _lowered(self, deletion: Deletion, start: _Start) -> bool:
+        """Whether the replica may have truncated what was committed, or be another one.
+
+        What came before is no matter: the replica was in sync, and had told its leader where its log began.
+        """
+        facts, where, number = self._facts, start.where, self._facts.ids[start.node]
+        states = facts.changes.possible(where, deletion.from_ns - MARGIN_NS, start.until_ns)
         return (
-            any(state.unclean or state.last_leader or state.recovering for state in earlier)
+            any(state.unclean or state.last_leader or state.recovering for state in states)
             or not all(number in state.replicas for state in states)
             or len({_directory(state, number) for state in states}) != 1
             or any(strike.to_ns >= deletion.from_ns for strike in strikes_of(facts, where))
@@ -107,27 +157,36 @@ class _Promises:
             or self._licensing.truncated(deletion) is not None
         )
 
-    def _stopped(self, deletion: Deletion, log: ReplicaLog) -> str | None:
+    def _stopped(self, deletion: Deletion, start: _Start) -> str | None:
         """That the process that had moved the start was stopped later, and exited cleanly."""
-        from_ns, node = deletion.from_ns - MARGIN_NS, log.node
+        from_ns, node = deletion.from_ns - MARGIN_NS, start.node
         ended = [w for w in self._facts.windows if w.ends_processes and w.concerns(node)]
         first = next((window for window in ended if window.end_ns >= from_ns), None)
-        lives = self._facts.history.observed("node")
-        told = next((o for o in lives if o.node == node and o.time_ns >= from_ns), None)
-        if first is None or first.kind != _STOP or first.invoked_ns <= deletion.to_ns or told is None:
+        if first is None or first.kind != _STOP or first.invoked_ns <= deletion.to_ns:
             return None
-        exited = told.value["status"] == "exited" and told.value.get("exit_code") in CLEAN_CODES
-        if not exited or not first.invoked_ns <= told.time_ns <= log.seen.began_ns:
+        exited = self._exited(node, from_ns)
+        if exited is None or not first.invoked_ns <= exited.time_ns <= start.until_ns:
             return None
         return f"It was stopped at {first.invoked_ns / 1e9:.1f} s ({first.id}), and exited cleanly."
 
-    def _ran(self, deletion: Deletion, log: ReplicaLog) -> str | None:
+    def _exited(self, node: str, from_ns: int) -> Operation | None:
+        """What was seen first of a node's process that ended cleanly; None if it may have ended otherwise."""
+        lives = [o for o in self._facts.history.observed("node") if o.node == node]
+        since = [o for o in lives if o.time_ns >= from_ns]
+        ended = next((o for o in since if o.value["status"] == _EXITED), None)
+        if ended is None or ended.value.get("exit_code") not in CLEAN_CODES:
+            return None
+        until = [o for o in lives if o.time_ns < from_ns][-1:] + since[: since.index(ended) + 1]
+        # One that was paused goes on as the same process.
+        return ended if len({o.value.get("started_at") for o in until}) <= 1 else None
+
+    def _ran(self, deletion: Deletion, start: _Start) -> str | None:
         """That the process that had moved the start ran for long enough, without what holds it up."""
-        to_ns, until_ns = deletion.to_ns, log.seen.began_ns
-        holding = (w for w in self._facts.windows if w.concerns(log.node) and not w.cut)
+        to_ns, until_ns = deletion.to_ns, start.from_ns
+        holding = (w for w in self._facts.windows if w.concerns(start.node) and not w.cut)
         ran_ns = until_ns - to_ns - held_up_ns(holding, to_ns, until_ns)
-        due_ns = self._interval_ns(log.node) + LATE_NS
-        if ran_ns < due_ns or not one_life(self._facts, log.node, deletion.from_ns - MARGIN_NS, until_ns):
+        due_ns = self._interval_ns(start.node) + LATE_NS
+        if ran_ns < due_ns or not one_life(self._facts, start.node, deletion.from_ns - MARGIN_NS, until_ns):
             return None
         return f"Its process ran on for {ran_ns / 1e9:.1f} s; it may take {due_ns / 1e9:.0f} s."
 
@@ -142,18 +201,18 @@ def _directory(state: PartitionState, number: int) -> str | None:
     return dict(zip(state.replicas, state.directories, strict=False)).get(number)
 
 
-def _found(deletion: Deletion, log: ReplicaLog, why: str) -> Anomaly:
-    where, below = log.partition, deletion.below
+def _found(deletion: Deletion, start: _Start, why: str) -> Anomaly:
+    where, below = start.where, deletion.below
     return DELETION_NOT_KEPT.found(
-        f"on the disk of {log.node} the log of {where} begins at {log.start}, although its records below "
+        f"on the disk of {start.node} the log of {where} begins at {start.start}, although its records below "
         f"{below} had been deleted",
-        subject=f"{where}@{log.start}",
-        time_ns=log.time_ns,
-        witness=(*deletion.operations, log.op),
+        subject=f"{where}@{start.start}",
+        time_ns=start.until_ns,
+        witness=(*deletion.operations, start.op),
         explanation=(
             *deletion.told,
-            f"{log.node} was in sync, so by then it had moved the start of its log.",
+            f"{start.node} was in sync, so by then it had moved the start of its log.",
             why,
-            f"At {log.seen.began_ns / 1e9:.1f} s its disk said that the log begins at {log.start}.",
+            start.told,
         ),
     )

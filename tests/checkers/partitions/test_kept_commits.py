@@ -261,7 +261,7 @@ class TestActiveSegments:
         left(told, [[5, 6], [8, 9]])
         left(told, [[8, 9]], node="n2")
         figures = check_partitions(history_of(told)).figures
-        assert (figures["kept_commits_looked_for"], figures["commits_replaced_in_active"]) == (2, 1)
+        assert (figures["kept_commits_looked_for"], figures["commits_not_yet_replaced"]) == (2, 1)
 
     def test_a_deletion_in_it_replaces_nothing_either(self) -> None:
         told = written(record(5), deleted=[[0, 8, "g", "t", 2]])
@@ -314,9 +314,9 @@ class TestActiveSegments:
         (anomaly,) = check_partitions(history_of(told)).anomalies
         assert anomaly.summary == (
             "__consumer_offsets/0: n1 has no record at offset 5, where group g committed offset 77 of t/2, "
-            "and only records from 8 on replace it."
+            "and what replaces it was not cleaned yet."
         )
-        assert anomaly.explanation[2] == "n1 led, and wrote to the segment that begins at 8."
+        assert anomaly.explanation[2] == "n1 led, and its active segment begins at 8."
 
     def test_without_the_end_of_the_metadata_log_nobody_knows_the_leader(self) -> None:
         told = written(record(5), record(8))
@@ -325,6 +325,60 @@ class TestActiveSegments:
         ends = {"high_watermark": 99, "voters": [[1, None, 99, -1, -1]], "observers": []}
         told.observe(871, "quorum", more | ends)
         assert counts(told) == {}
+
+
+def cleaned(told: AdminStory, end: int, *, nodes: str = "123", began_ms: int = 895) -> None:
+    """What all nodes logged of cleanings: n2 cleaned the partition up to an offset."""
+    for number in nodes:
+        logs = [["__consumer_offsets", 0, end, 4]] if number == "2" else []
+        told.observe(896, "cleaned", {"began_ns": began_ms * MS, "logs": logs}, node=f"n{number}")
+
+
+class TestCleanings:
+    """What was not cleaned yet replaces nothing, whoever has it."""
+
+    @pytest.mark.parametrize(
+        ("end", "stretches", "found"),
+        [
+            (7, [[7, 8]], EARLY),
+            (8, [[7, 8]], {}),  # 7 may have replaced it
+            (7, [[5, 6], [7, 8]], {}),
+            (4, [[2, 3], [7, 8]], EARLY),
+        ],
+    )
+    def test_the_last_record_before_their_end(self, end: int, stretches: Left, found: dict[str, int]) -> None:
+        told = written(record(2), record(5), record(7))
+        left(told, stretches, node="n3")
+        cleaned(told, end)
+        assert counts(told) == found
+
+    def test_on_the_leader_both_bounds_count(self) -> None:
+        told = written(record(2), record(5), record(8))
+        left(told, [[5, 6], [8, 9]])
+        cleaned(told, 4)
+        assert counts(told) == EARLY
+        told = written(record(2), record(5), record(8))
+        left(told, [[2, 3], [8, 9]])
+        cleaned(told, 9)
+        assert counts(told) == EARLY
+
+    @pytest.mark.parametrize(
+        "told_of", [{"nodes": "12"}, {"nodes": "13"}, {"began_ms": 889}], ids=["lacking", "none", "before"]
+    )
+    def test_where_nobody_knows_them_nothing_is_found(self, told_of: dict[str, Any]) -> None:
+        told = written(record(2), record(5), record(7))
+        left(told, [[7, 8]], node="n3")
+        cleaned(told, 7, **told_of)
+        assert counts(told) == {}
+
+    def test_the_finding_convinces(self) -> None:
+        told = written(record(5), record(7))
+        left(told, [[7, 8]], node="n3")
+        cleaned(told, 6)
+        (anomaly,) = check_partitions(history_of(told)).anomalies
+        assert anomaly.explanation[2] == (
+            "No broker had compacted it beyond 6, by the logs of all; n2 had up to there (line 4)."
+        )
 
 
 class TestLicences:

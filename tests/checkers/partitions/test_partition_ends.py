@@ -166,3 +166,71 @@ class TestAckedBeyond:
     )
     def test_another_leadership_or_time_says_nothing(self, told: dict[str, Any]) -> None:
         assert "acked-beyond-high-watermark" not in self.judged(0, **told).counts
+
+
+class TestTruncated:
+    """A follower, n2, cuts off its log at 5000 ms."""
+
+    def judged(
+        self, end: int = 49, *, topic: str = TOPIC, more: AdminStory | None = None, **setup: Any
+    ) -> CheckerResult:
+        told = AdminStory(**setup) if more is None else more
+        if more is None:
+            told.created()
+        value = {"topic": topic, "end": end, "high_watermark": 50}
+        told.observe(5000, "truncated", LINE | value, node="n2")
+        return check_partitions(told.history(began_ns=ENDED_MS * 1_000_000))
+
+    @pytest.mark.parametrize(("end", "found"), [(49, True), (0, True), (50, False)])
+    def test_what_was_committed_is_not_cut_off(self, end: int, *, found: bool) -> None:
+        assert self.judged(end).counts == ({"truncated-below-high-watermark": 1} if found else {})
+
+    def test_what_shows_it(self) -> None:
+        (anomaly,) = self.judged().anomalies
+        assert anomaly.summary == "n2 cut off its log of log-0/0 at 49, below its high watermark 50."
+        assert anomaly.explanation[0] == "Line 9 of n2's log, at , tells both offsets."
+        assert anomaly.illegal
+
+    @pytest.mark.parametrize(
+        ("fields", "found"),
+        [
+            ({"leader": 3}, True),
+            ({"leader": 3, "isr": [3], "leaderRecoveryState": 1}, False),
+        ],
+    )
+    def test_after_an_unclean_election_it_is(self, fields: dict[str, object], *, found: bool) -> None:
+        told = AdminStory()
+        told.created()
+        told.changed(1000, **fields)
+        assert bool(self.judged(more=told).counts) is found
+
+    def test_one_that_comes_later_explains_nothing(self) -> None:
+        told = AdminStory()
+        told.created()
+        told.changed(9000, leader=3, isr=[3], leaderRecoveryState=1)
+        assert self.judged(more=told).counts == {"truncated-below-high-watermark": 1}
+
+    @pytest.mark.parametrize(
+        ("kind", "at_ms", "found"),
+        [
+            ("kill", 1000, True),
+            ("power-loss", 1000, False),
+            ("wipe-disk", 1000, False),
+            ("torn-write", 1000, False),
+            ("power-loss", 9000, True),
+        ],
+    )
+    def test_where_a_disk_was_struck_it_may_be(self, kind: str, at_ms: float, *, found: bool) -> None:
+        told = AdminStory()
+        told.created()
+        told.fault(at_ms, at_ms + 500, kind, "n3")
+        assert bool(self.judged(more=told).counts) is found
+
+    def test_of_a_topic_that_was_deleted_nothing_is_said(self) -> None:
+        told = AdminStory()
+        told.created()
+        told.both(200, 210, "delete-topic", None, key=TOPIC)
+        assert "truncated-below-high-watermark" not in self.judged(more=told).counts
+
+    def test_nor_of_one_of_which_nobody_tells(self) -> None:
+        assert self.judged(topic="another").counts == {}

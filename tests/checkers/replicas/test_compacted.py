@@ -1,6 +1,6 @@
 """Replicas of a compacted topic: what cleaning explains, and what it does not."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -118,6 +118,8 @@ def judged(
     tombstones: int = 0,
     retention_ms: str | None = None,
     sent: Sequence[tuple[int, int]] = (),
+    cleaned: Sequence[Operation] = (),
+    setup: Mapping[str, Any] | None = None,
 ) -> CheckerResult:
     """Judge a partition whose leader is n1, with n2 in sync."""
     workload = {"acks": acks, "tombstones": tombstones, **({"keys": keys} if keys else {})}
@@ -129,8 +131,9 @@ def judged(
         for number, log in enumerate(logs, start=1)
     ]
     first = elected(1) if others is None else others
-    setup = {"topics": [COMPACTED | {"config": config}], "workload": workload}
-    return check_replicas(history_of(*first, *sends, recovered((1, 2)), *told, *disks, setup=setup))
+    meant = {"topics": [COMPACTED | {"config": config}], "workload": workload, **(setup or {})}
+    done = (*first, *sends, recovered((1, 2)), *told, *disks, *cleaned)
+    return check_replicas(history_of(*done, setup=meant))
 
 
 def test_a_run_without_an_error_is_valid() -> None:
@@ -359,6 +362,69 @@ class TestActiveSegment:
     def test_nothing_is_said_of_transactions(self) -> None:
         log = replica([left(0, 8, 9, attributes=0x10)], log_start=0, end=9, active=5)
         assert judged(read(range(9)), logs=(log, log)).figures["active_records_due"] == 0
+
+
+def cleaned(end: int, *, nodes: str = "123", began_ns: int = 6) -> list[Operation]:
+    """What nodes logged of cleanings: n2 cleaned the partition up to an offset."""
+    return [
+        Operation(
+            0, 7, "runner", OK, "observe", "cleaned", {"began_ns": began_ns, "logs": logs}, node=f"n{n}"
+        )
+        for n in nodes
+        for logs in [[["log-0", 0, end, 4], ["log-1", 0, 1, 3]] if n == "2" else [["log-0", 0, 1, 2]]]
+    ]
+
+
+class TestCleanings:
+    """Record 1 of key 1 is replaced by 5 alone."""
+
+    WHOLE = (left(0, 8, 9),)
+    LACKING = (left(0, 0, 1), left(2, 8, 7))
+
+    @pytest.mark.parametrize(("end", "found"), [(4, True), (5, True), (6, False)])
+    def test_what_was_not_cleaned_yet_replaces_nothing_on_any_replica(self, end: int, *, found: bool) -> None:
+        result = judged(read(range(9)), logs=(self.WHOLE, self.LACKING), cleaned=cleaned(end))
+        assert ("compacted-early" in result.counts) is found
+        assert result.figures["uncleaned_records_due"] > 0
+
+    def test_readers_were_given_it_too(self) -> None:
+        logs = (self.WHOLE, self.WHOLE)
+        reads = read(range(9)), read((0, 2, 3, 4, 5, 6, 7, 8), COMMITTED)
+        result = judged(*reads, logs=logs, cleaned=cleaned(4))
+        (found,) = [a for a in result.anomalies if a.id == "compacted-early"]
+        assert found.subject == "log-0/0@1"
+        assert "the reads of c" in found.explanation[0]
+        assert found.explanation[1] == (
+            "No broker had compacted it beyond 4, by the logs of all; n2 had up to there (line 4)."
+        )
+
+    def test_one_finding_for_each_replica(self) -> None:
+        log = replica(self.LACKING, log_start=0, end=9, active=5)
+        result = judged(read(range(9)), logs=(log, log), cleaned=cleaned(4))
+        assert result.counts["compacted-early"] == 2
+
+    @pytest.mark.parametrize(
+        "told",
+        [cleaned(4, nodes="12"), cleaned(4, began_ns=4), []],
+        ids=["not by all", "before the disk was read", "by nobody"],
+    )
+    def test_nothing_is_said_where_not_all_is_told(self, told: list[Operation]) -> None:
+        result = judged(read(range(9)), logs=(self.WHOLE, self.LACKING), cleaned=told)
+        assert "compacted-early" not in result.counts
+        assert result.figures["uncleaned_records_due"] == 0
+
+    def test_nothing_is_said_where_versions_may_word_it_in_other_ways(self) -> None:
+        mixed = {"kafka_version": "4.3.1", "node_versions": {"n2": "3.9.0"}}
+        result = judged(read(range(9)), logs=(self.WHOLE, self.LACKING), cleaned=cleaned(4), setup=mixed)
+        assert "compacted-early" not in result.counts
+
+    def test_nor_of_a_log_of_which_no_cleaning_is_told(self) -> None:
+        told = [
+            Operation(0, 7, "runner", OK, "observe", "cleaned", {"began_ns": 6, "logs": []}, node=f"n{n}")
+            for n in (1, 2, 3)
+        ]
+        result = judged(read(range(9)), logs=(self.WHOLE, self.LACKING), cleaned=told)
+        assert "compacted-early" not in result.counts
 
 
 class TestTombstones:

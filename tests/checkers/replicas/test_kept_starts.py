@@ -175,6 +175,67 @@ class TestCleanStop:
         assert judged(on_disk(story, 0, at_ms=30_000)) == ([], 0)
 
 
+def loaded(
+    story: AdminStory, start: int | None, *, node: str = "n2", at_ms: float = 20_000, topic: str = TOPIC
+) -> AdminStory:
+    """A log that a broker logs to have loaded as it started, at about that time."""
+    value = {"line": 7, "at": "then", "topic": topic, "partition": 0, "end": 9}
+    story.observe(at_ms, "loaded", value if start is None else value | {"start": start}, node=node)
+    return story
+
+
+class TestLoaded:
+    """A broker that was stopped loads its log some seconds later."""
+
+    @pytest.mark.parametrize(("start", "found"), [(4, 1), (5, 0)])
+    def test_it_begins_where_it_began_at_the_stop(self, start: int, found: int) -> None:
+        anomalies, number = judged(loaded(stopped(deleted()), start))
+        assert (len(anomalies), number) == (found, 1)
+
+    def test_what_is_elected_later_is_no_matter(self) -> None:
+        story = loaded(stopped(deleted()), 4)
+        story.changed(30_000, leader=2, isr=[2], leaderRecoveryState=1)
+        (one,), _ = judged(on_disk(story, 0))
+        assert one.explanation[-1] == "Line 7 of its log, at then: it loads the log, which begins at 4."
+        assert named(story.history(), one)[-1] == "observe loaded"
+
+    def test_nor_is_what_was_elected_before(self) -> None:
+        story = AdminStory()
+        story.created()
+        story.changed(5_000, leader=1, isr=[1], leaderRecoveryState=1)
+        story.changed(6_000, isr=[1, 2], leaderRecoveryState=0)
+        story.both(10_000, 10_010, "delete-records", [[0, 5]], key=TOPIC)
+        assert len(judged(loaded(stopped(story), 4))[0]) == 1
+
+    def test_a_pause_before_the_stop_is_no_matter(self) -> None:
+        story = deleted()
+        for at_ms, status in (
+            (9_000, "running"),
+            (11_000, "paused"),
+            (11_500, "running"),
+            (13_000, "exited"),
+        ):
+            value = {"status": status, "exit_code": 143, "oom": False, "started_at": "at first"}
+            story.observe(at_ms, "node", value, node="n2")
+        story.fault(12_000, 17_000, "stop", "n2")
+        assert len(judged(loaded(story, 4))[0]) == 1
+
+    def test_an_end_of_another_process_says_nothing(self) -> None:
+        story = deleted()
+        told(story, "n2", 11_000, "running")
+        assert judged(loaded(stopped(story), 4)) == ([], 0)
+
+    @pytest.mark.parametrize(
+        ("start", "fields"),
+        [(None, {}), (0, {"at_ms": 11_900}), (0, {"topic": "log-9"}), (0, {"node": "n3"})],
+    )
+    def test_what_says_nothing(self, start: int | None, fields: dict[str, Any]) -> None:
+        assert judged(loaded(stopped(deleted()), start, **fields)) == ([], 0)
+
+    def test_after_a_kill_it_may_begin_earlier(self) -> None:
+        assert judged(loaded(stopped(deleted(), "kill", code=137), 0)) == ([], 0)
+
+
 class TestNotJudged:
     @pytest.mark.parametrize("how", ["fail", "info"])
     def test_what_was_not_acknowledged(self, how: str) -> None:

@@ -634,6 +634,41 @@ def _replaced_in_active(edit: Edit) -> list[Place]:
     return found
 
 
+def _tell_cleanings(edit: Edit, record: Acked, end: int) -> None:
+    """Let all nodes tell, after all else, that they cleaned the record's partition up to an offset."""
+    last = edit.original.operations[-1]
+    time_ns = last.time_ns + SECOND_NS
+    for node in next(iter(edit.original.of("setup"))).value["nodes"]:
+        value = {"began_ns": time_ns, "logs": [[record.topic, record.partition, end, 9_000]]}
+        told = {"process": "runner", "f": "observe", "key": "cleaned", "node": node["name"], "value": value}
+        edit.add(last, time_ns, **told)
+
+
+@mutation("compaction", invalid("compacted-early"), RUNS, 3)
+def a_follower_has_removed_what_nobody_had_cleaned(edit: Edit) -> None:
+    """A follower lacks a record, and the next one of its key stands behind all that brokers cleaned."""
+    places = [place for place in _places(edit) if place.newer and not _is_tombstone(edit, place.record)]
+    record = edit.chosen(p for p in places if p.newer and p.newer.offset >= _farthest(edit, p.record)).record
+    _tell_cleanings(edit, record, _farthest(edit, record))
+    _cleaned(edit, record, [edit.draw.choice(_holding(edit, record, leader=False))])
+
+
+@mutation("compaction", VALID, RUNS, 3)
+def a_follower_has_removed_what_was_replaced(edit: Edit) -> None:
+    """A follower lacks a record, and brokers had cleaned up to behind the next one of its key."""
+    places = [place for place in _places(edit) if place.newer and _holding(edit, place.record, leader=False)]
+    place = edit.chosen(places)
+    record, newer = place.record, place.newer
+    _closed(edit, place)
+    _tell_cleanings(edit, record, max(_farthest(edit, record), newer.offset + 1))
+    _cleaned(edit, record, [edit.draw.choice(_holding(edit, record, leader=False))])
+
+
+def _farthest(edit: Edit, record: Acked) -> int:
+    """Where the farthest active segment of the replicas begins."""
+    return max(int(o.value["active"]) for o in _disks(edit, record))
+
+
 def _last_tombstones(edit: Edit, least_ns: int, most_ns: int) -> list[Place]:
     """Tombstones that are the last records of their keys, sent so long before final reads began."""
     read_ns = phase_ns(edit.original, "final-read")

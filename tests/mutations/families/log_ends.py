@@ -114,3 +114,23 @@ def a_mark_at_a_members_end(edit: Edit) -> None:
 def a_mark_below_what_was_acknowledged(edit: Edit) -> None:
     """A leader logs a high watermark that has not passed the last record that was acknowledged."""
     _shrink(edit, 0, 0)
+
+
+def _truncate(edit: Edit, behind: int) -> None:
+    """A broker cuts off its log at, or a little below, its high watermark."""
+    node, record = _last(edit)
+    where = {"topic": record.topic, "partition": record.partition}
+    mark = record.offset + 1
+    _told(edit, "truncated", node, **where, end=mark - behind, high_watermark=mark)
+
+
+@mutation("log-ends", invalid("truncated-below-high-watermark"), RUNS, 2)
+def a_follower_cuts_off_what_was_committed(edit: Edit) -> None:
+    """A follower cuts off the last record below its high watermark; every leader was elected cleanly."""
+    _truncate(edit, 1)
+
+
+@mutation("log-ends", VALID, RUNS, 2)
+def a_follower_cuts_off_what_was_not_committed(edit: Edit) -> None:
+    """A follower cuts off its log at its high watermark."""
+    _truncate(edit, 0)

@@ -1,0 +1,59 @@
+"""Logs that followers cut off below their high watermarks.
+
+What stands below a high watermark is committed: every replica in sync has it, and only these are elected
+cleanly.  So a follower whose log is not that of its leader cuts it off above its high watermark (KIP-101,
+KIP-279), which its leaders told it.  Kafka logs where this is not so.
+
+It may be so once a leader was elected uncleanly, or a disk lost what it had, or where a licence permits a
+loss.  Of topics that were deleted nothing is judged.
+"""
+
+from collections.abc import Iterator
+
+from checkers.evidence.log_ends import SLACK_NS, Truncated, truncated_logs
+from checkers.licences import licences_of
+from checkers.licences.disks import hits
+from checkers.licences.facts import Facts
+from checkers.logs.partitions.anomalies import TRUNCATED_BELOW_MARK
+from checkers.verdict.verdict import Anomaly
+
+_TORN = "torn-write"
+
+
+def find_truncations(facts: Facts) -> Iterator[Anomaly]:
+    """Every truncation of what was committed that nothing explains.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    removed = {operation.key for operation in facts.history.of("delete-topic")}
+    for cut in truncated_logs(facts.history):
+        if cut.end < cut.high_watermark and cut.topic not in removed and not _explained(facts, cut):
+            yield TRUNCATED_BELOW_MARK.found(
+                f"{cut.node} cut off its log of {cut.name} at {cut.end}, below its high watermark "
+                f"{cut.high_watermark}.",
+                subject=f"{cut.name} on {cut.node}",
+                time_ns=cut.time_ns,
+                witness=(cut.index,),
+                explanation=(
+                    f"Line {cut.line} of {cut.node}'s log, at {cut.at}, tells both offsets.",
+                    "Until then its leaders had been elected cleanly, and no disk that holds it was struck.",
+                ),
+            )
+
+
+def _explained(facts: Facts, cut: Truncated) -> bool:
+    """Whether what was committed may have been lost by then, or nobody knows."""
+    until_ns = cut.time_ns + SLACK_NS
+    if not facts.changes.tells(cut.name, until_ns):
+        return True
+    states = facts.changes.possible(cut.name, 0, until_ns)
+    return (
+        any(state.unclean or state.last_leader or state.recovering for state in states)
+        or any(
+            window.invoked_ns <= until_ns
+            and (window.kind == _TORN or hits(facts.history, window, cut.topic, cut.partition))
+            for window in facts.windows
+        )
+        or any(permit.event.from_ns <= until_ns for permit in licences_of(facts.history).of(cut.name))
+    )

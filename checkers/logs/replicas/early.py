@@ -1,0 +1,145 @@
+"""Judges what a compacted topic's replicas have removed although nothing that was cleaned replaces it.
+
+A cleaner removes a record because of a later one of its key in the part of the log that it cleans, which ends
+at the active segment (Kafka documentation, Design, Log Compaction).  So the last record of a key before that
+end is still there.  There are two bounds, and a record that stands behind one of them replaces nothing:
+
+- On every replica: the end of all that brokers logged to have cleaned (`checkers.evidence.cleanings`).
+- On the leader: its active segment, for what was appended while it led: nobody else can have cleaned that.
+
+A record of unknown fate can't be what replaced another one unseen: it would be the last of its key before
+the bound, so that final reads would have been given it.  Tombstones may have gone, and are left out.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import NONE, Booleans, Columns, Integers, Outcome, Tombstones
+from checkers.evidence.cleanings import cleaned_by
+from checkers.evidence.loading import all_columns_of
+from checkers.evidence.replicas import ReplicaLog
+from checkers.history.operations import History
+from checkers.logs.replicas.anomalies import COMPACTED_EARLY
+from checkers.logs.replicas.deleted_keys import known_of
+from checkers.logs.replicas.returned import FinalRead
+from checkers.verdict.verdict import Anomaly
+
+
+class Led(NamedTuple):
+    """Who led from before the final reads until its disk was read, and in which epoch."""
+
+    node: str
+    epoch: int
+
+
+class _Replaced(NamedTuple):
+    """Known records that another one of their key follows.
+
+    Attributes:
+        offset: where they stand, shape (n,), ascending.
+        following: where the next one of the key stands, shape (n,).
+    """
+
+    offset: Integers
+    following: Integers
+
+
+def find_early(
+    history: History,
+    logs: Sequence[ReplicaLog],
+    led: Led | None,
+    reads: Sequence[FinalRead],
+    figures: Counter[str],
+) -> Iterator[Anomaly]:
+    """At most one finding for each replica.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        logs: of the replicas in sync, of a partition without licences to lose what was acknowledged.
+        led: whose final reads these are; None where nobody knows.
+        reads: whole final reads of the partition.
+        figures: counts the records that each bound asks for.
+    """
+    columns = all_columns_of(history)
+    if any(bool(log.transactional.any()) for log in logs):
+        return
+    replaced = _replaced(columns, columns.partitions.index(logs[0].partition))
+    for log in logs:
+        leads = led is not None and led.node == log.node
+        found: list[Anomaly] = []
+        cleaned = cleaned_by(history, log.partition, log.time_ns)
+        if cleaned is not None:
+            due = replaced.offset[replaced.following >= cleaned.end]
+            figures["uncleaned_records_due"] += len(due)
+            found += _gone(log, due, reads if leads else (), cleaned.told, (cleaned.op,))
+        if led is not None and leads:
+            due = replaced.offset[_in_active(log, led.epoch, replaced.following)]
+            figures["active_records_due"] += len(due)
+            why = f"All later records of their keys are in the active segment of {log.node}, from "
+            found += _gone(log, due, reads, f"{why}{log.seen.active} on.")
+        yield from found[:1]
+
+
+def _replaced(columns: Columns, code: int) -> _Replaced:
+    """Known records of a partition and what follows upon them; none where nobody knows the keys."""
+    topic = columns.partitions[code].topic
+    keys = columns.keys.get(topic)
+    if not keys:
+        return _Replaced(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+    offset, value = known_of(columns, code)
+    key = value % keys
+    order = np.lexsort((offset, key))
+    following = np.append(offset[order][1:], NONE)
+    following[np.flatnonzero(np.diff(key[order]))] = NONE
+    marks = columns.tombstones.get(topic)
+    due = following != NONE
+    if marks is not None:
+        due &= ~marks.among(value[order]) & ~_doubtful(columns, code, marks, key[order])
+    rows = order[due]
+    by_offset = np.argsort(offset[rows], kind="stable")
+    return _Replaced(offset[rows][by_offset], following[due][by_offset])
+
+
+def _doubtful(columns: Columns, code: int, marks: Tombstones, keys: Integers) -> Booleans:
+    """Which of some keys were sent a tombstone of unknown fate: it may have been there, and gone."""
+    sends = columns.sends
+    rows = np.flatnonzero((sends.partition == code) & (sends.outcome == Outcome.INFO))
+    values = sends.value[rows]
+    return np.isin(keys, values[marks.among(values)] % marks.keys)
+
+
+def _in_active(log: ReplicaLog, epoch: int, following: Integers) -> Booleans:
+    """Which records the leader appended to its active segment while it led."""
+    if log.seen.active is None:
+        return np.zeros(len(following), dtype=np.bool_)
+    of_epoch: Booleans = np.append(log["leader_epoch"], NONE)[log.rows_at(following)] == epoch
+    return of_epoch & (following >= log.seen.active)
+
+
+def _gone(
+    log: ReplicaLog, due: Integers, reads: Sequence[FinalRead], why: str, witness: tuple[int, ...] = ()
+) -> list[Anomaly]:
+    """One finding if a record that nothing replaced yet is gone from a replica's disk, or was not read."""
+    told = [(log.op, f"{log.node}'s disk", due[~log.has(due) & (due >= log.start)])]
+    for read in reads:
+        mine = due[(due >= read.start) & (due < read.end)]
+        told.append((read.op, f"the reads of {read.client}", np.setdiff1d(mine, read.offsets)))
+    for op, where, gone in told:
+        if len(gone):
+            offset = int(gone[0])
+            return [
+                COMPACTED_EARLY.found(
+                    f"offset {offset} of {log.partition} is gone although it cannot have been compacted yet",
+                    subject=f"{log.partition}@{offset}",
+                    time_ns=log.time_ns,
+                    witness=tuple(sorted({op, log.op, *witness})),
+                    explanation=(
+                        f"In {where} {len(gone)} records are missing, the first at offset {offset}.",
+                        why,
+                    ),
+                )
+            ]
+    return []

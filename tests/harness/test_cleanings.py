@@ -1,0 +1,51 @@
+"""What brokers log of cleanings, as Kafka 4.3.1 words it."""
+
+from unittest.mock import MagicMock
+
+import pytest
+
+from checkers.history.logged import CLEANED, LogsCleaned
+from harness.evidence import node_logs
+from harness.evidence.cleanings import cleanings
+
+LINE = (
+    "2026-11-26T05:05:37.277Z INFO [kafka-log-cleaner-thread-0] Cleaner 0: Building offset map for log {} for"
+    " 2 segments in offset range [{}, {}). (org.apache.kafka.storage.internals.log.Cleaner)"
+)
+
+
+def cleaning(log: str, begin: int, end: int) -> str:
+    return LINE.format(log, begin, end)
+
+
+def test_of_each_log_the_farthest_counts() -> None:
+    lines = (
+        cleaning("compacted-0-1", 0, 84),
+        cleaning("__consumer_offsets-12", 3, 9),
+        cleaning("compacted-0-1", 84, 201),
+        cleaning("compacted-0-1", 0, 84),  # anew, after what it had noted was lost
+        "Cleaner 0: Building offset map for compacted-0-1...",
+    )
+    assert [*cleanings("\n".join(lines))] == [("__consumer_offsets", 12, 9, 2), ("compacted-0", 1, 201, 3)]
+
+
+def test_a_log_without_cleanings_tells_of_none() -> None:
+    assert [*cleanings("Starting the log cleaner")] == []
+
+
+def test_every_node_tells_when_its_log_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    logs = {"n1": cleaning("log-0-0", 0, 7).encode(), "n2": b""}
+    recorder = MagicMock()
+    recorder.journal.clock.now_ns.return_value = 5
+
+    def saved(*_: object) -> dict[str, bytes]:
+        recorder.journal.clock.now_ns.return_value = 6
+        return logs
+
+    monkeypatch.setattr(node_logs, "save_logs", saved)
+    node_logs.gather_logs({}, MagicMock(), recorder)
+    told = [call for call in recorder.observe.call_args_list if call.args[1] == CLEANED]
+    assert [(call.kwargs["node"], call.args[2]) for call in told] == [
+        ("n1", LogsCleaned(5, (("log-0", 0, 7, 1),))),
+        ("n2", LogsCleaned(5, ())),
+    ]
