@@ -10,7 +10,7 @@ import msgspec
 from checkers.history.shapes import written
 
 NODE_LOG, VOTE, ELECTED = "node-log", "vote", "elected"
-LOADED, ISR_SHRUNK = "loaded", "isr-shrunk"
+LOADED, ISR_SHRUNK, EPOCH_BEGUN = "loaded", "isr-shrunk", "epoch-begun"
 """Keys of these observations."""
 
 
@@ -137,6 +137,30 @@ class IsrShrunk(msgspec.Struct, frozen=True):
     high_watermark: int
     end: int
     out: tuple[tuple[int, int], ...]
+
+
+class EpochBegun(msgspec.Struct, frozen=True):
+    """A leader epoch that a broker begins, as it becomes the leader.
+
+    Attributes:
+        line: number of the line, from 1.
+        at: wall-clock time of the line.
+        topic: of the partition.
+        topic_id: of this topic, which a topic that is created again under its name does not have.
+        partition: its number.
+        epoch: the leader epoch.
+        start: the end of the broker's log at that moment.
+        previous_epoch: the partition's leader epoch that the process knew before; -1 where it knew none.
+    """
+
+    line: int
+    at: str
+    topic: str
+    topic_id: str
+    partition: int
+    epoch: int
+    start: int
+    previous_epoch: int
 
 
 def vote_logged(value: Any) -> VoteLogged | VotesEnd:

@@ -1,12 +1,13 @@
-"""Log lines about the ends of logs: when a log was loaded, and when an ISR shrank.
+"""Log lines about the ends of logs: when a log was loaded, an ISR shrank, or a leader epoch began.
 
 The words are those of Kafka's LogLoader and UnifiedLog, and of kafka.cluster.Partition, at level INFO.
 """
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
-from checkers.history.logged import IsrShrunk, LogLoaded
+from checkers.history.logged import EpochBegun, IsrShrunk, LogLoaded
 
 ENTRIES_MAX = 5_000
 """Entries that one node's log may have in a history; a start has one for each log."""
@@ -21,6 +22,11 @@ _SHRUNK = re.compile(
     r"(?P<at>\S+) INFO .*\[Partition (?P<topic>\S+)-(?P<partition>\d+) broker=\d+\] Shrinking ISR from"
     r" (?P<isr>[\d,]+) to .*Leader: \(highWatermark: (?P<mark>\d+), endOffset: (?P<end>\d+)\)\."
     r" Out of sync replicas: (?P<out>.*)"
+)
+_BEGUN = re.compile(
+    r"(?P<at>\S+) INFO .*\[Broker id=\d+\] Leader (?P<topic>\S+)-(?P<partition>\d+) with topic id"
+    r" (?:\w+[(\[])?(?P<id>[\w-]+)[)\]]? starts at leader epoch (?P<epoch>\d+) from offset (?P<start>\d+) "
+    r".* previous leader epoch was (?P<previous>-?\d+)\."
 )
 _OUT = re.compile(r"\(brokerId: (?P<id>\d+), endOffset: (?P<end>-?\d+)")
 
@@ -43,6 +49,22 @@ def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk]:
         elif shrunk := _SHRUNK.match(line):
             entries.append(_shrunk(number, shrunk))
     yield from sorted([*entries, *loading.values()], key=lambda entry: entry.line)[:ENTRIES_MAX]
+
+
+def begun_epochs(log: str) -> Iterator[EpochBegun]:
+    """Leader epochs that the broker began, the first `ENTRIES_MAX`."""
+    found = ((number, _BEGUN.match(line)) for number, line in enumerate(log.splitlines(), start=1))
+    for number, begun in islice(((number, begun) for number, begun in found if begun), ENTRIES_MAX):
+        yield EpochBegun(
+            line=number,
+            at=begun["at"],
+            topic=begun["topic"],
+            topic_id=begun["id"],
+            partition=int(begun["partition"]),
+            epoch=int(begun["epoch"]),
+            start=int(begun["start"]),
+            previous_epoch=int(begun["previous"]),
+        )
 
 
 def _shrunk(number: int, told: re.Match[str]) -> IsrShrunk:

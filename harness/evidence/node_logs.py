@@ -7,6 +7,7 @@ from pathlib import Path
 
 from checkers.history.logged import (
     ELECTED,
+    EPOCH_BEGUN,
     ISR_SHRUNK,
     LOADED,
     NODE_LOG,
@@ -17,7 +18,7 @@ from checkers.history.logged import (
 )
 from harness.cluster.containers import NodeContainers
 from harness.cluster.logs import save_logs
-from harness.evidence.log_ends import log_ends
+from harness.evidence.log_ends import begun_epochs, log_ends
 from harness.evidence.votes import votes
 from harness.record.journal import Recorder
 
@@ -43,6 +44,8 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
         for end in log_ends(text):
             key = LOADED if isinstance(end, LogLoaded) else ISR_SHRUNK
             recorder.observe("observe", key, end, node=name)
+        for begun in begun_epochs(text):
+            recorder.observe("observe", EPOCH_BEGUN, begun, node=name)
 
 
 def findings(log: str) -> Iterator[FindingLogged]:

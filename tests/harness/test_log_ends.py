@@ -1,7 +1,9 @@
 """What nodes log of the ends of logs, as Kafka 4.3.1 words it."""
 
-from checkers.history.logged import IsrShrunk, LogLoaded
-from harness.evidence.log_ends import ENTRIES_MAX, log_ends
+import pytest
+
+from checkers.history.logged import EpochBegun, IsrShrunk, LogLoaded
+from harness.evidence.log_ends import ENTRIES_MAX, begun_epochs, log_ends
 
 AT = "2026-11-23T13:15:48.127Z INFO "
 START = AT + "[main] Registered signal handlers for TERM, INT, HUP (o.a.k.common.utils.LoggingSignalHandler)"
@@ -12,6 +14,16 @@ SHRUNK = AT + (
     "[kafka-scheduler-0] [Partition log-0-4 broker=1] Shrinking ISR from 4,2,1 to 1. Leader: (highWatermark:"
     " 969, endOffset: 974). Out of sync replicas: (brokerId: 4, endOffset: 968, lastCaughtUpTimeMs: 9)"
     " (brokerId: 2, endOffset: -1, lastCaughtUpTimeMs: 0). (kafka.cluster.Partition)"
+)
+BEGUN = AT + (
+    "[kafka-3-metadata-loader-event-handler] [Broker id=3] Leader log-0-4 with topic id {} starts at leader"
+    " epoch 5 from offset 737 with partition epoch 11, high watermark 736, ISR [1,3], adding replicas [] and"
+    " removing replicas [] . Previous leader Some(2) and previous leader epoch was {}. (state.change.logger)"
+)
+FOLLOWER = AT + (
+    "[kafka-1-metadata-loader-event-handler] [Broker id=1] Follower log-0-4 starts at leader epoch 5 from"
+    " offset 737 with partition epoch 11 and high watermark 736. Current leader is 3. Previous leader Some(2)"
+    " and previous leader epoch was 4. (state.change.logger)"
 )
 RECOVERING = "log-recovery-/var/lib/kafka/data-0"
 
@@ -48,3 +60,18 @@ def test_whom_a_leader_leaves_behind() -> None:
 
 def test_a_flood_is_cut() -> None:
     assert len(told(*[SHRUNK] * (ENTRIES_MAX + 1))) == ENTRIES_MAX
+
+
+@pytest.mark.parametrize("told_id", ["Some(chF0WpWT-_g)", "Optional[chF0WpWT-_g]", "chF0WpWT-_g"])
+@pytest.mark.parametrize("previous", [4, -1])
+def test_where_a_leader_begins_its_epoch(told_id: str, previous: int) -> None:
+    at = "2026-11-23T13:15:48.127Z"
+    lines = [START, FOLLOWER, BEGUN.format(told_id, previous)]
+    assert list(begun_epochs("\n".join(lines))) == [
+        EpochBegun(3, at, "log-0", "chF0WpWT-_g", 4, 5, 737, previous)
+    ]
+
+
+def test_a_flood_of_epochs_is_cut() -> None:
+    flood = "\n".join([BEGUN.format("Some(a)", 4)] * (ENTRIES_MAX + 1))
+    assert len(list(begun_epochs(flood))) == ENTRIES_MAX

@@ -38,11 +38,13 @@ from checkers.history.group_offsets import (
 )
 from checkers.history.logged import (
     ELECTED,
+    EPOCH_BEGUN,
     ISR_SHRUNK,
     LOADED,
     NODE_LOG,
     VOTE,
     ElectedLogged,
+    EpochBegun,
     FindingLogged,
     IsrShrunk,
     LogLoaded,
@@ -71,6 +73,7 @@ LOGGED: dict[str, type[msgspec.Struct]] = {
     NODE_LOG: FindingLogged,
     ELECTED: ElectedLogged,
     LOADED: LogLoaded,
+    EPOCH_BEGUN: EpochBegun,
     ISR_SHRUNK: IsrShrunk,
 }
 """What is written of nodes' own logs, votes apart."""
