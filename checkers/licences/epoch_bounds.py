@@ -10,11 +10,13 @@ Others may have noted another offset, and the difference is evidence of its own 
    the same offset if all elections since were clean, or if it was elected itself.
 2. A replica that was out of sync may have records that a leader before had never seen.  Epochs that it missed
    may have begun below its log's end; records that were appended in them were truncated there (KIP-279).
-   If its notes of earlier epochs are gone, it may have missed each epoch that another broker led, unless
-   it was in the ISR as that epoch ended: then it had all records that were committed in it (KIP-101).
+   If its notes of earlier epochs are gone, it may have missed each epoch that another broker led after the
+   last one that it led itself or in which it joined the ISR.  What was committed while it was in the ISR it
+   had.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from checkers.columns.tables import PartitionName
@@ -157,14 +159,43 @@ def _of_possibly_missed(
 ) -> Iterator[Bound]:
     """Bounds for records of epochs that the elected replica may not have seen; `end`: of its log."""
     states = facts.changes.states[partition]
-    led = facts.epochs.begun_by(partition, _name(facts, state.leader))
-    last = max((epoch for epoch in led if epoch < state.leader_epoch), default=-1)
-    for missed in _missed(states, last, state):
-        at_its_end = [each for each in states if each.leader_epoch == missed.leader_epoch][-1]
+    out_ns = _out_of_sync_since(facts, states, state)
+    for missed in _missed(states, _followed(states, state), state):
         start = _own_start(facts, partition, missed)
-        if state.leader not in at_its_end.isr and (start is None or start < end):
-            since_ns = facts.changes.span(missed).from_ns
+        if start is None or start < end:
+            since_ns = max(out_ns, facts.changes.span(missed).from_ns)
             yield _possible(partition, missed.leader_epoch, start)._replace(known_from_ns=since_ns)
+
+
+def _out_of_sync_since(facts: Facts, states: Sequence[PartitionState], until: PartitionState) -> int:
+    """From when on records may have been committed without the leader of a state, before it led.
+
+    Returns:
+        Nanoseconds of the history's clock; 0 if it never was in the ISR.
+    """
+    before = [state for state in states if state.leader_epoch <= until.leader_epoch]
+    left = [
+        after
+        for state, after in pairwise(before)
+        if state.leader_epoch < until.leader_epoch and until.leader in state.isr
+    ]
+    return facts.changes.span(left[-1]).from_ns if left else 0
+
+
+def _followed(states: Sequence[PartitionState], until: PartitionState) -> int:
+    """The last epoch in which the leader of a state certainly had what was appended before; -1 if none.
+
+    That is one that it led, or one in which it joined the ISR: then it had fetched up to the high watermark
+    (KIP-101).  One that was in the ISR from the beginning to the end may never have fetched in that epoch.
+    """
+    epoch = -1
+    for state, following in pairwise(states):
+        if following.leader_epoch >= until.leader_epoch:
+            break
+        joined = until.leader in following.isr and until.leader not in state.isr
+        if following.leader == until.leader or (joined and state.leader_epoch == following.leader_epoch):
+            epoch = following.leader_epoch
+    return epoch
 
 
 def _missed(states: Sequence[PartitionState], last: int, until: PartitionState) -> Iterator[PartitionState]:
