@@ -1,7 +1,9 @@
 """At which offset each leader epoch of a partition began, as replicas noted it (KIP-101).
 
 A broker notes, when it becomes leader, its log's end as the beginning of its epoch, and followers take that
-over with the records.  An epoch that began where the next one did is not kept: it added nothing.
+over with the records.  An epoch that began where the next one did is not kept: it added nothing.  Epochs that
+ended below the start of the log are not kept either: DeleteRecords and retention take the notes with the
+records.  The broker's log still has the line with which it began such an epoch.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,6 +14,7 @@ import numpy as np
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.replicas import ReplicaLog, batches_of
+from checkers.history.logged import EPOCH_BEGUN, EpochBegun
 from checkers.history.observed import Entries, LeaderEpochsSeen
 from checkers.history.operations import History, Operation, once
 
@@ -56,14 +59,20 @@ class LeaderEpochs:
     Attributes:
         noted: what replicas noted, by partition and node.
         appended: the same by the first batches of each epoch in their logs.
+        begun: what brokers logged of the epochs that they led.
     """
 
     noted: Mapping[PartitionName, Mapping[str, Entries]]
     appended: Mapping[PartitionName, Mapping[str, Entries]]
+    begun: Mapping[PartitionName, Mapping[str, Mapping[int, int]]]
 
     def of(self, partition: PartitionName, node: str) -> Entries:
         """What one node noted; nothing where it told nothing."""
         return self.noted.get(partition, {}).get(node, [])
+
+    def begun_by(self, partition: PartitionName, node: str) -> Mapping[int, int]:
+        """Epochs that one node led, each with the end of its log as it began, as it logged them."""
+        return self.begun.get(partition, {}).get(node, {})
 
     def starts(self, partition: PartitionName, epoch: int) -> Starts | None:
         """Where an epoch, or the first one behind it that anybody knows, began; None if nothing tells it."""
@@ -95,7 +104,7 @@ def leader_epochs(history: History) -> LeaderEpochs:
     noted: dict[PartitionName, dict[str, Entries]] = {}
     for each in checkpoints_of(history):
         noted.setdefault(each.partition, {})[each.node] = each.entries
-    return LeaderEpochs(noted, _appended(batches_of(history).logs))
+    return LeaderEpochs(noted, _appended(batches_of(history).logs), _begun(history))
 
 
 def starts_of(history: History) -> dict[str, tuple[tuple[int, int], ...]]:
@@ -122,6 +131,23 @@ def _noted(operation: Operation) -> Noted:
     seen = msgspec.convert(operation.value, LeaderEpochsSeen)
     partition = PartitionName(seen.topic, seen.partition)
     return Noted(operation.node or "", partition, seen.entries, operation.index, operation.time_ns)
+
+
+def _begun(history: History) -> dict[PartitionName, dict[str, dict[int, int]]]:
+    """What processes that knew an earlier epoch logged; one that starts as the leader tells its end then.
+
+    Of a topic that was deleted and created again, numbers of epochs mean several things, so nothing is known.
+    """
+    found: dict[PartitionName, dict[str, dict[int, int]]] = {}
+    ids: dict[PartitionName, set[str]] = {}
+    for operation in history.observed(EPOCH_BEGUN):
+        begun = msgspec.convert(operation.value, EpochBegun)
+        name = PartitionName(begun.topic, begun.partition)
+        ids.setdefault(name, set()).add(begun.topic_id)
+        if begun.previous_epoch >= 0:
+            epochs = found.setdefault(name, {}).setdefault(operation.node or "", {})
+            epochs.setdefault(begun.epoch, begun.start)
+    return {name: nodes for name, nodes in found.items() if len(ids[name]) == 1}
 
 
 def _appended(logs: Iterable[ReplicaLog]) -> dict[PartitionName, dict[str, Entries]]:

@@ -11,6 +11,7 @@ from checkers.history.shapes import written
 
 NODE_LOG, VOTE, ELECTED = "node-log", "vote", "elected"
 LOADED, ISR_SHRUNK, TRUNCATED, CLEANED = "loaded", "isr-shrunk", "truncated", "cleaned"
+EPOCH_BEGUN = "epoch-begun"
 """Keys of these observations."""
 
 
@@ -172,6 +173,30 @@ class LogsCleaned(msgspec.Struct, frozen=True):
 
     began_ns: int
     logs: tuple[tuple[str, int, int, int], ...]
+
+
+class EpochBegun(msgspec.Struct, frozen=True):
+    """A leader epoch that a broker begins, as it becomes the leader.
+
+    Attributes:
+        line: number of the line, from 1.
+        at: wall-clock time of the line.
+        topic: of the partition.
+        topic_id: of this topic, which a topic that is created again under its name does not have.
+        partition: its number.
+        epoch: the leader epoch.
+        start: the end of the broker's log at that moment.
+        previous_epoch: the partition's leader epoch that the process knew before; -1 where it knew none.
+    """
+
+    line: int
+    at: str
+    topic: str
+    topic_id: str
+    partition: int
+    epoch: int
+    start: int
+    previous_epoch: int
 
 
 def vote_logged(value: Any) -> VoteLogged | VotesEnd:

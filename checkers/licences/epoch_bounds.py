@@ -4,14 +4,19 @@ The elected replica's log ended where its epoch begins: what stood at or above t
 stood below it was on that replica and must not be (KIP-101, KIP-704).  Only that replica's own note counts.
 Others may have noted another offset, and the difference is evidence of its own (`checkers.logs.replicas`):
 
-1. Its note may be gone: its disk was wiped, or no record was appended in the epoch.  What the others noted of
-   that epoch comes from its batches, so it counts if they agree.  If nobody knows the epoch, the next one
-   began at the same offset if all elections since were clean, or if it was elected itself.
+1. Its note may be gone: its disk was wiped, no record was appended in the epoch, or the log now starts behind
+   it.  The broker logged the same offset as it began the epoch.  Otherwise, what the others noted of that
+   epoch comes from its batches, so it counts if they agree.  If nobody knows the epoch, the next one began at
+   the same offset if all elections since were clean, or if it was elected itself.
 2. A replica that was out of sync may have records that a leader before had never seen.  Epochs that it missed
    may have begun below its log's end; records that were appended in them were truncated there (KIP-279).
+   If its notes of earlier epochs are gone, it may have missed each epoch that another broker led after the
+   last one that it led itself or in which it joined the ISR.  What was committed while it was in the ISR it
+   had.
 """
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from checkers.columns.tables import PartitionName
@@ -51,15 +56,19 @@ class Bound(NamedTuple):
 def bounds_of(facts: Facts, partition: PartitionName, state: PartitionState) -> Iterator[Bound]:
     """Bounds of an unclean election that the metadata log tells of; each permits what it covers."""
     entries = _own_entries(facts, partition, state)
-    places = [place for place, (epoch, _) in enumerate(entries) if epoch == state.leader_epoch]
-    if not places:
+    starts, begun = dict(entries), _begun(facts, partition, state)
+    own = starts.get(state.leader_epoch)
+    is_first = own is not None and entries[0][0] == state.leader_epoch
+    if begun is not None and (own is None or (is_first and begun < own)):
+        yield certain(state.leader_epoch, begun)
+        yield from _of_possibly_missed(facts, partition, state, begun)
+    elif own is None:
         yield from _by_others(facts, partition, state)
-        return
-    place = places[0]
-    start = entries[place][1]
-    yield certain(state.leader_epoch, start)
-    if place:
-        yield from _of_missed(facts, partition, state, (entries[place - 1][0], start))
+    else:
+        yield certain(state.leader_epoch, own)
+        before = [epoch for epoch in starts if epoch < state.leader_epoch]
+        if before:
+            yield from _of_missed(facts, partition, state, (before[-1], own))
 
 
 def bound_at(facts: Facts, partition: PartitionName, epoch: int | None) -> Bound:
@@ -68,9 +77,9 @@ def bound_at(facts: Facts, partition: PartitionName, epoch: int | None) -> Bound
         return _untold(partition)
     later = (state for state in facts.changes.states.get(partition, ()) if state.leader_epoch >= epoch)
     state = next((state for state in later if state.leader != NOBODY), None)
-    own = dict(_own_entries(facts, partition, state)) if state is not None else {}
-    if state is not None and state.leader_epoch in own:
-        return certain(state.leader_epoch, own[state.leader_epoch])
+    own = _own_start(facts, partition, state) if state is not None else None
+    if state is not None and own is not None:
+        return certain(state.leader_epoch, own)
     starts = facts.epochs.starts(partition, epoch)
     if starts is None:
         return _untold(partition)
@@ -86,12 +95,26 @@ def certain(epoch: int, start: int) -> Bound:
 
 def _own_entries(facts: Facts, partition: PartitionName, state: PartitionState) -> Entries:
     """What the leader of a state noted, unless its disk was wiped since: then that came from others."""
-    node = next((name for name, number in facts.ids.items() if number == state.leader), "")
     since_ns = facts.changes.span(state).from_ns
     strikes = strikes_of(facts, partition, {WIPE})
     if any(strike.replica == state.leader and strike.window.end_ns >= since_ns for strike in strikes):
         return []
-    return facts.epochs.of(partition, node)
+    return facts.epochs.of(partition, _name(facts, state.leader))
+
+
+def _begun(facts: Facts, partition: PartitionName, state: PartitionState) -> int | None:
+    """Where the leader of a state began its epoch, as it logged it then."""
+    return facts.epochs.begun_by(partition, _name(facts, state.leader)).get(state.leader_epoch)
+
+
+def _own_start(facts: Facts, partition: PartitionName, state: PartitionState) -> int | None:
+    """Where the leader of a state began its epoch: by its note, or else by its broker's log."""
+    noted = dict(_own_entries(facts, partition, state)).get(state.leader_epoch)
+    return _begun(facts, partition, state) if noted is None else noted
+
+
+def _name(facts: Facts, number: int) -> str:
+    return next((name for name, each in facts.ids.items() if each == number), "")
 
 
 def _by_others(facts: Facts, partition: PartitionName, state: PartitionState) -> Iterator[Bound]:
@@ -124,11 +147,55 @@ def _of_missed(
     last, end = known
     for missed in _missed(facts.changes.states[partition], last, state):
         since_ns = facts.changes.span(missed).from_ns
-        start = dict(_own_entries(facts, partition, missed)).get(missed.leader_epoch)
+        start = _own_start(facts, partition, missed)
         if start is None:
             yield _untold(partition)._replace(known_from_ns=since_ns)
         elif start < end:
             yield certain(missed.leader_epoch, start)._replace(known_from_ns=since_ns)
+
+
+def _of_possibly_missed(
+    facts: Facts, partition: PartitionName, state: PartitionState, end: int
+) -> Iterator[Bound]:
+    """Bounds for records of epochs that the elected replica may not have seen; `end`: of its log."""
+    states = facts.changes.states[partition]
+    out_ns = _out_of_sync_since(facts, states, state)
+    for missed in _missed(states, _followed(states, state), state):
+        start = _own_start(facts, partition, missed)
+        if start is None or start < end:
+            since_ns = max(out_ns, facts.changes.span(missed).from_ns)
+            yield _possible(partition, missed.leader_epoch, start)._replace(known_from_ns=since_ns)
+
+
+def _out_of_sync_since(facts: Facts, states: Sequence[PartitionState], until: PartitionState) -> int:
+    """From when on records may have been committed without the leader of a state, before it led.
+
+    Returns:
+        Nanoseconds of the history's clock; 0 if it never was in the ISR.
+    """
+    before = [state for state in states if state.leader_epoch <= until.leader_epoch]
+    left = [
+        after
+        for state, after in pairwise(before)
+        if state.leader_epoch < until.leader_epoch and until.leader in state.isr
+    ]
+    return facts.changes.span(left[-1]).from_ns if left else 0
+
+
+def _followed(states: Sequence[PartitionState], until: PartitionState) -> int:
+    """The last epoch in which the leader of a state certainly had what was appended before; -1 if none.
+
+    That is one that it led, or one in which it joined the ISR: then it had fetched up to the high watermark
+    (KIP-101).  One that was in the ISR from the beginning to the end may never have fetched in that epoch.
+    """
+    epoch = -1
+    for state, following in pairwise(states):
+        if following.leader_epoch >= until.leader_epoch:
+            break
+        joined = until.leader in following.isr and until.leader not in state.isr
+        if following.leader == until.leader or (joined and state.leader_epoch == following.leader_epoch):
+            epoch = following.leader_epoch
+    return epoch
 
 
 def _missed(states: Sequence[PartitionState], last: int, until: PartitionState) -> Iterator[PartitionState]:
@@ -142,6 +209,15 @@ def _missed(states: Sequence[PartitionState], last: int, until: PartitionState) 
 def _untold(partition: PartitionName) -> Bound:
     told = f"records of {partition} may have been truncated legally, from an unknown offset on"
     return Bound("from an unknown offset on", None, told)
+
+
+def _possible(partition: PartitionName, epoch: int, start: int | None) -> Bound:
+    if start is None:
+        return _untold(partition)
+    text = (
+        f"from offset {start} on, where leader epoch {epoch} begins, if the elected replica has not seen it"
+    )
+    return Bound(text, start, f"records of {partition} may have been truncated legally, {text}")
 
 
 def _disputed(partition: PartitionName, starts: Starts) -> Bound:

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
@@ -121,9 +120,10 @@ class Licences:
                     self._somewhere.setdefault(where, []).append(entry)
 
     def of(self, partition: PartitionName) -> tuple[Permit, ...]:
-        """All permits that may apply to a partition, in the order of the table."""
+        """All permits that may apply to a partition, in the order of the table, those in doubt last."""
         permits = [*self._anywhere.get(partition.topic, ()), *self._somewhere.get(partition, ())]
-        return tuple(permit for _, permit in sorted(permits, key=itemgetter(0)))
+        permits.sort(key=lambda entry: (entry[1].event.doubt is not None, entry[0]))
+        return tuple(permit for _, permit in permits)
 
 
 def first_permit(

@@ -8,6 +8,7 @@ from pathlib import Path
 from checkers.history.logged import (
     CLEANED,
     ELECTED,
+    EPOCH_BEGUN,
     ISR_SHRUNK,
     LOADED,
     NODE_LOG,
@@ -23,6 +24,7 @@ from checkers.history.logged import (
 from harness.cluster.containers import NodeContainers
 from harness.cluster.logs import save_logs
 from harness.evidence.cleanings import cleanings
+from harness.evidence.epochs_begun import begun_epochs
 from harness.evidence.log_ends import log_ends
 from harness.evidence.votes import votes
 from harness.record.journal import Recorder
@@ -41,7 +43,7 @@ _ENDS = {LogLoaded: LOADED, IsrShrunk: ISR_SHRUNK, LogTruncated: TRUNCATED}
 
 
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
-    """Save every node's log, and record what stands out and what it tells of votes, logs' ends and cleanings.
+    """Save every node's log, and record what stands out, votes, logs' ends, begun epochs and cleanings.
 
     What is read from disks before this call was cleaned only by cleanings that are recorded here.
     """
@@ -55,6 +57,8 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
             recorder.observe("observe", key, entry, node=name)
         for end in log_ends(text):
             recorder.observe("observe", _ENDS[type(end)], end, node=name)
+        for begun in begun_epochs(text):
+            recorder.observe("observe", EPOCH_BEGUN, begun, node=name)
         recorder.observe("observe", CLEANED, LogsCleaned(began_ns, tuple(cleanings(text))), node=name)
 
 

@@ -142,6 +142,14 @@ class AdminStory:
         value = {"node": node, "topic": TOPIC, "partition": 0, "entries": [list(each) for each in entries]}
         self.observe(at_ms, "leader-epochs", value, node=node)
 
+    def begun(
+        self, epoch: int, start: int, *, node: str = "n1", previous: int = 0, topic_id: str = "pl2yURLx"
+    ) -> None:
+        """A broker logged that it begins a leader epoch."""
+        line = {"line": 1, "at": "2026-11-26T05:11:18.022Z", "topic": TOPIC, "topic_id": topic_id}
+        begun = {"partition": 0, "epoch": epoch, "start": start, "previous_epoch": previous}
+        self.observe(900, "epoch-begun", line | begun, node=node)
+
     def batches(self, *batches: Batch, node: str = "n1") -> None:
         """What lay on a replica's disk."""
         value = replica(batches)

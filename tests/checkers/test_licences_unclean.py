@@ -388,6 +388,62 @@ class TestWhoseNoteCounts:
         assert judged(story).validity is Validity.VALID
 
 
+class TestWhatABrokerLogged:
+    """Its note is gone with the records that it was about; broker 2 is elected in epoch 2."""
+
+    def lost(self, story: AdminStory) -> dict[str, bool]:
+        story.elect(60, 62)
+        result = judged(story)
+        assert result.validity is not Validity.UNKNOWN
+        return {str(a.subject).partition("@")[2]: a.illegal for a in result.anomalies if a.id == "lost-write"}
+
+    @pytest.mark.parametrize("start", [7, 8])
+    def test_the_end_of_its_log_as_it_began_the_epoch_is_the_bound(self, start: int) -> None:
+        story = lossy()
+        story.begun(2, start, node="n2")
+        story.epochs((2, 9), node="n1")
+        assert self.lost(story) == {str(offset): offset < start for offset in (7, 8, 9)}
+
+    def test_lines_of_others_do_not_count(self) -> None:
+        story = lossy()
+        story.begun(2, 7, node="n1")
+        story.elect(60, 62)
+        assert judged(story).validity is Validity.UNKNOWN
+
+    def test_one_that_starts_as_the_leader_tells_another_end(self) -> None:
+        story = lossy()
+        story.begun(2, 9, node="n2", previous=-1)
+        story.elect(60, 62)
+        assert judged(story).validity is Validity.UNKNOWN
+        again = lossy()
+        again.begun(2, 7, node="n2", previous=1)
+        again.begun(2, 9, node="n2", previous=-1)
+        assert self.lost(again) == {"7": False, "8": False, "9": False}
+
+    def test_of_a_topic_that_was_created_again_nothing_is_known(self) -> None:
+        story = lossy()
+        story.begun(2, 7, node="n2")
+        story.begun(1, 0, node="n3", topic_id="chF0WpWT")
+        story.elect(60, 62)
+        assert judged(story).validity is Validity.UNKNOWN
+
+    def test_a_wiped_disk_does_not_change_it(self) -> None:
+        story = lossy()
+        story.fault(90, 95, "wipe-disk", "n2", scope="all")
+        story.epochs((0, 0), (2, 9), node="n2")
+        story.begun(2, 8, node="n2")
+        assert self.lost(story) == {"7": True, "8": False, "9": False}
+
+    @pytest.mark.parametrize(("notes", "bound"), [([(2, 9)], 8), ([(0, 0), (2, 9)], 9)])
+    def test_only_a_first_note_may_have_moved_with_the_start_of_the_log(
+        self, notes: list[tuple[int, int]], bound: int
+    ) -> None:
+        story = lossy()
+        story.epochs(*notes, node="n2")
+        story.begun(2, 8, node="n2")
+        assert self.lost(story) == {str(offset): offset < bound for offset in (7, 8, 9)}
+
+
 class TestMissedEpochs:
     """Broker 2 has ten records of epoch 0, broker 3 leads in epoch 1 from 5 on, then broker 2 again."""
 
@@ -427,6 +483,94 @@ class TestMissedEpochs:
     def test_where_nothing_tells_where_it_began_there_is_a_doubt(self) -> None:
         assert judged(self.forked()).validity is Validity.UNKNOWN
         assert "lost-write" in illegal(judged(self.forked(sent_ms=10)))
+
+    def test_its_beginning_may_be_known_from_the_log_of_its_leader_alone(self) -> None:
+        story = self.forked()
+        story.begun(1, 5, node="n3")
+        assert judged(story).validity is Validity.VALID
+
+
+class TestPossiblyMissedEpochs(TestMissedEpochs):
+    """The same, but all notes of broker 2 are gone, and its log tells of epoch 3."""
+
+    def forked(self, *, sent_ms: float = 45, isr: tuple[int, ...] = (3,)) -> AdminStory:
+        story = AdminStory()
+        story.created([2, 3, 1])
+        story.view(5, 0, [2])
+        story.changed(40, isr=[3], leader=3)
+        story.view(42, 1, [3])
+        story.send(sent_ms, 100, 6)
+        story.changed(47, isr=list(isr))
+        story.changed(50, leader=-1)
+        story.elect(60, 62)
+        story.changed(61, isr=[2], leader=2, leaderRecoveryState=1)
+        story.view(63, 3, [2])
+        story.begun(3, 10, node="n2", previous=2)
+        story.final(end=10)
+        return story
+
+    def test_what_was_appended_in_one_may_vanish(self) -> None:
+        story = self.forked()
+        story.epochs((0, 0), (1, 5), node="n3")
+        result = judged(story)
+        assert result.validity is Validity.UNKNOWN
+        assert "from offset 5 on, where leader epoch 1 begins, if the elected replica has not seen it" in str(
+            result.unknown_because
+        )
+
+    def test_its_beginning_may_be_known_from_the_log_of_its_leader_alone(self) -> None:
+        for start, validity in ((5, Validity.UNKNOWN), (7, Validity.INVALID)):
+            story = self.forked()
+            story.begun(1, start, node="n3")
+            assert judged(story).validity is validity
+
+    def test_one_in_which_it_was_in_sync_at_the_end_was_seen(self) -> None:
+        story = self.forked(isr=(3, 2))
+        story.begun(1, 5, node="n3")
+        assert "lost-write" in illegal(judged(story))
+
+    @pytest.mark.parametrize(("sent_ms", "validity"), [(45, Validity.UNKNOWN), (41, Validity.INVALID)])
+    def test_what_was_committed_while_it_was_in_sync_was_seen(
+        self, sent_ms: float, validity: Validity
+    ) -> None:
+        story = AdminStory()
+        story.created([2, 3, 1])
+        story.view(5, 0, [2])
+        story.changed(40, isr=[3, 2], leader=3)
+        story.view(40.5, 1, [3, 2])
+        story.view(43, 1, [3, 2])
+        story.changed(44, isr=[3])
+        story.send(sent_ms, 100, 6)
+        story.changed(50, leader=-1)
+        story.elect(60, 62)
+        story.changed(61, isr=[2], leader=2, leaderRecoveryState=1)
+        story.view(63, 3, [2])
+        story.begun(3, 10, node="n2", previous=2)
+        story.begun(1, 5, node="n3")
+        story.final(end=10)
+        assert judged(story).validity is validity
+
+    def test_what_is_permitted_for_certain_is_in_no_doubt(self) -> None:
+        """Epoch 5 of broker 2 begins at 5 as well, and its notes tell what it had seen."""
+        story = self.forked()
+        story.begun(1, 5, node="n3")
+        story.changed(70, leader=-1)
+        story.elect(80, 82)
+        story.changed(81, isr=[3], leader=3, leaderRecoveryState=1)
+        story.view(83, 5, [3])
+        story.epochs((0, 0), (5, 5), node="n3")
+        assert judged(story).validity is Validity.VALID
+
+    def test_those_before_one_that_it_led_were_seen_or_gone_before(self) -> None:
+        story = self.forked()
+        story.begun(1, 5, node="n3")
+        story.changed(70, leader=-1)
+        story.elect(80, 82)
+        story.changed(81, isr=[2], leader=2, leaderRecoveryState=1)
+        story.view(83, 5, [2])
+        story.begun(5, 12, node="n2", previous=4)
+        bounds = [permit.event.above for permit in licences_of(story.history()).of(HERE)]
+        assert bounds == [10, 12, 5]
 
 
 def test_a_broker_that_did_not_know_yet_may_have_acknowledged() -> None:
