@@ -19,7 +19,7 @@ FLAKES = StructType(
         column(
             "options",
             TEXT,
-            "the line that runs it again, without its seed; of replays alone it names their run",
+            "the line that runs it again, without seed and choice of Kafka; of replays alone, their run",
         ),
         column("runs", LONG, "runs of it, replays left out here and up to `unexpected`"),
         column("seeds", LONG, "different seeds among them"),
@@ -46,9 +46,10 @@ def flakes(runs: DataFrame) -> DataFrame:
     A candidate of ``krucible minimise`` names a run too, and has a schedule of its own.
     """
     place = ("scenario", "kafka_version", "options")
-    content = F.coalesce("image_digest", "image_reference", F.lit(""))
-    asked = F.regexp_replace("options", r"\s+--seeds?[ =]\S+", "")
+    content = F.coalesce("kafka_content", "image_digest", "image_reference", F.lit(""))
     schedule = F.regexp_replace("options", CHOICE_OF_KAFKA, "")
+    # Without the choice of Kafka: its tarball has another path on another machine.
+    asked = F.regexp_replace(schedule, r"\s+--seeds?[ =]\S+", "")
     told = runs.withColumns({"content": content, "schedule": schedule, "options": asked})
     replayed = F.col("replay_of").isNotNull() & F.col("options").rlike(f"^{REPLAYS}")
     planned = told.where(~replayed)

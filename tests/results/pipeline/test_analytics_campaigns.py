@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from checkers.history.identity import ImageIdentity, RunIdentity
-from results.flakes import flakes_among, told_of
+from results.flakes import content_of, flakes_among, told_of
 from results.pipeline.analytics.availability import AVAILABILITY_BY_FAULT
 from results.pipeline.analytics.flakes import FLAKES, flakes, wilson
 from results.pipeline.analytics.signatures import SIGNATURES, signatures
@@ -76,7 +76,7 @@ def test_a_schedule_is_flaky_that_ends_differently_on_the_same_kafka(spark: Spar
         run("r16", "valid", "4.2.0", options="krucible replay runs/lost", replay_of="lost"),
         run("r14", "invalid", None, seed=1, options="krucible run smoke/kill --seed 1"),
     )
-    of_isolated = {"options": "krucible run smoke/kill --kafka-version 4.3.1 --mode isolated"}
+    of_isolated = {"options": "krucible run smoke/kill --mode isolated"}
     one = {"scenario": "smoke/kill", "options": "krucible run smoke/kill", "runs": 1, "seeds": 1} | {
         "kafka_version": "4.1.1",
         "valid": 0,
@@ -107,6 +107,9 @@ def identity_of(number: int, chance: random.Random) -> RunIdentity:
     origin = chance.choice([f"r{chance.randrange(number)}"] * 4 + ["gone"]) if number > 20 else ""
     line = f"krucible run smoke/kill --seed {chance.randrange(6)}"
     again = f"krucible replay {origin}" if origin and chance.random() < 0.75 else line
+    machine, jars = chance.randrange(3), {"jars": f"{chance.randrange(2)}"}
+    if line is again:
+        again += f" --kafka-tarball /machine-{machine}/kafka.tgz"
     return RunIdentity(
         run=f"r{number}",
         scenario="smoke/kill",
@@ -114,7 +117,7 @@ def identity_of(number: int, chance: random.Random) -> RunIdentity:
         kafka_version="4.3.1",
         began_at="",
         reproduce=again,
-        image=ImageIdentity(reference="k", digest=f"sha256:{chance.randrange(2)}"),
+        image=ImageIdentity(reference="k", digest=f"sha256:{machine}", checksums=jars if number % 9 else {}),
         replay_of=origin,
     )
 
@@ -128,6 +131,7 @@ def row_of(identity: RunIdentity, validity: str) -> Row:
         replay_of=identity.replay_of or None,
         image_digest=identity.image.digest,
         image_reference=identity.image.reference,
+        kafka_content=content_of(identity.image, identity.image.checksums),
     )
 
 
@@ -152,6 +156,22 @@ def test_the_table_of_flakes_has_the_definition_that_everything_has(spark: Spark
     assert {row.options for row in rows} == {"krucible run smoke/kill", "krucible replay gone"}
     assert sum(row.repeated for row in rows) == found.runs
     assert sum(row.flake_rate * row.repeated for row in rows) == pytest.approx(found.odd)
+
+
+def test_one_tarball_on_two_machines_is_one_content(spark: SparkSession) -> None:
+    line = "krucible run smoke/kill --seed 1 --kafka-tarball /{}/kafka.tgz"
+    here, there, old = ({"options": line.format(place), "image_digest": place} for place in "abb")
+    runs = (
+        run("r1", "valid", kafka_content="jars", **here),
+        run("r2", "invalid", kafka_content="jars", **there),
+        run("r3", "valid", kafka_content="others", **there),
+        run("r4", "valid", "3.9.1", **here),
+        run("r5", "invalid", "3.9.1", **old),
+    )
+    rows = table_of(spark, "runs", *runs).transform(flakes).collect()
+    found = {row.kafka_version: (row.options, row.runs, row.repeated, row.flaky) for row in rows}
+    options = "krucible run smoke/kill"
+    assert found == {"4.3.1": (options, 3, 2, True), "3.9.1": (options, 2, 0, False)}
 
 
 def test_replays_go_back_over_eight_of_them_and_a_circle_ends(spark: SparkSession) -> None:
