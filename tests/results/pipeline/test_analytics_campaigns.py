@@ -160,13 +160,13 @@ def test_the_table_of_flakes_has_the_definition_that_everything_has(spark: Spark
 
 def test_one_tarball_on_two_machines_is_one_content(spark: SparkSession) -> None:
     line = "krucible run smoke/kill --seed 1 --kafka-tarball /{}/kafka.tgz"
-    here, there, old = ({"options": line.format(place), "image_digest": place} for place in "abb")
+    here, there, other = ({"options": line.format(place), "image_digest": place} for place in "abc")
     runs = (
         run("r1", "valid", kafka_content="jars", **here),
         run("r2", "invalid", kafka_content="jars", **there),
-        run("r3", "valid", kafka_content="others", **there),
+        run("r3", "valid", kafka_content="others", **other),
         run("r4", "valid", "3.9.1", **here),
-        run("r5", "invalid", "3.9.1", **old),
+        run("r5", "invalid", "3.9.1", **there),
     )
     rows = table_of(spark, "runs", *runs).transform(flakes).collect()
     found = {row.kafka_version: (row.options, row.runs, row.repeated, row.flaky) for row in rows}
