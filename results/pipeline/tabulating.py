@@ -14,14 +14,14 @@ from checkers.evidence.loading import columns_of
 from checkers.history.operations import History
 from checkers.history.setup import Setup
 from checkers.runs.availability import load_end_ns
-from results.flakes import content_of
 from results.pipeline.columnar import rows
 from results.pipeline.found import FoundRun, began_at
 from results.pipeline.operations import operations_of
 from results.pipeline.pairing import pair
 from results.pipeline.records import records_of
 from results.pipeline.states import cluster_state_of, faults_of
-from results.store import load_identity, load_verdict
+from results.repeats.flakes import content_of
+from results.store.runs import load_identity, load_verdict
 
 INGESTED = ("runs", "operations", "records", "faults", "cluster_state")
 """Tables that an ingest fills; the others of `schemas.TABLES` are filled by a check."""

@@ -9,13 +9,13 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from checkers.history.identity import ImageIdentity, RunIdentity
-from results.flakes import content_of, flakes_among, told_of
 from results.pipeline.analytics.availability import AVAILABILITY_BY_FAULT
 from results.pipeline.analytics.flakes import FLAKES, flakes, wilson
 from results.pipeline.analytics.signatures import SIGNATURES, signatures
 from results.pipeline.analytics.trend import TREND, trend
 from results.pipeline.analytics.versions import version_key
-from results.wilson import wilson as interval
+from results.repeats.flakes import content_of, flakes_among, told_of
+from results.repeats.wilson import wilson as interval
 from tests.results.pipeline.small_tables import DAY, Row, assert_rows, rows_of, table_of
 
 NEXT_DAY = DAY + dt.timedelta(days=1)
