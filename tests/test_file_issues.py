@@ -79,6 +79,19 @@ def test_none_is_created_twice(place: Path) -> None:
     assert len(titles(place)) == 2
 
 
+@pytest.mark.parametrize(("length", "cut"), [(232, False), (233, True), (5_000, True)])
+def test_a_title_has_no_more_characters_than_github_takes(place: Path, length: int, *, cut: bool) -> None:
+    for path in (place / "texts").iterdir():
+        path.write_text(f"# {'ä' * length}\n\n## Where\n")
+    done = file_issues(place)
+    assert (done.returncode, done.stderr) == (0, "")
+    for title, signature in zip(titles(place), (SIGNATURE, OTHER), strict=True):
+        assert len(title) == 256
+        assert title.endswith(f"{'…' if cut else 'ä'} [krucible {signature}]")
+    again = file_issues(place)
+    assert again.stdout == f"{SIGNATURE} has an issue\n{OTHER} has an issue\n", "the signature is not cut off"
+
+
 def test_where_there_is_no_text_there_is_no_issue(place: Path) -> None:
     for path in (place / "texts").iterdir():
         path.rename(path.with_name("readme.md" if path.stem == OTHER else "text.txt"))

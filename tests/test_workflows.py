@@ -28,6 +28,8 @@ ACTIONLINT = "github.com/rhysd/actionlint/cmd/actionlint@v1.7.7"
 BUILD_BOUND_S = 300
 NOT_TO_BE_HAD = re.compile(r'Get "|disabled by GOPROXY|40[34] |requires go|invalid go version')
 """What Go says where it reaches no proxy, or is too old for actionlint itself."""
+NOT_LINTED = "the workflows were not linted; CONTRIBUTING.md says how to get actionlint"
+"""What every reason to skip ends with."""
 GIVEN = {
     "matrix.shard": "1",
     "strategy.job-total": "2",
@@ -395,10 +397,26 @@ def test_actionlint_has_nothing_to_say(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, "")
 
 
+def test_a_skip_says_that_nothing_was_linted_and_how_to_get_the_linter(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(pytest.skip.Exception, match="neither actionlint nor go is on PATH") as skipped:
+        test_actionlint_has_nothing_to_say(tmp_path)
+    assert str(skipped.value).endswith(NOT_LINTED)
+    go = tmp_path / "go"
+    go.write_text("#!/bin/sh\necho 'go: Get \"https://localhost\": no route' >&2\nexit 1\n")
+    go.chmod(0o755)
+    with pytest.raises(pytest.skip.Exception, match="no route") as skipped:
+        test_actionlint_has_nothing_to_say(tmp_path)
+    assert str(skipped.value).endswith(NOT_LINTED)
+    assert f"go install {ACTIONLINT}" in (ROOT / "CONTRIBUTING.md").read_text()
+
+
 def built(folder: Path) -> str:
     """Actionlint from the Go module proxy, whose checksums Go compares; skips where that can't be had."""
     if not shutil.which("go"):
-        pytest.skip("neither actionlint nor go is here")
+        pytest.skip(f"neither actionlint nor go is on PATH: {NOT_LINTED}")
     environment = os.environ | {"GOBIN": str(folder), "GOFLAGS": ""}
     command = ["go", "install", ACTIONLINT]
     try:
@@ -406,8 +424,8 @@ def built(folder: Path) -> str:
             command, env=environment, capture_output=True, text=True, check=False, timeout=BUILD_BOUND_S
         )
     except subprocess.TimeoutExpired:
-        pytest.skip(f"actionlint was not built within {BUILD_BOUND_S} s")
+        pytest.skip(f"actionlint was not built within {BUILD_BOUND_S} s: {NOT_LINTED}")
     if done.returncode and NOT_TO_BE_HAD.search(done.stderr):
-        pytest.skip(f"actionlint can't be had: {done.stderr.strip().splitlines()[-1]}")
+        pytest.skip(f"go can't build actionlint ({done.stderr.strip().splitlines()[-1]}): {NOT_LINTED}")
     assert done.returncode == 0, done.stderr
     return str(folder / "actionlint")

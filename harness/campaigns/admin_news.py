@@ -27,9 +27,9 @@ def _answered(operation: Operation) -> str:
         return ended.get(operation.type, f"ended early, {operation.error}")
     if operation.f == "await":
         return "so it is" if operation.type is OperationType.OK else f"no, {value.get('saw')}"
-    if "code" not in value:
-        how = "not done" if operation.type is OperationType.FAIL else "unknown"
-        return f"{how} ({operation.error})"
+    if "code" not in value:  # nobody answered, or a client of the workload asked, which tells no code
+        how = {OperationType.OK: "done", OperationType.FAIL: "not done"}.get(operation.type, "unknown")
+        return f"{how} ({operation.error})" if operation.error else how
     results = Counter(row[2] for row in value.get("results", ()))
     if value["code"] or not results:
         told = value.get("message")

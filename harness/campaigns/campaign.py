@@ -252,6 +252,12 @@ def look_up(
     return _here(state, runs / scenario, content), failed
 
 
+def folder_for(runs: Path, plan: RunPlan, contents: Contents) -> Path:
+    """Where the campaign of one plan alone has its state in a store; raises as `look_up`."""
+    asked = _asked({plan.options.seed: plan}, contents.of_plan(plan))
+    return _folder_of(runs, plan.options.scenario, asked)
+
+
 def recall(folder: Path) -> Recalled:
     """What a campaign's folder tells, wherever its store is now.
 

@@ -12,16 +12,26 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from harness.campaigns.campaign import STATE_FILE, Campaign, Recalled, recall
+from harness.campaigns.campaign import STATE_FILE, Campaign, Recalled, folder_for, recall
 from harness.campaigns.contents import Contents
-from harness.errors import UsageError
+from harness.errors import UsageError, disk_errors_told
 from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
 from harness.plan.replaying_plan import Instead, options_of
 from results.campaigns.step_summary import run_passes
 from results.campaigns.summary import Outcome, outcome_of
 from results.repeats.flakes import REPLAYS
-from results.store.runs import RunUnreadableError, StoreError, load_identity, run_folders
+from results.store.runs import (
+    RunUnreadableError,
+    StoreError,
+    load_identity,
+    load_record,
+    run_folders,
+    save_record,
+)
 
+QUALIFICATIONS = "qualifications"
+"""Folder of the store with a folder for each qualification."""
+_CAMPAIGNS_FILE = "campaigns.json"
 _LISTED_MAX = 8
 _CAMPAIGNS = "a campaign's folder, such as runs/exploratory/chaos/campaigns/0123456789"
 
@@ -47,11 +57,19 @@ class Failures(NamedTuple):
         of: how many runs were looked at.
         again: those that failed, in the order of their names.
         left_out: those that failed and can't be planned again, a sentence each.
+        missing: how many runs of a qualification were not made yet.
     """
 
     of: int
     again: tuple[Again, ...]
     left_out: tuple[str, ...]
+    missing: int = 0
+
+
+class _Qualification(msgspec.Struct, frozen=True):
+    """Folders of the campaigns of a qualification, one for each of its runs, relative to the store."""
+
+    campaigns: tuple[str, ...]
 
 
 def plan_again(folder: Path) -> RunPlan:
@@ -74,6 +92,44 @@ def plan_again(folder: Path) -> RunPlan:
     return msgspec.structs.replace(plan, replay_of=identity.run)
 
 
+def record_qualification(runs: Path, name: str, plans: Iterable[RunPlan], contents: Contents) -> None:
+    """Keep which campaigns a qualification consists of, so that its failures can be found.
+
+    Args:
+        runs: the store.
+        name: of the qualification's folder.
+        plans: of all its runs, those that were made before among them.
+        contents: by whom Kafka's content is looked up.
+
+    Raises:
+        UsageError: if the tarball of a plan can't be read.
+        KrucibleError: if the record can't be written.
+    """
+    folders = (folder_for(runs, plan, contents).relative_to(runs).as_posix() for plan in plans)
+    record = _Qualification(tuple(dict.fromkeys(folders)))
+    with disk_errors_told():
+        (runs / QUALIFICATIONS / name).mkdir(parents=True, exist_ok=True)
+        save_record(runs / QUALIFICATIONS / name / _CAMPAIGNS_FILE, record)
+
+
+def failures_named(runs: Path, name: str) -> tuple[Path, Failures]:
+    """What failed in a campaign, a qualification or any folder of runs.
+
+    Args:
+        runs: the store.
+        name: place of the folder in the store, or any path.
+
+    Raises:
+        UsageError: there is nothing of that name, or it can't be read.
+    """
+    places = (runs / name, Path(name))
+    for folder in places:
+        if (folder / STATE_FILE).is_file() or (folder / _CAMPAIGNS_FILE).is_file():
+            return folder, failures_of_campaign(folder)
+    place = next((path for path in places if path.is_dir()), runs / name)
+    return place, failures_below(place)
+
+
 def campaign_named(runs: Path, name: str) -> Path | None:
     """The folder of a campaign, by its place in the store or any path; None where there is none."""
     found = (folder for folder in (runs / name, Path(name)) if (folder / STATE_FILE).is_file())
@@ -81,15 +137,19 @@ def campaign_named(runs: Path, name: str) -> Path | None:
 
 
 def last_campaign(runs: Path) -> Path:
-    """The folder of the campaign of seeds whose state changed last; reruns are none.
+    """The folder of the campaign of seeds, or of the qualification, that went on last; reruns are none.
 
     Raises:
-        UsageError: if the store has none.
+        UsageError: if the store has none, or the newest can't be read.
     """
-    states = sorted(runs.rglob(STATE_FILE), key=lambda state: (state.stat().st_mtime_ns, state))
-    for state in reversed(states):
-        if _recalled(state.parent).options:
-            return state.parent
+    records = _newest_first((runs / QUALIFICATIONS).glob(f"*/{_CAMPAIGNS_FILE}"))
+    for newest in _newest_first((*runs.rglob(STATE_FILE), *records)):
+        if newest in records:
+            return newest.parent
+        # A run of a qualification is a campaign of one seed.
+        whole = next((one.parent for one in records if newest.parent in _parts_of(one.parent)), None)
+        if whole or _recalled(newest.parent).options:
+            return whole or newest.parent
     raise UsageError(
         "there is no campaign to look for failures in",
         expected=f"{_CAMPAIGNS}, or a folder of runs",
@@ -111,14 +171,26 @@ def plans_of_campaign(folder: Path) -> dict[int, RunPlan]:
 
 
 def failures_of_campaign(folder: Path) -> Failures:
-    """What failed in a campaign, runs whose harness failed among them.
+    """What failed in a campaign or a qualification, runs whose harness failed among them.
 
     Raises:
         UsageError: its state can't be read.
     """
+    if (folder / _CAMPAIGNS_FILE).is_file():
+        return _failures_of_parts(_parts_of(folder))
     recalled = _recalled(folder)
     found = [*_failed_runs(recalled.done.values()), *_failed_in(recalled, folder)]
     return _sorted_out(len(recalled.done) + len(recalled.failed), found)
+
+
+def _failures_of_parts(campaigns: Sequence[Path]) -> Failures:
+    begun = [campaign for campaign in campaigns if (campaign / STATE_FILE).is_file()]
+    parts = [failures_of_campaign(campaign) for campaign in begun]
+    found: list[Again | str] = []
+    for part in parts:
+        found += (*part.again, *part.left_out)
+    whole = _sorted_out(sum(part.of for part in parts), found)
+    return whole._replace(missing=len(campaigns) - whole.of)
 
 
 def failures_below(folder: Path) -> Failures:
@@ -219,6 +291,25 @@ def _sorted_out(of: int, found: Iterable[Again | str]) -> Failures:
     every: Sequence[Again | str] = list(found)
     again = sorted((one for one in every if isinstance(one, Again)), key=lambda one: one.name)
     return Failures(of, tuple(again), tuple(sorted(one for one in every if isinstance(one, str))))
+
+
+def _newest_first(files: Iterable[Path]) -> list[Path]:
+    return sorted(files, key=lambda file: (file.stat().st_mtime_ns, file), reverse=True)
+
+
+def _parts_of(folder: Path) -> list[Path]:
+    """The campaigns of a qualification, wherever its store is now."""
+    try:
+        record = load_record(folder / _CAMPAIGNS_FILE, _Qualification)
+    except RunUnreadableError as error:
+        raise UsageError(
+            "the record of the qualification can't be read",
+            got=str(error),
+            expected="one that krucible qualify wrote",
+            where=str(folder),
+            next_step="the same krucible qualify again, which writes it anew",
+        ) from error
+    return [folder.parent.parent / campaign for campaign in record.campaigns]
 
 
 def _recalled(folder: Path) -> Recalled:

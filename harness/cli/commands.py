@@ -52,7 +52,7 @@ COMMANDS = {
     "rerun-failed": Entry(
         "harness.cli.runs.rerun",
         "rerun_failed",
-        "Run again what failed in FOLDER: a campaign or any runs; without FOLDER, in the last campaign.",
+        "Run again what failed in FOLDER: a campaign, a qualification or any runs.",
     ),
     "minimise": Entry(
         "harness.cli.runs.minimise",

@@ -13,6 +13,7 @@ from pathlib import Path
 import docker
 from docker.errors import DockerException
 from requests.exceptions import ReadTimeout, RequestException
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from harness.cluster.folders import cache_folder
 from harness.errors import EngineError
@@ -74,7 +75,7 @@ def engine_errors_told() -> Iterator[None]:
     """
     try:
         yield
-    except ReadTimeout as error:
+    except (ReadTimeout, ReadTimeoutError) as error:
         raise EngineError(
             "the Docker engine does not answer any more",
             got=" ".join(str(error).split())[:500],
@@ -82,7 +83,7 @@ def engine_errors_told() -> Iterator[None]:
             where=engine_address(),
             next_step="restart the engine if docker run hangs as well, then krucible heal",
         ) from error
-    except (DockerException, RequestException) as error:
+    except (DockerException, RequestException, HTTPError) as error:  # the last one while a stream is read
         raise EngineError(
             "the Docker engine refused, or stopped answering",
             got=" ".join(str(error).split())[:500],

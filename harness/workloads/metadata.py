@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from checkers.history.changing_topics import TopicAsked, TopicCreated
+from checkers.history.error_codes import error_name
 from checkers.history.operations import OperationType
 from checkers.history.requested import PartitionsAdded
 from checkers.registers.kept import LAGS_NS
@@ -135,7 +136,7 @@ class CreatorWorker(Worker):
         self._recorder.invoke("create-partitions", name, asked)
         found = _asked(self._random.choice(self._listeners), lambda it: grown(it, name, count))
         if isinstance(found, WireError) or found:
-            error = str(found) if isinstance(found, WireError) else f"error {found}"
+            error = str(found) if isinstance(found, WireError) else error_name(found)
             self._recorder.complete(OperationType.INFO, asked, error)
         else:
             self._recorder.complete(OperationType.OK, asked)

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from results.campaigns.sections import (
+    ALL_RUNS,
     anomaly_sections,
     counted,
     done_sections,
@@ -22,6 +23,7 @@ from results.sections.section import Section
 _OWN = Path(__file__).parent / "templates"
 _TEXT_MAX = 800
 _TROUBLED_MAX = 100
+_RUNS_MAX = 1_000
 _LOOKS = {
     Outcome.INVALID: "invalid",
     Outcome.FAILED: "unknown",
@@ -51,6 +53,9 @@ def render_campaign_page(summary: Summary, reports: Mapping[str, str]) -> str:
             counted=counted(summary),
             troubled=[_trouble(run, reports) for run in runs[:_TROUBLED_MAX]],
             left_out=max(len(runs) - _TROUBLED_MAX, 0),
+            elsewhere=f"among all runs. {ALL_RUNS}"
+            if len(summary.runs) > _RUNS_MAX
+            else "in the table of runs.",
             sections=[cleaned(section, reports) for section in _sections(summary)],
         )
     )
@@ -58,7 +63,7 @@ def render_campaign_page(summary: Summary, reports: Mapping[str, str]) -> str:
 
 def _sections(summary: Summary) -> tuple[Section, ...]:
     facts = Section("What was done", "", ("fact", "value"), tuple(facts_of(summary)))
-    return (*anomaly_sections(summary), facts, *done_sections(summary))
+    return (*anomaly_sections(summary), facts, *done_sections(summary, _RUNS_MAX))
 
 
 def _trouble(run: RunOutcome, reports: Mapping[str, str]) -> dict[str, Any]:

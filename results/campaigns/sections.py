@@ -10,6 +10,11 @@ from results.run.text import seconds
 from results.sections.section import Section
 
 MARKS = {Outcome.INVALID: "❌", Outcome.FAILED: "💥", Outcome.UNKNOWN: "❔", Outcome.VALID: "✅"}
+ALL_RUNS = (
+    "All runs are in the Markdown page and the JSON: summary.md and summary.json of a campaign, "
+    "or what krucible summary prints without and with --json."
+)
+"""Where the runs are that a page leaves out."""
 _SEEDS_MAX = 12
 
 
@@ -61,8 +66,13 @@ def facts_of(summary: Summary) -> Iterator[tuple[str, str]]:
     yield "Recovery after healing", _spread(summary.recovery)
 
 
-def done_sections(summary: Summary) -> Iterator[Section]:
-    """Faults, states that were reached, what checkers looked at, and every run."""
+def done_sections(summary: Summary, runs_max: int | None = None) -> Iterator[Section]:
+    """Faults, states that were reached, what checkers looked at, and runs.
+
+    Args:
+        summary: of the runs.
+        runs_max: how many runs have a row, the newest first if there are more; None: every run has one.
+    """
     if summary.faults:
         yield _faults(summary)
     states = reached(run.measures.coverage for run in summary.runs if run.measures)
@@ -71,7 +81,7 @@ def done_sections(summary: Summary) -> Iterator[Section]:
         yield Section("States that were reached", "", ("reached", ">in runs", ">number"), rows)
     if summary.checkers:
         yield _looked(summary)
-    yield _runs(summary)
+    yield _runs(summary, runs_max)
 
 
 def seed_of(run: RunOutcome) -> str:
@@ -140,13 +150,25 @@ def _figures_told(figures: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in figures.items())
 
 
-def _runs(summary: Summary) -> Section:
-    """One row for each run; what is the same of all of them has no column."""
+def _runs(summary: Summary, runs_max: int | None) -> Section:
+    """One row for each run that is shown; what is the same of all runs has no column."""
+    shown, lead = summary.runs, ""
+    if runs_max is not None and len(shown) > runs_max:
+        shown = tuple(sorted(shown, key=_newness, reverse=True)[:runs_max])
+        lead = (
+            f"The newest {runs_max:,} of {len(summary.runs):,} runs, the newest first; "
+            f"{len(summary.runs) - runs_max:,} older ones are left out. {ALL_RUNS}"
+        )
     extra = [name for name, of in _SETTINGS.items() if len({of(run) for run in summary.runs}) > 1]
     first = (*extra, ">seed", "verdict", "expected", ">faults", ">acknowledged", ">unknown", ">failed")
     last = (">longest unavailability", ">recovery", ">lasted", "anomalies", "/run")
-    rows = tuple((*(_SETTINGS[name](run) for name in extra), *_run(run)) for run in summary.runs)
-    return Section("Runs", "", first + last, rows, rows_max=len(rows))
+    rows = tuple((*(_SETTINGS[name](run) for name in extra), *_run(run)) for run in shown)
+    return Section("Runs", lead, first + last, rows, rows_max=len(rows))
+
+
+def _newness(run: RunOutcome) -> tuple[str, str]:
+    """When it began, then its folder; one that tells no time is older than all others."""
+    return (run.identity.began_at if run.identity else "", run.folder)
 
 
 def _run(run: RunOutcome) -> tuple[str, ...]:

@@ -37,9 +37,14 @@ class _LeftOut(msgspec.Struct, frozen=True):
     signatures: tuple[str, ...]
 
 
-def signed_runs(root: Path) -> Iterator[SignedRun]:
-    """The runs of a store that were judged, with their signatures; others can't be compared."""
-    for folder in sorted(run_folders(root)):
+def signed_runs(root: Path, below: Path | None = None) -> Iterator[SignedRun]:
+    """The runs of a store that were judged, with their signatures; others can't be compared.
+
+    Args:
+        root: the store, in which they have their places.
+        below: the part of it that is looked at, which may be one run; by default all of it.
+    """
+    for folder in sorted(run_folders(root if below is None else below)):
         with contextlib.suppress(RunUnreadableError):
             yield signed(place_of(root, folder), load_identity(folder), load_verdict(folder))
 
@@ -55,6 +60,21 @@ def past_runs(past: Path) -> Iterator[SignedRun]:
         left_out = load_record(record, _LeftOut).signatures if record.exists() else ()
         kept = tuple(one for one in run.signatures if one.id not in left_out)
         yield msgspec.structs.replace(run, signatures=kept)
+
+
+def part_of(root: Path) -> str:
+    """The scenario of a run of which a folder holds too little to be a store; empty if it is a store.
+
+    The places of such runs lack the beginning of the scenario's name: added to the past, a run would have
+    another place than if its whole store were added, and count twice.
+    """
+    for folder in run_folders(root):
+        with contextlib.suppress(RunUnreadableError):
+            scenario = Path(load_identity(folder).scenario).parts
+            place = Path(place_of(root, folder)).parts[:-1]
+            if len(place) < len(scenario) and place == scenario[len(scenario) - len(place) :]:
+                return "/".join(scenario)
+    return ""
 
 
 def remember(

@@ -115,12 +115,12 @@ def seen_in(runs: Iterable[SignedRun], past: Iterable[SignedRun]) -> tuple[Seen,
 
     Args:
         runs: those that are looked at.
-        past: those before; what is among `runs` as well does not count.
+        past: those before; what is among `runs` as well does not count, wherever it lies.
     """
     now = list(runs)
-    looked_at = {(run.place, run.identity.run) for run in now}
+    looked_at = {_itself(run) for run in now}
     here = _sights(now)
-    there = _sights(run for run in past if (run.place, run.identity.run) not in looked_at)
+    there = _sights(run for run in past if _itself(run) not in looked_at)
     found = [
         Seen(
             id=signature.id,
@@ -147,6 +147,11 @@ def issue_of(seen: Seen, text: str) -> str:
     known = [f"## Signature `{seen.id}`", "It is new in the store of past runs. The runs that have it:"]
     end = "\n\n".join([*known, "\n".join(listed)]) + "\n"
     return f"{_shortened(text, BODY_MAX - len(end))}\n{end}"
+
+
+def _itself(run: SignedRun) -> tuple[str, str, str]:
+    """What a run and its copies have in common; ids are short, so those of two runs may be equal."""
+    return run.identity.run, run.identity.scenario, run.identity.began_at
 
 
 def _sights(runs: Iterable[SignedRun]) -> dict[FailureSignature, list[_Sight]]:

@@ -55,7 +55,12 @@ RUNS = table(
     column("folder", TEXT, "the run's folder"),
     column("krucible_commit", TEXT, "commit of krucible; empty if unknown"),
     column("image_reference", TEXT, "what the engine calls the image"),
-    column("image_digest", TEXT, "the engine's digest of the image"),
+    column("image_digest", TEXT, "the engine's digest of the image; each machine that builds it has another"),
+    column(
+        "kafka_content",
+        TEXT,
+        "checksum of Kafka's jars, equal on every machine; the digest or reference where it is not known",
+    ),
     column("features", MapType(TEXT, INT), "feature levels that were asked for"),
     column("options", TEXT, "the line that runs it again"),
     column("replay_of", TEXT, "run that it replays, runs again or makes smaller; null if there is none"),

@@ -20,6 +20,7 @@ from results.pipeline.operations import operations_of
 from results.pipeline.pairing import pair
 from results.pipeline.records import records_of
 from results.pipeline.states import cluster_state_of, faults_of
+from results.repeats.flakes import content_of
 from results.store.runs import load_identity, load_verdict
 
 INGESTED = ("runs", "operations", "records", "faults", "cluster_state")
@@ -74,6 +75,7 @@ def _require_whole(history: History, found: FoundRun) -> None:
 def _run(found: FoundRun, history: History, operations: int) -> dict[str, Any]:
     folder = Path(found.folder)
     identity, verdict = load_identity(folder), load_verdict(folder)
+    image = identity.image
     setup: dict[str, Any] = next((o.value for o in history.operations if o.f == "setup"), {})
     return {
         "scenario": identity.scenario,
@@ -85,8 +87,9 @@ def _run(found: FoundRun, history: History, operations: int) -> dict[str, Any]:
         "unloaded": _unloaded(setup),
         "folder": found.folder,
         "krucible_commit": identity.krucible_commit,
-        "image_reference": identity.image.reference if identity.image else None,
-        "image_digest": identity.image.digest if identity.image else None,
+        "image_reference": image.reference if image else None,
+        "image_digest": image.digest if image else None,
+        "kafka_content": content_of(image, image.checksums) or None if image else None,
         "features": list(identity.features.items()),
         "options": identity.reproduce,
         "replay_of": identity.replay_of or None,

@@ -4,8 +4,7 @@ The minority is the flake, whichever colour it has: one green run of three is as
 Runs with other seeds have other schedules; one red seed of twenty is a finding.  A replay carries out the
 schedule of the run that it names, and so does a replay of that replay.  A rerun has the line of its original,
 and so its schedule.  A run without a verdict is no flake.  This is the only definition; the table `flakes`
-has it as columns of Spark (`results.pipeline.analytics.flakes`), but leaves replays of replays out, and a
-test compares both.
+has it as columns of Spark (`results.pipeline.analytics.flakes`), and a test compares both.
 """
 
 import hashlib

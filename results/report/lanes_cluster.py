@@ -19,7 +19,7 @@ from results.report.frame import (
     row_name,
 )
 from results.report.limits import Limits
-from results.report.spans import Reign, Span, Standing, changes, reigns, settled
+from results.report.spans import Reign, Span, Standing, changes, longest, reigns, settled
 from results.run.observation import Observed, PartitionName
 
 _ROW = 16.0
@@ -27,6 +27,7 @@ _BAR = 12.0
 _PARTITION_ROW = 13.0
 _PARTITION_BAR = 11.0
 _ISR_STEP = 13.0
+_ISR_STEPS_MAX = 2_000
 _NODES_MAX = 12
 _COLOURS = 5
 NO_LEADER = -1
@@ -39,12 +40,14 @@ def controllers(observed: Observed, frame: Frame, limits: Limits) -> Lane | None
     nodes = sorted(observed.claims)[:_NODES_MAX]
     ruled = reigns(observed.claims)
     parts: list[Markup] = []
+    left_out = 0
     for number, node in enumerate(nodes):
-        own = [reign for reign in ruled if reign.node == node][: limits.segments]
+        own, shorter = longest([reign for reign in ruled if reign.node == node], limits.segments)
+        left_out += shorter
         drawn = [_named_row(node), *(_reign(reign, frame) for reign in own)]
         parts.append(row(drawn, number * _ROW))
     note = "by each controller's own answer, with the epoch; hatched after another led a later one"
-    return Lane("Quorum leader", note, len(nodes) * _ROW, svg.group(parts))
+    return Lane("Quorum leader", _noted(note, left_out), len(nodes) * _ROW, svg.group(parts))
 
 
 def _reign(reign: Reign, frame: Frame) -> Markup:
@@ -70,12 +73,18 @@ def nodes(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     if not names:
         return None
     parts: list[Markup] = []
+    left_out = 0
     for number, name in enumerate(names):
-        spans = changes(sorted(observed.statuses[name]), frame.end_ns, limits.segments)
+        spans, shorter = longest(changes(sorted(observed.statuses[name]), frame.end_ns), limits.segments)
+        left_out += shorter
         parts.append(row([_named_row(name), *(_status(name, span, frame) for span in spans)], number * _ROW))
-    return Lane(
-        "Nodes", "thin while running; blocks while paused or exited", len(names) * _ROW, svg.group(parts)
-    )
+    note = _noted("thin while running; blocks while paused or exited", left_out)
+    return Lane("Nodes", note, len(names) * _ROW, svg.group(parts))
+
+
+def _noted(note: str, left_out: int) -> str:
+    """A lane's note, with how many times are not drawn."""
+    return f"{note}; the {left_out:,} shortest are not drawn" if left_out else note
 
 
 def _status(node: str, span: Span, frame: Frame) -> Markup:
@@ -98,12 +107,14 @@ def partitions(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     chosen = sorted(states, key=lambda name: (-len(states[name]), name))[: limits.partitions]
     brokers = sorted({told.leader for moments in states.values() for _, told in moments} - {NO_LEADER})
     parts: list[Markup] = []
+    left_out = 0
     for number, name in enumerate(sorted(chosen)):
         reigned = ((time_ns, (told.leader, told.epoch)) for time_ns, told in states[name])
-        spans = changes(reigned, frame.end_ns, limits.segments)
+        spans, shorter = longest(changes(reigned, frame.end_ns), limits.segments)
+        left_out += shorter
         drawn = [row_name(_short(name), 9.5), *(_leader(name, span, frame, brokers) for span in spans)]
         parts.append(row(drawn, number * _PARTITION_ROW))
-    note = "by node id, with the leader epoch; hatched without one"
+    note = _noted("by node id, with the leader epoch; hatched without one", left_out)
     if len(states) > len(chosen):
         note += f"; {len(states) - len(chosen):,} partitions that changed less are not shown"
     return Lane("Partition leaders", note, len(chosen) * _PARTITION_ROW, svg.group(parts))
@@ -136,11 +147,11 @@ def isr(observed: Observed, frame: Frame, _: Limits) -> Lane | None:
         y = height - required * _ISR_STEP
         hint = svg.title(f"min.insync.replicas = {required}")
         parts.append(svg.element("line", hint, x1=GUTTER, x2=GUTTER + PLOT, y1=y, y2=y, class_="required"))
-    spans = changes(moments, frame.end_ns, 2_000)
+    spans, left_out = longest(changes(moments, frame.end_ns), _ISR_STEPS_MAX)
     path = " ".join(_step(span, height, most, frame) for span in spans)
     parts.append(svg.element("polyline", points=path, class_="curve isr"))
     note = "of all partitions" + (f"; dotted at min.insync.replicas = {required}" if required else "")
-    return Lane("Smallest ISR", note, height, svg.group(parts), inset=INSET)
+    return Lane("Smallest ISR", _noted(note, left_out), height, svg.group(parts), inset=INSET)
 
 
 def _isr_rule(size: int, height: float) -> Markup:

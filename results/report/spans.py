@@ -1,7 +1,7 @@
 """Turns observations, which are moments, into spans of time during which the same was true."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from results.run.observation import Claim, PartitionName, PartitionView
 
@@ -28,6 +28,9 @@ class Reign(NamedTuple):
     """When another node was first seen to lead a later epoch, if that was before the end."""
 
 
+Time = TypeVar("Time", Span, Reign)
+
+
 class Standing(NamedTuple):
     """How a partition stood: its leader (-1 for none), how many were in sync, the leader's epoch."""
 
@@ -45,8 +48,8 @@ def reigns(claims: Mapping[str, Sequence[Claim]]) -> list[Reign]:
     return [reign._replace(superseded_ns=_superseded(reign, began)) for reign in found]
 
 
-def changes(moments: Iterable[tuple[int, Any]], end_ns: int, limit: int) -> list[Span]:
-    """States in the order of time as spans until the next change; beyond `limit` the shortest are dropped."""
+def changes(moments: Iterable[tuple[int, Any]], end_ns: int) -> list[Span]:
+    """States in the order of time as spans until the next change."""
     spans: list[Span] = []
     for time_ns, state in moments:
         if spans and spans[-1].state == state:
@@ -54,10 +57,18 @@ def changes(moments: Iterable[tuple[int, Any]], end_ns: int, limit: int) -> list
         if spans:
             spans[-1] = spans[-1]._replace(end_ns=time_ns)
         spans.append(Span(time_ns, end_ns, state))
-    if len(spans) <= limit:
-        return spans
-    longest = sorted(spans, key=lambda span: span.begin_ns - span.end_ns)[:limit]
-    return sorted(longest)
+    return spans
+
+
+def longest(times: Sequence[Time], limit: int) -> tuple[list[Time], int]:
+    """The longest of some times, in their order, and how many shorter ones are left out; the page tells that.
+
+    Args:
+        times: spans or reigns.
+        limit: how many are kept.
+    """
+    places = sorted(range(len(times)), key=lambda at: times[at].begin_ns - times[at].end_ns)[:limit]
+    return [times[at] for at in sorted(places)], len(times) - len(places)
 
 
 def settled(views: Iterable[PartitionView]) -> dict[PartitionName, list[tuple[int, Standing]]]:

@@ -15,7 +15,7 @@ from results.markup.cleaning import clean
 from results.report import svg
 from results.report.frame import fault_label
 from results.report.limits import Limits
-from results.report.spans import changes, reigns
+from results.report.spans import Reign, Span, changes, longest, reigns
 from results.run.observation import FaultSeen, Observed
 
 NODES_MAX = 12
@@ -36,13 +36,24 @@ class ClusterDrawing(NamedTuple):
         drawing: nodes and links, with their times in seconds.
         faults: of each fault that was attempted, when it was in force, and its label.
         faults_left_out: how many later ones are not among them.
+        states_left_out: how many times in which a node led, was dead or was paused are not in the drawing.
         times_of_links: how often links were cut or disturbed if that is too often to draw, or else 0.
     """
 
     drawing: Markup
     faults: tuple[tuple[str, str], ...] = ()
     faults_left_out: int = 0
+    states_left_out: int = 0
     times_of_links: int = 0
+
+
+class _States(NamedTuple):
+    """The times in which one node was dead, was paused and led the quorum, and how many are left out."""
+
+    dead: list[Span]
+    paused: list[Span]
+    ruled: list[Reign]
+    left_out: int
 
 
 def topology(observed: Observed, limits: Limits) -> ClusterDrawing | None:
@@ -55,10 +66,11 @@ def topology(observed: Observed, limits: Limits) -> ClusterDrawing | None:
     times = sum(map(len, (*cut.values(), *disturbed.values())))
     if times > limits.links:
         return ClusterDrawing(svg.EMPTY, times_of_links=times)
+    states = {name: _states(name, observed, limits) for name in roles}
     drawing = svg.element(
         "svg",
         *_links(places, cut, disturbed),
-        *(_node(name, roles[name], places[name], observed, limits) for name in roles),
+        *(_node(name, roles[name], places[name], states[name]) for name in roles),
         viewBox=f"0 0 {svg.number(_WIDTH)} {svg.number(_HEIGHT)}",
         width=_WIDTH,
         height=_HEIGHT,
@@ -66,7 +78,8 @@ def topology(observed: Observed, limits: Limits) -> ClusterDrawing | None:
     )
     attempted = [fault for fault in observed.faults if fault.attempted]
     faults = tuple(_faults(attempted[: limits.segments], observed.end_ns))
-    return ClusterDrawing(drawing, faults, faults_left_out=len(attempted) - len(faults))
+    states_left_out = sum(one.left_out for one in states.values())
+    return ClusterDrawing(drawing, faults, len(attempted) - len(faults), states_left_out)
 
 
 def _nodes(observed: Observed) -> dict[str, tuple[str, ...]]:
@@ -147,15 +160,19 @@ def _pairs(observed: Observed, names: Container[str], *, partitions: bool) -> di
     return found
 
 
-def _node(
-    name: str, roles: tuple[str, ...], place: tuple[float, float], observed: Observed, limits: Limits
-) -> Markup:
+def _states(name: str, observed: Observed, limits: Limits) -> _States:
+    """The longest times of each state."""
+    spans = changes(sorted(observed.statuses.get(name, [])), observed.end_ns)
+    down = [span for span in spans if span.state != "running"]
+    dead, dead_left = longest([span for span in down if span.state != "paused"], limits.segments)
+    paused, paused_left = longest([span for span in down if span.state == "paused"], limits.segments)
+    ruled, ruled_left = longest(reigns({name: observed.claims.get(name, [])}), limits.segments)
+    return _States(dead, paused, ruled, dead_left + paused_left + ruled_left)
+
+
+def _node(name: str, roles: tuple[str, ...], place: tuple[float, float], states: _States) -> Markup:
     """A circle, a double one of a controller; over it what is shown when true: a cross, two bars, a star."""
     x, y = place
-    spans = changes(sorted(observed.statuses.get(name, [])), observed.end_ns, limits.segments)
-    paused = [(span.begin_ns, span.end_ns) for span in spans if span.state == "paused"]
-    dead = [(span.begin_ns, span.end_ns) for span in spans if span.state not in ("paused", "running")]
-    ruled = reigns({name: observed.claims.get(name, [])})[: limits.segments]
     parts = [
         svg.element("circle", r=_RADIUS, class_="ground"),
         svg.element("circle", r=_RADIUS - 3, class_="inner") if "controller" in roles else svg.EMPTY,
@@ -174,9 +191,10 @@ def _node(
         class_="node",
         transform=f"translate({svg.number(x)} {svg.number(y)})",
         data_name=clean(name, 40),
-        data_dead=_seconds(dead),
-        data_paused=_seconds(paused),
-        data_leads=" ".join(f"{_second(r.begin_ns)}-{_second(r.end_ns)}-{r.epoch}" for r in ruled) or None,
+        data_dead=_seconds((span.begin_ns, span.end_ns) for span in states.dead),
+        data_paused=_seconds((span.begin_ns, span.end_ns) for span in states.paused),
+        data_leads=" ".join(f"{_second(r.begin_ns)}-{_second(r.end_ns)}-{r.epoch}" for r in states.ruled)
+        or None,
     )
 
 

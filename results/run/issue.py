@@ -14,6 +14,10 @@ from results.store.runs import write_whole
 ISSUE_FILE = "issue.md"
 CAUSES_MAX = 10
 """How many causes are told, each with its witness."""
+TITLE_MAX = 230
+"""UTF-16 units of a title: GitHub takes 256 characters, 24 of them for the signature, and JIRA takes 255."""
+_NAMES_MAX = (300, 80, 60, 40, 20, 10, 5, 2)
+"""Characters that are kept of each name in a title; the first with which it fits."""
 _LINE_MAX = 1_000
 
 
@@ -62,7 +66,16 @@ class _Issue:
         return "\n\n".join(blocks) + "\n"
 
     def _title(self) -> str:
-        code, identity = self._markup.code, self._identity
+        """One that trackers take: long names are cut, and markup counts too, as it may be pasted as it is."""
+        titles = map(self._titled, _NAMES_MAX)
+        return next(title for title in titles if len(title.encode("utf-16-le")) // 2 <= TITLE_MAX)
+
+    def _titled(self, name_max: int) -> str:
+        identity = self._identity
+
+        def code(name: str) -> str:
+            return self._markup.code(name, name_max)
+
         causes = _most_telling(self._verdict)
         expected = frozenset(self._verdict.expected_anomalies)
         names = [*_strange(causes[0], expected), causes[0].kinds[0][0]] if causes else []

@@ -65,3 +65,20 @@ NODE = {"to": "n1", "code": 0, "message": "NONE"}
 def test_what_is_said(kind: OperationType, f: str, key: Any, *, value: Any, said: str | None) -> None:
     operation = Operation(0, 0, "admin", kind, f, key, value, error="timed out")
     assert admin_news(operation) == said
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "said"),
+    [
+        (OK, None, "t to 8 partitions: done"),
+        (INFO, "INVALID_PARTITIONS", "t to 8 partitions: unknown (INVALID_PARTITIONS)"),
+        (INFO, None, "t to 8 partitions: unknown"),
+        (OperationType.FAIL, None, "t to 8 partitions: not done"),
+    ],
+)
+def test_an_answer_without_a_code_is_told_by_its_outcome(
+    kind: OperationType, error: str | None, said: str
+) -> None:
+    """The workload's own clients record no code."""
+    operation = Operation(0, 0, "4", kind, "create-partitions", "t", {"count": 8}, error=error)
+    assert admin_news(operation) == said

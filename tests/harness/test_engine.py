@@ -11,6 +11,7 @@ import docker
 import pytest
 from docker.errors import DockerException
 from requests.exceptions import ConnectionError as RequestsConnectionError
+from urllib3.exceptions import ProtocolError
 
 from harness.cluster import engine
 from harness.cluster.engine import engine_errors_told
@@ -215,7 +216,10 @@ def test_an_engine_tells_what_it_is() -> None:
         engine.engine_facts(Client(None))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("error", [RequestsConnectionError("hung up"), DockerException("refused")])
+@pytest.mark.parametrize(
+    "error",
+    [RequestsConnectionError("hung up"), DockerException("refused"), ProtocolError("cut off in a stream")],
+)
 def test_an_engine_that_dies_in_the_middle_is_told_as_such(error: Exception) -> None:
     @disk_errors_told()
     @engine_errors_told()

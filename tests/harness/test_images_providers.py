@@ -2,11 +2,16 @@
 
 import hashlib
 import os
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from requests.exceptions import ReadTimeout
+from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
+from harness.cluster.engine import engine_errors_told
 from harness.cluster.images import base, building, maven, registry
 from harness.cluster.images.artifacts import ArtifactsProvider
 from harness.cluster.images.model import Label, Source
@@ -186,7 +191,65 @@ def test_a_pull_that_fails_says_what_the_registry_said(engine: FakeEngine) -> No
     engine.pulls = [{"error": "manifest unknown"}]
     with pytest.raises(EngineError) as caught:
         RegistryProvider(engine.client).obtain("4.3.1", str)
-    assert caught.value.got == "manifest unknown"
+    assert (caught.value.got, caught.value.where) == ("manifest unknown", "apache/kafka:4.3.1")
+
+
+@pytest.mark.parametrize("late", [ReadTimeout("late"), ReadTimeoutError(None, "/images", "late")])  # type: ignore[arg-type]
+def test_a_pull_that_takes_too_long_is_no_locked_up_engine(engine: FakeEngine, late: Exception) -> None:
+    """The second one comes out of the stream itself, and is none of requests'."""
+
+    def pull(_name: str, **_given: object) -> Iterator[dict[str, Any]]:
+        yield {"id": "l1", "status": "Pulling fs layer"}
+        raise late
+
+    engine._pull = pull  # type: ignore[method-assign]
+    with pytest.raises(EngineError, match="was not pulled in time") as caught, engine_errors_told():
+        RegistryProvider(engine.client).obtain("4.3.1", str)
+    told = str(caught.value)
+    assert "late" in caught.value.got
+    assert "where:    apache/kafka:4.3.1" in told
+    assert "next:     docker pull apache/kafka:4.3.1" in told
+    assert "lock up" not in told
+
+
+def test_a_connection_that_breaks_in_a_pull_is_told(engine: FakeEngine) -> None:
+    def pull(_name: str, **_given: object) -> Iterator[dict[str, Any]]:
+        yield {"id": "l1", "status": "Pulling fs layer"}
+        raise ProtocolError("broken")
+
+    engine._pull = pull  # type: ignore[method-assign]
+    with pytest.raises(EngineError, match="could not be pulled") as caught:
+        RegistryProvider(engine.client).obtain("4.3.1", str)
+    assert caught.value.got == "broken"
+
+
+def test_a_pull_without_news_says_so_and_goes_on(engine: FakeEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "SILENCE_S", 0.01)
+    told = threading.Event()
+    pulled = engine._pull
+
+    def pull(name: str, **given: object) -> Iterator[dict[str, Any]]:
+        assert told.wait(60), "nobody said that there is no news"
+        yield from pulled(name, **given)
+
+    def progress(line: str) -> None:
+        if line.startswith("apache/kafka:4.3.1: no news for 0."):
+            told.set()
+
+    engine._pull = pull  # type: ignore[method-assign]
+    assert RegistryProvider(engine.client).obtain("4.3.1", progress).version == "4.3.1"
+
+
+def test_a_registry_that_is_slow_to_answer_is_named_and_not_the_engine(
+    engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ask(_name: str) -> None:
+        raise ReadTimeout("UnixHTTPConnectionPool(host='localhost', port=None): Read timed out.")
+
+    engine._ask_registry = ask  # type: ignore[method-assign]
+    monkeypatch.setattr(registry, "connect", lambda **_given: engine)
+    reason = RegistryProvider(engine.client).unavailable("4.3.1")
+    assert reason == "no registry answered within 5 s for apache/kafka:4.3.1"
 
 
 def test_layers_are_counted_once() -> None:
@@ -199,7 +262,28 @@ def test_layers_are_counted_once() -> None:
         {"status": "Pull complete", "id": "a"},
         {"status": "Digest: sha256:…"},
     ]
-    assert list(layer_progress(iter(events))) == ["1 of 2 layers", "2 of 2 layers"]
+    assert list(layer_progress(iter(events), "k")) == ["1 of 2 layers", "2 of 2 layers"]
+
+
+def test_a_large_layer_tells_how_much_of_it_is_here() -> None:
+    def downloading(layer: str, mib: int) -> dict[str, Any]:
+        return {"status": "Downloading", "id": layer, "progressDetail": {"current": mib << 20}}
+
+    events = [
+        {"status": "Pulling fs layer", "id": "a"},
+        {"status": "Pulling fs layer", "id": "b"},
+        downloading("a", 40),
+        downloading("b", 30),
+        downloading("a", 60),
+        {"status": "Downloading", "id": "a"},
+        downloading("a", 300),
+        {"status": "Pull complete", "id": "a"},
+    ]
+    assert list(layer_progress(iter(events), "k")) == [
+        "0 of 2 layers, 70 MiB downloaded",
+        "0 of 2 layers, 330 MiB downloaded",
+        "1 of 2 layers",
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "foo", "4.3", "4.3.1@", "4.3.1@sha256:12", f"@{DIGEST}"])

@@ -17,6 +17,7 @@ from harness.campaigns.contents import Contents, require_two
 from harness.campaigns.making import run_missing
 from harness.campaigns.provisions import require_images
 from harness.campaigns.qualifying_runs import Gathered, Stores, gather_planned, gather_stored, on_record
+from harness.campaigns.rerunning import QUALIFICATIONS, record_qualification
 from harness.campaigns.series import Series, Venue
 from harness.cli.options.origins import settled
 from harness.cli.options.shared import Seeds, runs_option
@@ -160,11 +161,11 @@ def qualify_command(
         return 0
     with cancellable() as cancelled, contextlib.redirect_stdout(sys.stderr):
         if not asked.reading:
-            _run_all(planned.jobs, runs, cancelled, asked.stores.contents)
+            _run_all(planned.jobs, _folder_name(asked), runs, cancelled, asked.stores.contents)
     if shard is not None:
         return _tell_shard(planned.jobs, asked.stores)
     said = _report(asked, planned)
-    written = _write(said, out or runs / "qualifications" / _folder_name(asked), asked.stores)
+    written = _write(said, out or runs / QUALIFICATIONS / _folder_name(asked), asked.stores)
     click.echo(encode_qualification(said).decode() if as_json else render_text(said), nl=False)
     if not as_json:
         click.echo(f"report  {written}")
@@ -239,7 +240,9 @@ def _require_seeds_of_a_night(asked: _Asked) -> None:
         )
 
 
-def _run_all(jobs: Sequence[Job], runs: Path, cancelled: threading.Event, contents: Contents) -> None:
+def _run_all(
+    jobs: Sequence[Job], name: str, runs: Path, cancelled: threading.Event, contents: Contents
+) -> None:
     """Run what is missing, in order, until that is cancelled; each run is a campaign of its own.
 
     All are planned and their images looked for before the first is run, so that whatever does not fit or
@@ -250,6 +253,7 @@ def _run_all(jobs: Sequence[Job], runs: Path, cancelled: threading.Event, conten
     missing = [(job, plan) for job, plan in plans if stores.folder_of(plan) is None]
     click.echo(f"{len(plans) - len(missing)} of {number(len(plans), 'run')} are done already")
     require_images(plan for _job, plan in missing)
+    record_qualification(runs, name, (plan for _job, plan in plans), contents)
     following = [*(plan for _job, plan in missing[1:]), None]
     with Series(runs, cancelled) as series:
         for place, ((job, plan), then) in enumerate(zip(missing, following, strict=False), start=1):
@@ -284,7 +288,8 @@ def _report(asked: _Asked, planned: Matrix) -> Qualification:
 def _folder_name(asked: _Asked) -> str:
     builds = [asked.candidate.name, *([asked.baseline.name] if asked.baseline else [])]
     night = (f"night-{asked.night}",) if asked.night else ()
-    words = [*("-against-".join(builds).split()), asked.preset or "stored", *night]
+    part = ("shard-{}-of-{}".format(*asked.shard),) if asked.shard else ()
+    words = [*("-against-".join(builds).split()), asked.preset or "stored", *night, *part]
     return re.sub(r"[^A-Za-z0-9._-]+", "_", "-".join(words))
 
 

@@ -11,7 +11,7 @@ from harness.campaigns.keeping import identity_of
 from harness.cli.options.shared import DAYS_MAX
 from harness.errors import UsageError, disk_errors_told
 from results.campaigns.step_summary import append_blocks
-from results.failures.nights import past_runs, remember, signed_runs
+from results.failures.nights import part_of, past_runs, remember, signed_runs
 from results.failures.signatures import Seen, issue_of, seen_in
 from results.markup.cleaning import clean
 from results.markup.markdown import code, number, table, told
@@ -63,6 +63,9 @@ def signatures_command(
 ) -> None:
     """List the signatures of failures in the runs of FOLDER, and which of them are new.
 
+    FOLDER is a store, a part of one, or a run, such as runs/latest.  A run is no past of itself, so --past
+    may be the store that FOLDER is a part of.  --add takes whole stores only.
+
     A signature is equal for the same failure in other runs.  Failures that a scenario expects, and those of
     seeded bugs, have none.  --past is a store: krucible list, summary and serve read it.
     """
@@ -72,25 +75,43 @@ def signatures_command(
         )
     if add and past is None:
         raise UsageError("--add needs the store that it adds to", next_step="name --past DIR")
-    if add and folder in run_folders(folder):
-        raise UsageError(
-            "--add needs a store, in which each run has a place",
-            got=f"{folder}, which is a run",
-            next_step="name the folder of all runs",
-        )
+    folder = folder.resolve() if folder.is_symlink() else folder  # as runs/latest is
+    is_run = folder in run_folders(folder)
+    if add:
+        _require_store(folder, is_run=is_run)
+    root = folder.parent if is_run else folder
     before = () if past is None else past_runs(past)
-    seen = seen_in(signed_runs(folder), before)
+    runs = list(signed_runs(root, folder))
+    if not runs:
+        click.echo(f"runs  none in {folder} has a verdict, so there is nothing to compare", err=True)
+    seen = seen_in(runs, before)
     shown = [one for one in seen if one.new] if only_new else list(seen)
     click.echo(msgspec.json.encode(list(map(_as_json, shown))).decode() if as_json else _text(shown, seen))
     with disk_errors_told():
         if step_summary is not None:
             append_blocks(_blocks(seen), step_summary, "`krucible signatures` over the artifacts")
         new = [one for one in seen if one.new]
-        left_out = [] if issues is None else _write_issues(new, folder, issues)
+        left_out = [] if issues is None else _write_issues(new, root, issues)
         if add and past is not None:
             added, dropped = remember([folder], past, keep_days, left_out)
             told_dropped = f", {number(dropped, 'run')} dropped" if dropped else ""
             click.echo(f"past  {number(added, 'run')} added to {past}{told_dropped}", err=True)
+
+
+def _require_store(folder: Path, *, is_run: bool) -> None:
+    """Refuse a run, and a part of a store, whose runs would have other places in the past.
+
+    Raises:
+        UsageError: it is one of these.
+    """
+    scenario = part_of(folder)
+    if is_run or scenario:
+        raise UsageError(
+            "--add needs a store, in which each run has a place",
+            got=f"{folder}, which is {'a run' if is_run else 'a part of a store'}",
+            expected=f"a folder in which runs lie below {scenario or 'their scenarios'}",
+            next_step="name the folder of all runs",
+        )
 
 
 def _text(shown: Sequence[Seen], seen: Sequence[Seen]) -> str:

@@ -11,9 +11,8 @@ from harness.campaigns.making import run_missing
 from harness.campaigns.provisions import require_images
 from harness.campaigns.rerunning import (
     Failures,
-    campaign_named,
     campaigns_of,
-    failures_below,
+    failures_named,
     failures_of_campaign,
     last_campaign,
 )
@@ -32,7 +31,10 @@ _TEXT_MAX = 1_000
 @click.option("--dry-run", is_flag=True, help="Print what would be run again; start nothing.")
 @runs_option
 def rerun_failed(folder: str | None, *, dry_run: bool, runs: Path) -> int:
-    """Run again what failed in FOLDER: a campaign or any runs; without FOLDER, in the last campaign.
+    """Run again what failed in FOLDER: a campaign, a qualification or any runs.
+
+    Without FOLDER that is what went on last: the last campaign of krucible run --seeds, or all runs of the
+    last qualification.  The first line of the output names it.
 
     Failed are runs that are not as expected, unknown ones included, and those in which the harness failed.
     Each is planned again from its scenario, options, seed and version of Kafka.  Replays and reruns are not
@@ -44,6 +46,8 @@ def rerun_failed(folder: str | None, *, dry_run: bool, runs: Path) -> int:
     click.echo(
         f"failed   {len(failures.again) + len(failures.left_out)} of {number(failures.of, 'run')} in {place}"
     )
+    if failures.missing:
+        click.echo(f"missing  {number(failures.missing, 'run')}; the same krucible qualify makes them")
     for again in failures.again:
         click.echo(f"again    {again.why:<8}{clean(again.plan.reproduce, _TEXT_MAX)}")
     for told in failures.left_out:
@@ -55,13 +59,10 @@ def rerun_failed(folder: str | None, *, dry_run: bool, runs: Path) -> int:
 
 
 def _failures(folder: str | None, runs: Path) -> tuple[Path, Failures]:
-    campaign = last_campaign(runs) if folder is None else campaign_named(runs, folder)
-    if campaign is not None:
-        return campaign, failures_of_campaign(campaign)
-    place = next(
-        (path for path in (runs / str(folder), Path(str(folder))) if path.is_dir()), runs / str(folder)
-    )
-    return place, failures_below(place)
+    if folder is not None:
+        return failures_named(runs, folder)
+    campaign = last_campaign(runs)
+    return campaign, failures_of_campaign(campaign)
 
 
 def _run_again(failures: Failures, runs: Path) -> list[Outcome]:

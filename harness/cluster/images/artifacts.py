@@ -61,6 +61,7 @@ class ArtifactsProvider:
             **({Label.TOOLS: other} if other else {}),
         }
         image = finish(self._client, built, self.reference(version), labels, progress)
+        # Without another version's tools, which no node loads: docs/images.md says what is the same Kafka.
         expected = maven.checksums(maven.jar_sums(jars))
         if image.checksums != expected:
             raise KrucibleError(

@@ -6,13 +6,15 @@ by the same recipe as for artifacts: jars stay as they were published, nodes sta
 
 import os
 import re
+import threading
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from typing import Any, NamedTuple
 
 from docker import DockerClient
 from docker.errors import APIError, DockerException, ImageNotFound
-from requests.exceptions import RequestException
+from requests.exceptions import ReadTimeout, RequestException
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from harness.cluster.engine import connect
 from harness.cluster.images.building import build, context, find, finish
@@ -26,9 +28,14 @@ REPOSITORY = "krucible/kafka"
 OFFICIAL = "apache/kafka"
 FIRST_OFFICIAL = (3, 7, 0)
 PROBE_LIMIT_S = 5
+SILENCE_S = 30
+"""After so long without news of a pull that is told, again and again: a large layer takes minutes."""
 REPOSITORY_VARIABLE = "KRUCIBLE_KAFKA_REPOSITORY"
 """Names another repository that holds copies of the official image, e.g. a mirror's."""
 
+_MIB = 1 << 20
+_STEP_MIB = 64
+"""So much more of a layer or several is told."""
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -116,6 +123,8 @@ class RegistryProvider:
         try:
             with closing(connect(limit_s=PROBE_LIMIT_S)) as impatient:
                 impatient.images.get_registry_data(self._upstream(asked))
+        except ReadTimeout:
+            return f"no registry answered within {PROBE_LIMIT_S} s for {self._upstream(asked)}"
         except (DockerException, RequestException) as error:
             return _reason(error)
         return None
@@ -170,16 +179,21 @@ class RegistryProvider:
         try:
             if not self._here():
                 progress(f"pulling {upstream}")
-                for line in layer_progress(self._client.api.pull(upstream, stream=True, decode=True)):
-                    progress(f"{upstream}: {line}")
+                with _silence_told(upstream, progress) as tell:
+                    events = self._client.api.pull(upstream, stream=True, decode=True)
+                    for line in layer_progress(events, upstream):
+                        tell(f"{upstream}: {line}")
             digests = self._client.images.get(upstream).attrs.get("RepoDigests") or []
-        except (DockerException, RequestException) as error:
+        except (ReadTimeout, ReadTimeoutError) as error:
             raise EngineError(
-                "the image could not be pulled",
+                "the image was not pulled in time",
                 got=_reason(error),
+                expected="an engine that answers while it pulls; a slow registry or a slow disk holds it up",
                 where=upstream,
-                next_step="krucible doctor, or --image-source artifacts",
+                next_step=f"docker pull {upstream}, which waits as long as it takes; then the same again",
             ) from error
+        except (DockerException, RequestException, HTTPError) as error:
+            raise _not_pulled(upstream, _reason(error)) from error
         repository = repository_of(self._image) if self._image else self._repository
         ours = [str(entry) for entry in digests if str(entry).startswith(f"{repository}@")]
         return ours[0] if ours else ""
@@ -213,23 +227,70 @@ def repository_of(image: str) -> str:
     return f"{path}{slash}{last.partition(':')[0]}"
 
 
-def layer_progress(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:
-    """``3 of 7 layers`` after each layer of a pull that arrives.
+@contextmanager
+def _silence_told(what: str, progress: Progress) -> Iterator[Progress]:
+    """Passes news on, and says it when there is none; the engine itself sets no limit to a pull."""
+    news, over = threading.Event(), threading.Event()
+
+    def tell(line: str) -> None:
+        news.set()
+        progress(line)
+
+    def watch() -> None:
+        silent_s = 0
+        while not over.wait(SILENCE_S):
+            silent_s = 0 if news.is_set() else silent_s + SILENCE_S
+            news.clear()
+            if silent_s:
+                progress(f"{what}: no news for {silent_s} s; a slow registry or disk may need minutes")
+
+    watcher = threading.Thread(target=watch, name="pull", daemon=True)
+    watcher.start()
+    try:
+        yield tell
+    finally:
+        over.set()
+        watcher.join()
+
+
+def layer_progress(events: Iterator[Mapping[str, Any]], image: str) -> Iterator[str]:
+    """``3 of 7 layers`` after each layer of a pull that arrives, and between them what is downloaded.
+
+    Args:
+        events: what the engine says of the pull.
+        image: as it was asked for.
 
     Raises:
         EngineError: when the engine reports a failure.
     """
     seen: set[str] = set()
     done: set[str] = set()
+    bytes_of: dict[str, int] = {}
+    told_mib = 0
     for event in events:
         if "error" in event:
-            raise EngineError("the image could not be pulled", got=str(event["error"]))
+            raise _not_pulled(image, str(event["error"]))
         layer, status = str(event.get("id", "")), str(event.get("status", ""))
         if status == "Pulling fs layer":
             seen.add(layer)
         elif status in ("Pull complete", "Already exists") and layer not in done:
             done.add(layer)
             yield f"{len(done)} of {len(seen | done)} layers"
+        elif status == "Downloading":
+            bytes_of[layer] = int((event.get("progressDetail") or {}).get("current", 0))
+            mib = sum(bytes_of.values()) // _MIB
+            if mib >= told_mib + _STEP_MIB:
+                told_mib = mib
+                yield f"{len(done)} of {len(seen | done)} layers, {mib:,} MiB downloaded"
+
+
+def _not_pulled(image: str, got: str) -> EngineError:
+    return EngineError(
+        "the image could not be pulled",
+        got=got,
+        where=image,
+        next_step="krucible doctor, or --image-source artifacts",
+    )
 
 
 def _reason(error: Exception) -> str:

@@ -9,12 +9,18 @@ from results.repeats.flakes import CHOICE_OF_KAFKA, REPLAYS, TWICE
 from results.repeats.wilson import Z
 
 VALIDITIES = ("valid", "invalid", "unknown")
+_DOUBLINGS = 3
+"""How often the way from a replay to the run that it goes back to is doubled; longer ways are rare."""
 
 FLAKES = StructType(
     [
         column("scenario", TEXT, "name of the scenario"),
         column("kafka_version", TEXT, "Kafka's version that ran"),
-        column("options", TEXT, "the line that runs it again, without its seed"),
+        column(
+            "options",
+            TEXT,
+            "the line that runs it again, without seed and choice of Kafka; of replays alone, their run",
+        ),
         column("runs", LONG, "runs of it, replays left out here and up to `unexpected`"),
         column("seeds", LONG, "different seeds among them"),
         column("valid", LONG, "runs that ended valid"),
@@ -35,27 +41,30 @@ FLAKES = StructType(
 def flakes(runs: DataFrame) -> DataFrame:
     """Runs of one scenario, version and options, and how many ended unlike most of their schedule.
 
-    Replays count for their run's schedule, and for nothing else; those of runs that are not here for nothing,
-    and so do replays of replays.
+    Replays count for the schedule of the run that they go back to, over up to eight replays, and for nothing
+    else.  Where that run is not here, the replays of it are alike, and their `options` name it.
     A candidate of ``krucible minimise`` names a run too, and has a schedule of its own.
     """
     place = ("scenario", "kafka_version", "options")
-    content = F.coalesce("image_digest", "image_reference", F.lit(""))
-    asked = F.regexp_replace("options", r"\s+--seeds?[ =]\S+", "")
+    content = F.coalesce("kafka_content", "image_digest", "image_reference", F.lit(""))
     schedule = F.regexp_replace("options", CHOICE_OF_KAFKA, "")
+    # Without the choice of Kafka: its tarball has another path on another machine.
+    asked = F.regexp_replace(schedule, r"\s+--seeds?[ =]\S+", "")
     told = runs.withColumns({"content": content, "schedule": schedule, "options": asked})
     replayed = F.col("replay_of").isNotNull() & F.col("options").rlike(f"^{REPLAYS}")
     planned = told.where(~replayed)
     every = planned.unionByName(_with_their_schedule(told.where(replayed), planned))
     parts = (_counted(planned, place), _repeated(every, place))
     low, high = wilson(F.col("odd"), F.col("repeated"))
+    none = F.lit(0).cast(LONG)
     measured = [*(f.name for f in FLAKES if f.name not in place and f.dataType == LONG), "odd"]
     # Put below each other and then together: no join, which a version that nobody knows would fall through.
     return (
         parts[0]
         .unionByName(parts[1], allowMissingColumns=True)
         .groupBy(*place)
-        .agg(*(F.max(name).alias(name) for name in measured))
+        .agg(*(F.coalesce(F.max(name), none).alias(name) for name in measured))
+        .where((F.col("runs") > 0) | (F.col("repeated") > 0))
         .withColumns({"flaky": F.col("odd") > 0, "flake_rate": F.try_divide("odd", "repeated")})
         .withColumns({"flake_rate_low": low, "flake_rate_high": high})
         .select(*FLAKES.names)
@@ -72,9 +81,26 @@ def _counted(planned: DataFrame, place: tuple[str, ...]) -> DataFrame:
 
 
 def _with_their_schedule(replays: DataFrame, planned: DataFrame) -> DataFrame:
-    """Replays with the options and the schedule of the runs that they replay."""
-    origins = planned.select(F.col("run_id").alias("replay_of"), "options", "schedule")
-    return replays.drop("options", "schedule").join(origins, "replay_of")
+    """Replays with the options and the schedule of the runs that they go back to."""
+    way = replays.select("run_id", F.col("replay_of").alias("origin"))
+    for _ in range(_DOUBLINGS):
+        further = way.select(F.col("run_id").alias("origin"), F.col("origin").alias("further"))
+        way = way.join(further, "origin", "left").select(
+            "run_id", F.coalesce("further", "origin").alias("origin")
+        )
+    known = planned.select(F.col("run_id").alias("origin"), "options", "schedule")
+    return (
+        replays.drop("options", "schedule")
+        .join(way, "run_id")
+        .join(known, "origin", "left")
+        .withColumns(
+            {
+                "options": F.coalesce("options", F.concat(F.lit("krucible replay "), "origin")),
+                "schedule": F.coalesce("schedule", "origin"),
+            }
+        )
+        .drop("origin")
+    )
 
 
 def _repeated(runs: DataFrame, place: tuple[str, ...]) -> DataFrame:

@@ -16,6 +16,7 @@ from harness.campaigns import exits
 from harness.campaigns import making as running
 from harness.campaigns.series import Venue
 from harness.cli.campaigns import qualify as qualifying
+from harness.cli.runs import rerun
 from harness.errors import KrucibleError, UsageError
 from harness.plan.planning import RunPlan
 from harness.plan.qualification import PRESETS, Entry, Preset
@@ -179,7 +180,7 @@ def test_a_qualification_that_was_killed_goes_on_with_what_is_missing(
 ) -> None:
     fake.killed_at = 4
     assert qualify() == exits.EXIT_INTERRUPTED
-    assert not (tmp_path / "runs" / "qualifications").exists()
+    assert not list((tmp_path / "runs").rglob("qualification.*"))
     capsys.readouterr()
     assert qualify("--json") == 0
     captured = capsys.readouterr()
@@ -270,6 +271,49 @@ def test_an_unfinished_shard_says_so(fake: FakeRuns, capsys: pytest.CaptureFixtu
     fake.failing = {("4.3.1", seed) for seed in (1, 2, 3)}
     assert qualify("--shard", "1/1") == 2
     assert "5 of 8 runs of this shard" in capsys.readouterr().out
+
+
+def test_what_failed_in_the_last_qualification_is_run_again(
+    fake: FakeRuns, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(rerun, "require_images", list)
+    fake.red, fake.failing, fake.cancelled_at = {("4.3.1", 2)}, {("4.1.1", 1)}, 6
+    assert qualify() == 1
+    place = tmp_path / "runs/qualifications/4.3.1-against-4.1.1-smoke"
+    told = []
+    for words in ([], [str(place)], [f"qualifications/{place.name}"]):
+        capsys.readouterr()
+        assert cli.invoke(["rerun-failed", "--dry-run", *words]) == 0
+        told.append(capsys.readouterr().out)
+    first, missing, *again = told[0].splitlines()
+    assert first == f"failed   2 of 6 runs in {place}"
+    assert missing == "missing  2 runs; the same krucible qualify makes them"
+    assert sorted(line.partition("--duration")[0].split()[1:] for line in again) == [
+        ["failed", *["krucible", "run", "exploratory/txn", "--seed", "1", "--kafka-version", "4.1.1"]],
+        ["invalid", *["krucible", "run", "exploratory/txn", "--seed", "2", "--kafka-version", "4.3.1"]],
+    ]
+    assert told[0] == told[1] == told[2]
+
+    fake.red, fake.failing, fake.cancelled_at = set(), set(), 1_000
+    before = len(fake.done)
+    assert cli.invoke(["rerun-failed"]) == 0
+    assert sorted(fake.done[before:]) == [("exploratory/txn", "4.1.1", 1), ("exploratory/txn", "4.3.1", 2)]
+
+
+def test_a_campaign_that_went_on_later_is_the_last_one(
+    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.red = {("4.3.1", 2)}
+    assert qualify() == 1
+    assert cli.invoke(["run", "exploratory/txn", "--seeds", "5..6", "--kafka-version", "4.3.1"]) == 0
+    newest = max((tmp_path / "runs").rglob("campaign.json"), key=lambda state: state.stat().st_mtime_ns)
+    capsys.readouterr()
+    assert cli.invoke(["rerun-failed", "--dry-run"]) == 0
+    assert capsys.readouterr().out == f"failed   0 of 2 runs in {newest.parent}\n"
+    record = tmp_path / "runs/qualifications/4.3.1-against-4.1.1-smoke/campaigns.json"
+    record.write_text("{")
+    assert cli.invoke(["rerun-failed", str(record.parent)]) == 64
+    assert "the record of the qualification can't be read" in capsys.readouterr().err
 
 
 def test_a_report_over_what_a_store_holds(

@@ -172,6 +172,51 @@ def test_a_run_is_no_store_that_can_be_added(
     assert signatures(run, "--past", past) == 0
 
 
+def test_a_link_to_a_run_is_followed(night: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    run = night / CHAOS / "20261120T010000Z-2"
+    (night / "latest").symlink_to(run)
+    issues = night.parent / "issues"
+    said = []
+    for name in (run, night / "latest"):
+        assert signatures(name, "--issues", issues) == 0
+        said.append(capsys.readouterr().out)
+    assert said[0] == said[1]
+    assert said[0].startswith("1 signature, 1 new\n")
+    assert "\n  first in 20261120T010000Z-2\n" in said[0]
+    assert [path.read_text().startswith("# `lost-write`") for path in issues.iterdir()] == [True]
+
+
+def test_a_part_is_compared_with_the_whole_store(night: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its own runs are no past, whatever their places are relative to."""
+    zombies = [night / CHAOS / f"20261120T010000Z-{seed}" for seed in (1, 3)]
+    assert signatures(zombies[0], "--past", night) == 0
+    assert "1 run, 1 run before" in capsys.readouterr().out
+    assert signatures(night / CHAOS, "--past", night) == 0
+    assert capsys.readouterr().out.startswith("2 signatures, 2 new\n")
+
+
+def test_a_part_of_a_store_is_not_added(
+    night: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A run would have two places in the past, and count twice."""
+    past = tmp_path / "nights"
+    for part in (night / CHAOS, night / "exploratory"):
+        assert signatures(part, "--past", past, "--add") == 64
+        told = capsys.readouterr().err
+        assert f"{part}, which is a part of a store" in told
+        assert f"runs lie below {CHAOS}" in told
+    assert not past.exists()
+    assert signatures(night.parent, "--past", past, "--add") == 0, "what holds a store is more than a part"
+
+
+def test_where_no_run_has_a_verdict_that_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path / "store", 1, 1, None)
+    assert signatures(tmp_path / "store") == 0
+    said = capsys.readouterr()
+    assert said.out == "0 signatures, 0 new\n"
+    assert said.err.startswith(f"runs  none in {tmp_path / 'store'} has a verdict")
+
+
 def test_times_of_others_are_printed_without_escapes(
     night: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

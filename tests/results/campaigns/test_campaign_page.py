@@ -51,6 +51,34 @@ def test_a_run_that_failed_says_why_and_many_are_cut_short() -> None:
     assert "20 more are in the table of runs." in said
 
 
+def test_of_too_many_runs_the_newest_are_shown_and_the_others_counted() -> None:
+    def many(count: int) -> str:
+        runs = [
+            msgspec.structs.replace(
+                run(seed),
+                folder=f"run-{seed}",
+                identity=msgspec.structs.replace(identity(seed), began_at=f"2026-11-20T{seed:06}"),
+            )
+            for seed in range(count)
+        ]
+        return texts_of(render_campaign_page(summarise(runs), {}))
+
+    whole = many(1_000)
+    assert "left out" not in whole
+    assert whole.index("run-0 ") < whole.index("run-999 "), "by seed"
+    cut = many(1_203)
+    assert "The newest 1,000 of 1,203 runs, the newest first; 203 older ones are left out." in cut
+    assert "or what krucible summary prints without and with --json." in cut
+    assert cut.index("run-1202 ") < cut.index("run-203 ")
+    assert "run-202 " not in cut
+
+
+def test_what_failed_is_not_said_to_be_in_a_table_that_is_cut() -> None:
+    failed = [RunOutcome(folder=f"seed {seed}", outcome=Outcome.FAILED) for seed in range(1_001)]
+    said = texts_of(render_campaign_page(summarise(failed), {}))
+    assert "901 more are among all runs. All runs are in the Markdown page and the JSON" in said
+
+
 def test_nothing_that_a_run_tells_is_markup() -> None:
     hostile = msgspec.structs.replace(
         run(1, Validity.INVALID, Anomaly("<script>a", "<b>", "g", "s", subject="<i>x")),

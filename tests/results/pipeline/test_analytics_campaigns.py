@@ -2,17 +2,19 @@
 
 import datetime as dt
 import random
+from collections.abc import Mapping
 
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from checkers.history.identity import ImageIdentity, RunIdentity
 from results.pipeline.analytics.availability import AVAILABILITY_BY_FAULT
 from results.pipeline.analytics.flakes import FLAKES, flakes, wilson
 from results.pipeline.analytics.signatures import SIGNATURES, signatures
 from results.pipeline.analytics.trend import TREND, trend
 from results.pipeline.analytics.versions import version_key
-from results.repeats.flakes import Told, flakes_among
+from results.repeats.flakes import content_of, flakes_among, told_of
 from results.repeats.wilson import wilson as interval
 from tests.results.pipeline.small_tables import DAY, Row, assert_rows, rows_of, table_of
 
@@ -70,9 +72,11 @@ def test_a_schedule_is_flaky_that_ends_differently_on_the_same_kafka(spark: Spar
         run("r11", "invalid", "4.1.1", seed=1, options="krucible run smoke/kill --seed=1"),
         run("r12", "valid", options="krucible replay r7", replay_of="r7"),
         run("r13", "valid", options="krucible replay gone", replay_of="gone"),
+        run("r15", "invalid", "4.2.0", options="krucible replay runs/lost", replay_of="lost"),
+        run("r16", "valid", "4.2.0", options="krucible replay runs/lost", replay_of="lost"),
         run("r14", "invalid", None, seed=1, options="krucible run smoke/kill --seed 1"),
     )
-    of_isolated = {"options": "krucible run smoke/kill --kafka-version 4.3.1 --mode isolated"}
+    of_isolated = {"options": "krucible run smoke/kill --mode isolated"}
     one = {"scenario": "smoke/kill", "options": "krucible run smoke/kill", "runs": 1, "seeds": 1} | {
         "kafka_version": "4.1.1",
         "valid": 0,
@@ -83,42 +87,106 @@ def test_a_schedule_is_flaky_that_ends_differently_on_the_same_kafka(spark: Spar
         "flaky": False,
     }
     eleven: Row = {"kafka_version": "4.3.1", "runs": 11, "seeds": 9, "valid": 9, "invalid": 0, "unknown": 2}
-    ends = interval(1, 3)
+    nothing = dict.fromkeys(("runs", "seeds", "valid", "invalid", "unknown", "unexpected"), 0)
+    lost: Row = {"scenario": "smoke/kill", "kafka_version": "4.2.0", "options": "krucible replay lost"}
+    lost = lost | nothing | {"repeated": 2, "flaky": True}
+    ends, half = interval(1, 3), interval(1, 2)
     odd: Row = {"unexpected": 2, "repeated": 3, "flaky": True, "flake_rate": 1 / 3}
     rate: Row = {"flake_rate_low": ends.low, "flake_rate_high": ends.high}
     rows = (
         {**of_isolated, "scenario": "smoke/kill", **eleven, **odd, **rate},
         one,
         one | {"kafka_version": None},
+        {**lost, "flake_rate": 1 / 2, "flake_rate_low": half.low, "flake_rate_high": half.high},
     )
     assert_rows(runs.transform(flakes), FLAKES, *rows)
 
 
+def identity_of(number: int, chance: random.Random) -> RunIdentity:
+    """A run; from the 21st on a replay of an earlier one, or of one that is gone, or a candidate of it."""
+    origin = chance.choice([f"r{chance.randrange(number)}"] * 4 + ["gone"]) if number > 20 else ""
+    line = f"krucible run smoke/kill --seed {chance.randrange(6)}"
+    again = f"krucible replay {origin}" if origin and chance.random() < 0.75 else line
+    machine, jars = chance.randrange(3), {"jars": f"{chance.randrange(2)}"}
+    if line is again:
+        again += f" --kafka-tarball /machine-{machine}/kafka.tgz"
+    return RunIdentity(
+        run=f"r{number}",
+        scenario="smoke/kill",
+        seed=0,
+        kafka_version="4.3.1",
+        began_at="",
+        reproduce=again,
+        image=ImageIdentity(reference="k", digest=f"sha256:{machine}", checksums=jars if number % 9 else {}),
+        replay_of=origin,
+    )
+
+
+def row_of(identity: RunIdentity, validity: str) -> Row:
+    assert identity.image is not None
+    return run(
+        identity.run,
+        validity,
+        options=identity.reproduce,
+        replay_of=identity.replay_of or None,
+        image_digest=identity.image.digest,
+        image_reference=identity.image.reference,
+        kafka_content=content_of(identity.image, identity.image.checksums),
+    )
+
+
+def hops(identity: RunIdentity, here: Mapping[str, RunIdentity]) -> int:
+    """Over how many replays a run goes back."""
+    origin = here.get(identity.replay_of)
+    replays = identity.reproduce.startswith("krucible replay")
+    return 1 + hops(origin, here) if replays and origin else int(replays)
+
+
 def test_the_table_of_flakes_has_the_definition_that_everything_has(spark: SparkSession) -> None:
     chance = random.Random(5)
-    rows = []
-    for number in range(60):
-        seed, origin = chance.randrange(6), f"r{chance.randrange(20)}" if number > 20 else None
-        is_replay = origin is not None and number % 4 > 0  # the others are candidates of krucible minimise
-        again = f"krucible replay {origin}" if is_replay else f"krucible run smoke/kill --seed {seed}"
-        validity, digest = chance.choice(("valid", "invalid", "unknown")), f"sha256:{chance.randrange(2)}"
-        rows.append(
-            run(f"r{number}", validity, seed=seed, options=again, image_digest=digest, replay_of=origin)
-        )
-    (row,) = table_of(spark, "runs", *rows).transform(flakes).collect()
-    found = flakes_among(
-        Told(
-            one["run_id"],
-            one["image_digest"],
-            one["options"],
-            one["replay_of"] if one["options"].startswith("krucible replay") else "",
-            one["validity"],
-        )
-        for one in rows
-    )
+    store = [
+        (identity_of(number, chance), chance.choice(("valid", "invalid", "unknown"))) for number in range(90)
+    ]
+    here = {identity.run: identity for identity, _verdict in store}
+    assert {hops(identity, here) for identity in here.values()} >= {0, 1, 2, 3}
+    runs = table_of(spark, "runs", *(row_of(*one) for one in store))
+    rows = runs.transform(flakes).collect()
+    found = flakes_among(told_of(*one) for one in store)
     assert found is not None
-    assert (row.repeated, row.flaky, row.flake_rate) == (found.runs, True, pytest.approx(found.rate))
-    assert (row.flake_rate_low, row.flake_rate_high) == pytest.approx((found.low, found.high))
+    assert {row.options for row in rows} == {"krucible run smoke/kill", "krucible replay gone"}
+    assert sum(row.repeated for row in rows) == found.runs
+    assert sum(row.flake_rate * row.repeated for row in rows) == pytest.approx(found.odd)
+
+
+def test_one_tarball_on_two_machines_is_one_content(spark: SparkSession) -> None:
+    line = "krucible run smoke/kill --seed 1 --kafka-tarball /{}/kafka.tgz"
+    here, there, other = ({"options": line.format(place), "image_digest": place} for place in "abc")
+    runs = (
+        run("r1", "valid", kafka_content="jars", **here),
+        run("r2", "invalid", kafka_content="jars", **there),
+        run("r3", "valid", kafka_content="others", **other),
+        run("r4", "valid", "3.9.1", **here),
+        run("r5", "invalid", "3.9.1", **there),
+    )
+    rows = table_of(spark, "runs", *runs).transform(flakes).collect()
+    found = {row.kafka_version: (row.options, row.runs, row.repeated, row.flaky) for row in rows}
+    options = "krucible run smoke/kill"
+    assert found == {"4.3.1": (options, 3, 2, True), "3.9.1": (options, 2, 0, False)}
+
+
+def test_replays_go_back_over_eight_of_them_and_a_circle_ends(spark: SparkSession) -> None:
+    line = {"options": "krucible run smoke/kill --seed 1", "seed": 1}
+    chain = [
+        run(f"r{n}", "valid", options=f"krucible replay r{n - 1}", replay_of=f"r{n - 1}") for n in range(1, 9)
+    ]
+    circle = [
+        run(f"c{n}", "invalid", options=f"krucible replay c{1 - n}", replay_of=f"c{1 - n}") for n in (0, 1)
+    ]
+    rows = table_of(spark, "runs", run("r0", "invalid", **line), *chain, *circle).transform(flakes).collect()
+    (row,) = (row for row in rows if row.runs)
+    assert (row.options, row.runs, row.repeated) == ("krucible run smoke/kill", 1, 9)
+    assert row.flake_rate == pytest.approx(1 / 9)
+    assert not any(other.flaky for other in rows if other is not row)
 
 
 LOST = {"checker": "log", "id": "lost-write", "illegal": True, "signature": "s1", "summary": "lost 3"}

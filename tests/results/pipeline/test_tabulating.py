@@ -8,13 +8,14 @@ import msgspec
 import pyarrow as pa
 import pytest
 
+from checkers.history.identity import ImageIdentity, encode_identity
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.reading import HistoryError, read_history
 from results.pipeline.columnar import file_schema
 from results.pipeline.found import FoundRun, find_runs
 from results.pipeline.schemas import PARTITIONED_BY, TABLES
 from results.pipeline.tabulating import INGESTED, tables_of
-from results.store.runs import RunUnreadableError
+from results.store.runs import RunUnreadableError, load_identity
 from tests.checkers.log_transactions import TransactionalSimulation
 from tests.results.pipeline.stored_runs import STORY, store
 
@@ -79,6 +80,26 @@ def test_a_batch_is_one_operation_and_many_records(tmp_path: Path) -> None:
     }
     assert pick(rows["records"], "completed_ns")[-1] == (None,)
     assert rows["runs"][0]["operations"] == 5
+
+
+@pytest.mark.parametrize(
+    ("image", "content"),
+    [
+        (ImageIdentity(reference="k", digest="sha256:1", checksums={"jars": "a", "upstream": "t"}), "a"),
+        (ImageIdentity(reference="k", digest="sha256:2", checksums={"jars": "a"}), "a"),
+        (ImageIdentity(reference="k", digest="sha256:2"), "sha256:2"),
+        (ImageIdentity(reference="k"), "k"),
+        (None, None),
+    ],
+)
+def test_a_run_tells_its_kafka_as_every_machine_knows_it(
+    tmp_path: Path, image: ImageIdentity | None, content: str | None
+) -> None:
+    folder = store(tmp_path, "a1", told((1, 0, "invoke", "poll", "log-0", READER)))
+    identity = msgspec.structs.replace(load_identity(folder), image=image)
+    (folder / "run.json").write_bytes(encode_identity(identity))
+    (found,), _skipped = find_runs(tmp_path)
+    assert pick(in_rows(found)["runs"].to_pylist(), "kafka_content") == [(content,)]
 
 
 def test_reads_tell_who_read_and_what_nobody_sent(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import re
 from itertools import permutations
+from typing import Any
 
 from checkers.verdict.verdict import Validity, Verdict
 from results.report import render_report
@@ -26,6 +27,46 @@ def story_of_cuts(*, nodes: int, faults: int, beyond: int = 0) -> Story:
             story.add(moment, "nemesis", "invoke", f, f"f{number}", plan)
             story.add(moment + 300 * MS, "nemesis", "ok", f, f"f{number}", done)
     return story
+
+
+def story_of_states(times: int) -> Story:
+    """One node exits, is paused, and leads, each time for longer."""
+    story = Story()
+    story.add(1, "runner", "ok", "setup", value={"nodes": [{"name": "n1", "roles": ["controller"]}]})
+
+    def seen(now_s: int, what: str, value: dict[str, Any]) -> None:
+        story.add(now_s * S, "observer-n1", "ok", "observe", what, value, node="n1")
+
+    now_s = 1
+    for number in range(times):
+        seen(now_s, "node", {"status": "exited"})
+        seen(now_s + number + 1, "node", {"status": "paused"})
+        now_s += 3 * number + 2
+        seen(now_s, "node", {"status": "running"})
+        leading = {"answer": "leader", "leader_id": 1, "leader_epoch": number, "high_watermark": 1}
+        answered = {"voters": [], "wall_ms": 1, "began_ns": now_s * S}
+        seen(now_s, "quorum", leading | answered)
+        seen(now_s + 2, "quorum", leading | answered)
+        now_s += 5
+    return story
+
+
+def test_times_of_nodes_that_are_not_shown_are_counted() -> None:
+    limit = STEPS[0].segments
+    whole = topology(observe(story_of_states(limit).history()), STEPS[0])
+    assert whole is not None
+    assert whole.states_left_out == 0
+    history = story_of_states(limit + 7).history()
+    drawn = topology(observe(history), STEPS[0])
+    assert drawn is not None
+    assert drawn.states_left_out == 21, "7 of each kind"
+    (dead,) = re.findall('data-dead="([^"]*)"', drawn.drawing)
+    assert len(dead.split()) == limit
+    assert not dead.startswith("1-2"), "the shortest is left out"
+    page = render_report(history, Verdict(Validity.VALID, ()))
+    told = "Of the times in which nodes led, were dead or were paused, the 21 shortest are not shown here."
+    assert told in page
+    assert "the 7 shortest are not drawn" in page, "the lane of the quorum's leader says so as well"
 
 
 def test_links_that_are_cut_too_often_are_counted_and_not_drawn() -> None:

@@ -97,6 +97,27 @@ def test_no_text_gets_out_of_its_code(first: str, second: str) -> None:
     )
 
 
+NAMES = ["x" * 5_000, "`" * 900, "|*{" * 90, "\U000e0001" * 400, "\U0001f600" * 120]
+
+
+@pytest.mark.parametrize("markup", list(Format))
+@pytest.mark.parametrize("name", NAMES, ids=["long", "ticks", "markup", "escapes", "pairs"])
+def test_trackers_take_the_title_whatever_it_names(name: str, markup: Format) -> None:
+    anomaly = Anomaly(name, "x", "x", "x")
+    identity = msgspec.structs.replace(IDENTITY, scenario=name, kafka_version=name)
+    for known in (identity, None):
+        page = render_issue(Path("runs") / name.replace("/", ""), of(anomaly), known, markup)
+        title = page.partition("\n")[0].partition(" ")[2]
+        assert len(title.encode("utf-16-le")) // 2 <= 230
+        assert " in " in title
+
+
+def test_a_title_that_fits_is_whole() -> None:
+    identity = msgspec.structs.replace(IDENTITY, scenario="s" * 150)
+    page = render_issue(FOLDER, of(Anomaly("lost-write", "x", "x", "x")), identity)
+    assert page.startswith(f"# `lost-write` in `{'s' * 150}` on Kafka `4.3.1`\n")
+
+
 def test_it_goes_when_a_later_judgement_is_as_expected(tmp_path: Path, green_run: Run, red_run: Run) -> None:
     assert save_issue(tmp_path, red_run.verdict, red_run.identity) == tmp_path / ISSUE_FILE
     assert save_issue(tmp_path, green_run.verdict, green_run.identity) is None

@@ -7,7 +7,7 @@ import pytest
 
 from checkers.history.operations import History, Operation, OperationType
 from checkers.verdict.verdict import Validity, Verdict, result_of
-from results.report.spans import SILENCE_NS, Reign, changes, reigns, settled
+from results.report.spans import SILENCE_NS, Reign, changes, longest, reigns, settled
 from results.run.measures import load_measures, measure, save_measures
 from results.run.observation import Claim, Recovery, observe
 from results.store.runs import RunUnreadableError
@@ -177,11 +177,7 @@ def test_news_of_an_earlier_epoch_and_repetitions_of_a_cut_off_broker_are_passed
 
 def test_of_too_many_spans_the_longest_are_kept() -> None:
     moments = [(0, "a"), (10, "b"), (11, "a"), (30, "a"), (31, "c"), (32, "d")]
-    assert [span[:2] for span in changes(moments, 60, limit=9)] == [
-        (0, 10),
-        (10, 11),
-        (11, 31),
-        (31, 32),
-        (32, 60),
-    ]
-    assert [span[:2] for span in changes(moments, 60, limit=2)] == [(11, 31), (32, 60)]
+    spans = changes(moments, 60)
+    assert [span[:2] for span in spans] == [(0, 10), (10, 11), (11, 31), (31, 32), (32, 60)]
+    assert longest(spans, 9) == (spans, 0)
+    assert longest(spans, 2) == ([spans[2], spans[4]], 3)
