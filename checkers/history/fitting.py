@@ -47,11 +47,9 @@ from checkers.history.shapes import (
     Sent,
     SentRun,
     StartSeen,
-    Txn,
-    TxnPoll,
-    TxnSend,
     UnansweredRun,
 )
+from checkers.history.transactions import Txn, TxnPoll, TxnSend
 
 
 class Shape(msgspec.Struct, frozen=True, dict=True):

@@ -10,8 +10,6 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from checkers.history.operations import Operation
-
 
 class Isolation(StrEnum):
     """Values of Kafka's property ``isolation.level``."""
@@ -61,47 +59,6 @@ class AnsweredRun(SentRun, frozen=True):
     """Where the records of a run, all acknowledged, stand: first offset and number of each stretch."""
 
     offsets: list[tuple[Offset, Annotated[int, msgspec.Meta(ge=1, le=LARGEST_RUN)]]]
-
-
-class TxnSend(msgspec.Struct, frozen=True, array_like=True, tag="send"):
-    """A record that a transaction sends; the offset once it is acknowledged."""
-
-    topic: str
-    partition: Partition
-    value: Any
-    offset: Offset | None = None
-
-
-class TxnOffsets(msgspec.Struct, frozen=True, array_like=True, tag="offsets"):
-    """Offsets that a transaction commits for a group."""
-
-    group: str
-    topic: str
-    offsets: list[tuple[Partition, Offset]]
-
-
-class TxnPoll(msgspec.Struct, frozen=True, array_like=True, tag="poll"):
-    """Records that a transaction polls."""
-
-    topic: str
-    records: Records
-
-
-Consumed = list[tuple[str, Partition, list[Offset], list[Any]]]
-
-
-class Txn(msgspec.Struct, frozen=True):
-    """What a transaction does; in a completion, what it did.
-
-    Neither its commit nor its abort was asked for before `ending_ns`.
-    """
-
-    client: str
-    mops: list[TxnSend | TxnOffsets | TxnPoll]
-    consumed: Consumed = []
-    isolation: Isolation = Isolation.READ_COMMITTED
-    assigned: list[tuple[Partition, Offset]] | None = None
-    ending_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] | None = None
 
 
 class GroupAsked(msgspec.Struct, frozen=True):
@@ -330,13 +287,3 @@ def is_answered(value: Any) -> bool:
 def count_of(value: list[Any] | dict[str, Any]) -> int:
     """How many records a send's value is about, whether it lists them or tells a run."""
     return int(value["count"]) if isinstance(value, dict) else len(value)
-
-
-def sends_of(transaction: Operation) -> list[list[Any]]:
-    """The sends of a transaction: lists of ``send``, topic, partition, value and, completed, the offset."""
-    return [mop for mop in transaction.value["mops"] if mop[0] == "send"]
-
-
-def polls_of(transaction: Operation) -> list[list[Any]]:
-    """The polls of a transaction: lists of ``poll``, topic and records."""
-    return [mop for mop in transaction.value["mops"] if mop[0] == "poll"]

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from checkers.history.operations import INVOKE, OK, Operation
-from checkers.history.shapes import OBSERVATIONS, is_answered, sends_of
+from checkers.history.shapes import OBSERVATIONS, is_answered
+from checkers.history.transactions import sends_of
 
 
 def out_of_turn(operations: Iterable[Operation]) -> Iterator[tuple[Operation, str]]:

@@ -9,7 +9,7 @@ from checkers.columns.tables import NEVER, NONE, PartitionName
 from checkers.history.observed import OffsetsAsked
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, once
 from checkers.history.setup import told_setup
-from checkers.history.shapes import sends_of
+from checkers.history.transactions import sends_of
 from checkers.licences.decisions import decisions_of
 from checkers.logs.listed.anomalies import STABLE_AHEAD
 from checkers.logs.listed.loading import Found, ListedLog, ListedPartition, Story, answers, shown, worst
