@@ -11,7 +11,6 @@ if it had not: with what is left to copy, the offsets and the commit.
 import random
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from checkers.history.operations import OperationType
 from checkers.history.shapes import GroupAsked, GroupFound
@@ -121,7 +120,7 @@ class CopyingWorker(Worker):
             return False
         return True
 
-    def _intent(self, messages: list[Message], membership: Any) -> Intent:
+    def _intent(self, messages: list[Message], membership: object) -> Intent:
         source, target = self._context.topics
         sends = tuple(Send(target, message.partition, self._values.draw()) for message in messages)
         positions = {message.partition: message.offset + 1 for message in messages}
