@@ -8,7 +8,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from docker import DockerClient
 from docker.errors import APIError, DockerException, ImageNotFound
@@ -213,7 +213,7 @@ def repository_of(image: str) -> str:
     return f"{path}{slash}{last.partition(':')[0]}"
 
 
-def layer_progress(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+def layer_progress(events: Iterator[Mapping[str, object]]) -> Iterator[str]:
     """``3 of 7 layers`` after each layer of a pull that arrives.
 
     Raises:
