@@ -3,8 +3,6 @@
 The fields are those of docs/histories.md, as in `checkers.history.shapes`.
 """
 
-from typing import Any
-
 import msgspec
 
 from checkers.history.shapes import written
@@ -139,7 +137,7 @@ class IsrShrunk(msgspec.Struct, frozen=True):
     out: tuple[tuple[int, int], ...]
 
 
-def vote_logged(value: Any) -> VoteLogged | VotesEnd:
+def vote_logged(value: object) -> VoteLogged | VotesEnd:
     """The value of an observation of a vote, or of the end of a node's votes.
 
     Raises:

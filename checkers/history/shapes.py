@@ -4,6 +4,7 @@ The fields are those of docs/histories.md.  Fields that no checker reads are not
 are passed over, so that a newer journal of the same format version stays readable.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -34,6 +35,7 @@ Offset = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 Partition = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 SendOutcome = Literal["ok", "fail", "info"]
 
+# Values of records are Any and not object: msgspec asks each whether it is an object, which takes longer.
 Sent = list[tuple[Partition, Any]]
 Answered = list[tuple[Partition, Any, Offset | None, SendOutcome]]
 Records = list[tuple[Partition, list[Offset], list[Any]]]
@@ -181,7 +183,7 @@ class PlannedFault(msgspec.Struct, frozen=True, omit_defaults=True):
     spec: Any = None
     ends_processes: bool | None = None
     silences: bool | None = None
-    glyph: Any = None
+    glyph: object = None
     gambit: str | None = None
     blink: bool = False
 
@@ -201,7 +203,7 @@ class FaultAimed(PlannedFault, frozen=True):
 class FaultProbed(FaultAimed, frozen=True, kw_only=True):
     """A fault that was healed, or held a connection, and what a probe saw of that; nothing where none did."""
 
-    probe: dict[str, Any]
+    probe: Mapping[str, object]
 
 
 class FaultInjected(FaultAimed, frozen=True, kw_only=True):
@@ -215,7 +217,7 @@ class FaultInjected(FaultAimed, frozen=True, kw_only=True):
 
     resolved_by: str
     roles: tuple[str, ...]
-    probe: dict[str, Any]
+    probe: Mapping[str, object]
 
 
 class FaultRefused(PlannedFault, frozen=True, kw_only=True):
@@ -277,13 +279,19 @@ OBSERVATIONS = frozenset({"observe", "setup", "phase", OPENED, END, START, FAILU
 """Functions whose operations stand alone, without an invocation."""
 
 
-def is_answered(value: Any) -> bool:
+SendRead = list[Any] | dict[str, Any]
+"""A send's value as it is decoded: a list of its records, or a run."""
+
+
+def is_answered(value: object) -> bool:
     """Whether a send's completion tells the outcome of each record, not only what had been asked."""
     if isinstance(value, dict):
         return value.get("offsets") is not None
-    return bool(value) and len(value[0]) == len(("partition", "value", "offset", "outcome"))
+    if not isinstance(value, list | tuple) or not value:
+        return False
+    return len(value[0]) == len(("partition", "value", "offset", "outcome"))
 
 
-def count_of(value: list[Any] | dict[str, Any]) -> int:
+def count_of(value: SendRead) -> int:
     """How many records a send's value is about, whether it lists them or tells a run."""
     return int(value["count"]) if isinstance(value, dict) else len(value)

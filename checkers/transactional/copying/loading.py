@@ -5,7 +5,7 @@ A *place* is a partition that a group reads: group, topic, partition.  An *input
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -228,7 +228,7 @@ class _Loader:
         return found
 
 
-def _is_own(value: Any) -> bool:
+def _is_own(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
 
 
