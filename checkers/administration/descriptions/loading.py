@@ -90,10 +90,9 @@ def transactions_known(history: History) -> dict[Producer, Transaction]:
             continue
         mine = [each for each in inits if each[0].process == begun.process and each[0].key == begun.key]
         last = next((each for each in reversed(mine) if each[1].index < begun.index), None)
-        if last is None or last[1].type is not OK:
-            continue
-        known = msgspec.convert(last[1].value, ProducerInitialised)
-        if known.producer_id is None or known.epoch is None or known.timeout_ms is UNSET:
+        given = None if last is None or last[1].type is not OK else last[1].value
+        known = None if given is None else msgspec.convert(given, ProducerInitialised)
+        if known is None or known.producer_id is None or known.epoch is None or known.timeout_ms is UNSET:
             continue
         rivals = [each.time_ns for each in asked if each.key == begun.key and each.index > begun.index]
         transaction = _transaction(begun, ended, known.timeout_ms, rivals)

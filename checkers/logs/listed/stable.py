@@ -123,10 +123,9 @@ class _Ends:
             for _, answer in mine
             if answer is not None and answer.type is OK and answer.index < began.index
         ]
-        if not known or "ending_ns" not in ended.value:
-            return 0
-        timeout_ms = self._timeout_ms if known[-1].timeout_ms is UNSET else known[-1].timeout_ms
-        if timeout_ms is None:
+        told_ms = known[-1].timeout_ms if known else None
+        timeout_ms = self._timeout_ms if told_ms is UNSET else told_ms
+        if timeout_ms is None or "ending_ns" not in ended.value:
             return 0
         ids = {each.producer_id for each in known}
         aborts = [
