@@ -283,11 +283,11 @@ SendRead = list[Any] | dict[str, Any]
 """A send's value as it is decoded: a list of its records, or a run."""
 
 
-def is_answered(value: object) -> bool:
+def is_answered(value: SendRead | None) -> bool:
     """Whether a send's completion tells the outcome of each record, not only what had been asked."""
     if isinstance(value, dict):
         return value.get("offsets") is not None
-    if not isinstance(value, list | tuple) or not value:
+    if not value:
         return False
     return len(value[0]) == len(("partition", "value", "offset", "outcome"))
 
