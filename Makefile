@@ -61,10 +61,10 @@ doctor: $(RUN_STAMP) ## what this host has and lacks
 spark: $(SPARK_STAMP) ## install what `krucible pipeline` needs (490 MB)
 
 docs: $(SPARK_STAMP) ## renew the generated pages
-	$(BIN)/python -m results.glossary docs/anomalies.md
+	$(BIN)/python -m results.pages.glossary docs/anomalies.md
 	$(BIN)/krucible list --markdown > docs/scenarios.md
 	$(BIN)/python -m results.pipeline.tables_page docs/tables.md
-	$(BIN)/python -m results.gallery docs/gallery
+	$(BIN)/python -m results.pages.gallery docs/gallery
 	$(BIN)/python -m tests.mutations.page docs/mutations.md
 	$(BIN)/python -m harness.seeded_bugs.page docs/seeded-bugs.md
 	$(BIN)/krucible sensitivity --compare docs/sensitivity --out docs/sensitivity.md

@@ -16,7 +16,7 @@ from harness.plan.planning import RunOptions, RunPlan
 from harness.run.runner import Host, execute
 from harness.vocabulary import BulkWorkload, FixedSchedule, Scenario
 from harness.vocabulary.version import DEFAULT_VERSION
-from results.observed import observe
+from results.run.observation import observe
 
 LOAD_MS = 20_000
 RATES = (60_000, 120_000, 1_000_000)

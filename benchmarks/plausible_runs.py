@@ -14,7 +14,7 @@ from checkers.history.identity import HostIdentity, RunIdentity, encode_identity
 from checkers.history.operations import History, JournalHeader, Operation, OperationType
 from checkers.history.reading import read_history
 from checkers.judge import judge
-from results.store import save_verdict
+from results.store.runs import save_verdict
 
 OPERATIONS = 10_000
 """Records sent, records returned and other operations of one run, about."""

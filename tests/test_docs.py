@@ -18,7 +18,7 @@ import pytest
 from checkers.history.identity import IDENTITY_FILE, encode_identity
 from checkers.history.reading import read_history
 from checkers.judge import judge
-from results.store import save_verdict
+from results.store.runs import save_verdict
 from tests.guides import BOUND_S, ROOT, blocks, checkout, ended, lines_of
 from tests.results.story import IDENTITY
 

@@ -11,11 +11,11 @@ import click
 import pytest
 
 from harness.campaigns.sensitivity.pages import measurements_in
-from harness.cli.catalogue_page import render_catalogue
 from harness.cli.commands import krucible
+from harness.cli.runs.catalogue_page import render_catalogue
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.scenario_files import is_file
-from results.glossary import render_anomalies
+from results.pages.glossary import render_anomalies
 from results.pipeline.tables_page import render_tables
 from results.sensitivity import render_comparison
 

@@ -16,8 +16,8 @@ import click
 import pytest
 import yaml
 
+from harness.cli.campaigns.qualify import build_of
 from harness.cli.commands import krucible
-from harness.cli.qualifying import build_of
 from harness.plan.catalogue import load_scenario
 from harness.plan.planning import RunOptions, plan_run
 from harness.plan.qualification import PRESETS, Job, Role, expected_ms, matrix, shard

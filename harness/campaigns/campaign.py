@@ -14,11 +14,12 @@ from harness.campaigns.contents import Content, Contents, key_of
 from harness.cluster.images.tarball import digest_of
 from harness.errors import KrucibleError, disk_errors_told
 from harness.plan.planning import RunPlan, reproduce_line
-from results.addresses import reports_from
-from results.campaign import render_campaign
-from results.campaign_page import render_campaign_page
-from results.step_summary import append_step_summary
-from results.store import (
+from results.campaigns.markdown import render_campaign
+from results.campaigns.page import render_campaign_page
+from results.campaigns.step_summary import append_step_summary
+from results.campaigns.summary import Outcome, RunOutcome, Summary, encode_summary, outcome_of, summarise
+from results.store.addresses import reports_from
+from results.store.runs import (
     VERDICT_FILE,
     RunUnreadableError,
     load_identity,
@@ -26,7 +27,6 @@ from results.store import (
     save_record,
     write_whole,
 )
-from results.summary import Outcome, RunOutcome, Summary, encode_summary, outcome_of, summarise
 
 STATE_FILE = "campaign.json"
 SUMMARY_FILE = "summary.md"

@@ -13,7 +13,7 @@ import click
 
 from checkers.history.reading import HistoryError
 from harness.errors import KrucibleError, UsageError, refused
-from results.store import RunNotFoundError, StoreError
+from results.store.runs import RunNotFoundError, StoreError
 
 EXIT_FAILED = KrucibleError.exit_code
 EXIT_USAGE = UsageError.exit_code

@@ -9,13 +9,13 @@ from checkers.history.identity import RunIdentity
 from checkers.history.operations import History
 from checkers.verdict.verdict import Validity, Verdict
 from harness.errors import KrucibleError
-from results.issue import save_issue
-from results.junit import save_junit, suite_of
-from results.measures import Measures, measure, save_measures
-from results.observed import observe
 from results.report import write_report
-from results.store import RunUnreadableError, load_identity, save_verdict
-from results.text import closing_text
+from results.run.issue import save_issue
+from results.run.junit import save_junit, suite_of
+from results.run.measures import Measures, measure, save_measures
+from results.run.observation import observe
+from results.run.text import closing_text
+from results.store.runs import RunUnreadableError, load_identity, save_verdict
 
 EXIT_CODES = {Validity.VALID: 0, Validity.INVALID: 1, Validity.UNKNOWN: 2}
 

@@ -13,7 +13,7 @@ from harness.campaigns.campaign import Campaign
 from harness.campaigns.series import Series, Venue
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
-from results.store import StoreError
+from results.store.runs import StoreError
 
 
 def run_one(plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:

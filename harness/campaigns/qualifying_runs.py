@@ -13,13 +13,13 @@ from harness.errors import UsageError
 from harness.plan.catalogue import expectation_for, load_scenario, scenario_names
 from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
 from harness.plan.qualification import Build, Job, Role, control_jobs, pair_of
-from results.addresses import reports_from
-from results.flakes import content_of
+from results.campaigns.summary import RunOutcome, outcome_of
+from results.campaigns.track_record import SideRecord
 from results.qualification import Elsewhere, OnRecord, Planned, Run, failed_run, run_of
 from results.qualification import Role as Side
-from results.store import RunSummary, RunUnreadableError, list_runs, load_identity
-from results.summary import RunOutcome, outcome_of
-from results.track_record import SideRecord
+from results.repeats.flakes import content_of
+from results.store.addresses import reports_from
+from results.store.runs import RunSummary, RunUnreadableError, list_runs, load_identity
 
 
 class Gathered(NamedTuple):

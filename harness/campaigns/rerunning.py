@@ -1,6 +1,6 @@
 """Runs that are made again: planned anew from the options and the seed of a run that is stored.
 
-A rerun names its original, as a replay does (`replay_of`). The original keeps its verdict.  `results.flakes`
+A rerun names its original, as a replay does (`replay_of`). The original keeps its verdict.  `results.repeats.flakes`
 compares both, because the same line plans both.
 """
 
@@ -17,10 +17,10 @@ from harness.campaigns.contents import Contents
 from harness.errors import UsageError
 from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
 from harness.plan.replaying_plan import Instead, options_of
-from results.flakes import REPLAYS
-from results.step_summary import run_passes
-from results.store import RunUnreadableError, StoreError, load_identity, run_folders
-from results.summary import Outcome, outcome_of
+from results.campaigns.step_summary import run_passes
+from results.campaigns.summary import Outcome, outcome_of
+from results.repeats.flakes import REPLAYS
+from results.store.runs import RunUnreadableError, StoreError, load_identity, run_folders
 
 _LISTED_MAX = 8
 _CAMPAIGNS = "a campaign's folder, such as runs/exploratory/chaos/campaigns/0123456789"

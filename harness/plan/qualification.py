@@ -49,7 +49,7 @@ class Preset(NamedTuple):
         entries: the scenarios.
         controls: tickets of known outcomes; None: all of them.
         control_seeds: runs of each side of a control.
-        required: states of `results.coverage` that the candidate has to reach, or nothing is said of it.
+        required: states of `results.run.coverage` that the candidate has to reach, or nothing is said of it.
     """
 
     summary: str

@@ -17,9 +17,9 @@ from harness.plan.catalogue import load_scenario
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.pytest_plugin.session import ItemOptions
 from harness.vocabulary.scenario import RandomSchedule
-from results.junit import explained, passes, properties_of
-from results.store import StoreError
-from results.text import closing_text
+from results.run.junit import explained, passes, properties_of
+from results.run.text import closing_text
+from results.store.runs import StoreError
 
 
 class NotAsExpectedError(Exception):

@@ -94,8 +94,8 @@ class Sessions:
 
     def pytest_sessionfinish(self) -> None:
         """Append to the step summary of a CI job, if this is one."""
-        from results.step_summary import Skip, append_step_summary  # noqa: PLC0415 - only once
-        from results.summary import Outcome, RunOutcome, outcome_of  # noqa: PLC0415 - only once
+        from results.campaigns.step_summary import Skip, append_step_summary  # noqa: PLC0415 - only once
+        from results.campaigns.summary import Outcome, RunOutcome, outcome_of  # noqa: PLC0415 - only once
 
         if not (self._folders or self._broken or self._skipped):
             return

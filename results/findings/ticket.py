@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from results.findings.page import Finding
 from results.findings.wiki import wiki_of
-from results.issue_markup import Format
+from results.markup.trackers import Format
 
 _HEADINGS = {
     "versions": "Versions",

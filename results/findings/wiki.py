@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from results.issue_markup import Jira
+from results.markup.trackers import Jira
 
 _PARSER = MarkdownIt("commonmark").enable("table")
 _SPECIAL = re.compile(r"[\\{}\[\]|*_^~!#]|(?<!\w)[-+](?=\w)|(?<=\w)[-+](?!\w)")

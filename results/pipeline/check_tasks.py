@@ -30,7 +30,7 @@ from results.pipeline.units import (
     units_of,
     verdict_and_seconds,
 )
-from results.store import StoreError, load_verdict
+from results.store.runs import StoreError, load_verdict
 
 CHUNK_BYTES = 4 << 20
 """Largest cell in which the bytes of a unit travel."""

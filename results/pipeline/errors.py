@@ -4,7 +4,7 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from results.store import StoreError
+from results.store.runs import StoreError
 
 _FULL = "No space left on device"
 _CAUSES_MAX = 600

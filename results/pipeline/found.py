@@ -11,7 +11,7 @@ import msgspec
 from checkers.history.identity import IDENTITY_FILE, RunIdentity
 from results.pipeline.schemas import TABLES
 from results.pipeline.staged_files import place_of
-from results.store import VERDICT_FILE, StoreError, load_identity, load_verdict, run_folders
+from results.store.runs import VERDICT_FILE, StoreError, load_identity, load_verdict, run_folders
 
 
 class FoundRun(msgspec.Struct, frozen=True, kw_only=True):

@@ -11,7 +11,7 @@ from results.pipeline.found import FoundRun
 from results.pipeline.staged_files import Batches, ManifestRow, StagedFiles, manifest, refused
 from results.pipeline.tabulating import no_collection, tables_of
 from results.pipeline.units import shares_of_run
-from results.store import StoreError
+from results.store.runs import StoreError
 
 BUNDLE_BYTES_MAX = 24 << 20
 """Journals that one task reads, unless a single run has more: about two seconds of work."""

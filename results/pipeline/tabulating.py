@@ -20,7 +20,7 @@ from results.pipeline.operations import operations_of
 from results.pipeline.pairing import pair
 from results.pipeline.records import records_of
 from results.pipeline.states import cluster_state_of, faults_of
-from results.store import load_identity, load_verdict
+from results.store.runs import load_identity, load_verdict
 
 INGESTED = ("runs", "operations", "records", "faults", "cluster_state")
 """Tables that an ingest fills; the others of `schemas.TABLES` are filled by a check."""

@@ -9,8 +9,10 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
-from results.coverage import LABELS
-from results.markdown import distinct, number
+from results.campaigns.summary import RunOutcome, Spread, summarise
+from results.campaigns.track_record import SideRecord
+from results.campaigns.track_record import Standing as SideStanding
+from results.markup.markdown import distinct, number
 from results.qualification.compared import Comparisons
 from results.qualification.comparing import compare, spread
 from results.qualification.deciding import RULE, Reason, RuleInput, decide
@@ -28,9 +30,7 @@ from results.qualification.model import (
 )
 from results.qualification.records import Elsewhere, OnRecord, Role, Run, of_role, outcomes
 from results.qualification.spent import ended_at, spent_on
-from results.summary import RunOutcome, Spread, summarise
-from results.track_record import SideRecord
-from results.track_record import Standing as SideStanding
+from results.run.coverage import LABELS
 
 DECIDED_SHARE_MIN = 0.75
 """A cell says something if so many of its planned runs came to a verdict, rounded up."""

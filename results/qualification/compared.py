@@ -5,8 +5,8 @@ from enum import StrEnum
 
 import msgspec
 
-from results.summary import Spread
-from results.text import seconds
+from results.campaigns.summary import Spread
+from results.run.text import seconds
 
 MARGIN_MS = 1_000
 MARGIN_OF_MEDIAN = 0.25

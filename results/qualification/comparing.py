@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from results.measures import Measures
+from results.campaigns.summary import Outcome, RunOutcome, Spread
 from results.qualification.compared import (
     MARGIN_MS,
     MARGIN_OF_MEDIAN,
@@ -33,8 +33,8 @@ from results.qualification.inference import (
 )
 from results.qualification.power import detectable_share, detectable_shift
 from results.qualification.records import Role, Run, of_role, outcomes
-from results.summary import Outcome, RunOutcome, Spread
-from results.wilson import Interval
+from results.repeats.wilson import Interval
+from results.run.measures import Measures
 
 
 class _Pair(NamedTuple):

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from results.markdown import number
+from results.campaigns.summary import Spread
+from results.markup.markdown import number
 from results.qualification.compared import (
     MARGIN_MS,
     MARGIN_OF_MEDIAN,
@@ -15,9 +16,8 @@ from results.qualification.compared import (
 )
 from results.qualification.listed import RUNS_MAX
 from results.qualification.power import POWER
+from results.run.text import seconds
 from results.sections.section import Section, named
-from results.summary import Spread
-from results.text import seconds
 
 CHARTS_UNDER = "Durations against the baseline"
 """The section under which a page draws its charts."""

@@ -12,12 +12,12 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from results.cleaning import clean
-from results.markdown import number
+from results.markup.cleaning import clean
+from results.markup.markdown import number
 from results.qualification.compared import Durations, PairFigures
 from results.qualification.comparison_sections import PairKey, key_of
 from results.report import svg
-from results.text import seconds
+from results.run.text import seconds
 
 PAIRS_MAX = 60
 """With more of them each scenario has one row, of its medians."""

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 
-from results.cleaning import clean
-from results.markdown import number
+from results.campaigns.summary import Outcome
+from results.markup.cleaning import clean
+from results.markup.markdown import number
 from results.qualification.compared import Comparisons
 from results.qualification.inference import pairs_needed
 from results.qualification.model import Build, Cell, Qualification, Question, State
 from results.qualification.records import Role, Run, of_role, outcomes
-from results.summary import Outcome
 
 EXAMPLES = 3
 """How many runs a sentence names."""

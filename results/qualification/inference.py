@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-from results.wilson import LEVEL, Interval, wilson
+from results.repeats.wilson import LEVEL, Interval, wilson
 
 ALPHA = 0.05
 """A test speaks below it; every interval that is told is at `LEVEL`, its complement."""

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from results.qualification.records import Role, Run
+from results.run.text import seconds
 from results.sections.section import Section
-from results.text import seconds
 
 RUNS_MAX = 2_000
 """Rows of runs, or of pairs of them, that a page has."""

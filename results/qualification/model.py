@@ -2,13 +2,13 @@
 
 import msgspec
 
+from results.campaigns.summary import FaultTotal, Spread
+from results.campaigns.track_record import SideRecord
 from results.qualification.compared import Comparisons
 from results.qualification.deciding import Decision, Reason
 from results.qualification.finding import Found, Permitted
 from results.qualification.records import Role, Run
 from results.qualification.spent import Spent
-from results.summary import FaultTotal, Spread
-from results.track_record import SideRecord
 
 
 class Build(msgspec.Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from results.cleaning import clean
+from results.markup.cleaning import clean
 from results.qualification.comparison_sections import CHARTS_UNDER, measure_id, pair_ids
 from results.qualification.deciding import Decision
 from results.qualification.dots import paired_dots

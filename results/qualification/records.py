@@ -8,9 +8,9 @@ import msgspec
 
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import Anomaly
-from results.flakes import content_of
-from results.store import RunUnreadableError, load_identity, load_verdict
-from results.summary import Outcome, RunOutcome, outcome_of
+from results.campaigns.summary import Outcome, RunOutcome, outcome_of
+from results.repeats.flakes import content_of
+from results.store.runs import RunUnreadableError, load_identity, load_verdict
 
 DECIDED = (Outcome.VALID, Outcome.INVALID)
 """Outcomes that say something of Kafka."""

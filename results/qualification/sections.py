@@ -2,8 +2,9 @@
 
 from collections.abc import Sequence
 
-from results.flakes import flakes_among, told_of
-from results.markdown import number
+from results.campaigns.summary import Outcome
+from results.campaigns.track_record import SideRecord
+from results.markup.markdown import number
 from results.qualification.compared import under
 from results.qualification.comparison_sections import comparison_sections, measure_id, percent, spread_cells
 from results.qualification.finding import Found
@@ -11,9 +12,8 @@ from results.qualification.listed import first_of_cell, runs_section
 from results.qualification.model import Build, Cell, Qualification, State
 from results.qualification.records import Role, Run
 from results.qualification.spent import spent_text
+from results.repeats.flakes import flakes_among, told_of
 from results.sections.section import Section, named
-from results.summary import Outcome
-from results.track_record import SideRecord
 
 
 def sections_of(said: Qualification) -> tuple[Section, ...]:

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from results.markdown import number
-from results.summary import RunOutcome
+from results.campaigns.summary import RunOutcome
+from results.markup.markdown import number
 
 _FORMAT = "%Y-%m-%dT%H:%M:%SZ"
 _MS_PER_MIN = 60_000

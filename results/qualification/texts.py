@@ -4,17 +4,17 @@ from collections.abc import Iterator
 
 import msgspec
 
-from results.cleaning import clean
-from results.markdown import code, distinct, number, told
+from results.campaigns.track_record import Standing
+from results.markup.cleaning import clean
+from results.markup.markdown import code, distinct, number, told
 from results.qualification.compared import Comparisons
 from results.qualification.comparison_sections import percent
 from results.qualification.deciding import Decision
 from results.qualification.finding import Found
 from results.qualification.model import Build, Qualification
 from results.qualification.sections import facts_of, identity_of, sections_of
+from results.run.text import seconds
 from results.sections.markdown import section_blocks
-from results.text import seconds
-from results.track_record import Standing
 
 COLUMNS = 100
 """The widest line of a mail."""

@@ -1,6 +1,6 @@
 """The report of one run: a page that explains itself, opens from disk and asks nothing of any network."""
 
 from results.report.page import TEMPLATES, render_report, write_report
-from results.store import REPORT_FILE
+from results.store.runs import REPORT_FILE
 
 __all__ = ["REPORT_FILE", "TEMPLATES", "render_report", "write_report"]

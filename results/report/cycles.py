@@ -4,9 +4,9 @@ import msgspec
 from markupsafe import Markup
 
 from checkers.transactional.transactions import draw_cycle
-from checkers.transactional.transactions.judging import Drawn
+from checkers.transactional.transactions.proofs.judging import Drawn
 from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
-from results.cleaning import clean
+from results.markup.cleaning import clean
 
 Key = tuple[str, str, tuple[int, ...]]
 """A checker, the id of an anomaly of its, and the anomaly's witness."""

@@ -5,8 +5,7 @@ from markupsafe import Markup
 
 from checkers.history.operations import History, Operation
 from checkers.verdict.verdict import Anomaly, Verdict
-from results.causes import Cause, Shown, cause_line, causes_of
-from results.cleaning import clean
+from results.markup.cleaning import clean
 from results.report.cycles import cycles_of, drawing, key_of
 from results.report.flow_events import CLUSTER
 from results.report.frame import at_seconds
@@ -16,6 +15,7 @@ from results.report.replica_rows import SideBySide
 from results.report.tale import Tales, Told
 from results.report.witness import Witnessed, draw_witness
 from results.report.words import value_text
+from results.run.causes import Cause, Shown, cause_line, causes_of
 
 _GUESSED = (
     "The history does not record which broker a client asks. Its messages are drawn at the broker that led "

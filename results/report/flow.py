@@ -10,10 +10,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from results.observed import FaultSeen
 from results.report import glyphs, svg
 from results.report.flow_events import CLUSTER, OTHERS, Event, Flow
 from results.report.frame import WIDTH, fault_label
+from results.run.observation import FaultSeen
 
 _TIME = 84.0
 """Width of the column of times."""

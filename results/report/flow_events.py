@@ -14,9 +14,7 @@ import numpy as np
 from checkers.history.operations import OK, History, Operation
 from checkers.history.units import NS_PER_S
 from checkers.verdict.places import QUORUM, place_of
-from results.causes import Cause, Shown
-from results.cleaning import clean
-from results.observed import FaultSeen, Observed
+from results.markup.cleaning import clean
 from results.report.calls import NONE, OPEN, Calls
 from results.report.frame import fault_label
 from results.report.leadership import Led, partition_leaders, quorum_leaders
@@ -30,6 +28,8 @@ from results.report.words import (
     is_answer,
     partition_of,
 )
+from results.run.causes import Cause, Shown
+from results.run.observation import FaultSeen, Observed
 
 ARROWS_MAX = 25
 LEADERS_MAX = 12

@@ -9,9 +9,9 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from checkers.history.units import NS_PER_S
-from results.cleaning import clean
-from results.observed import FaultSeen
+from results.markup.cleaning import clean
 from results.report import svg
+from results.run.observation import FaultSeen
 
 GUTTER = 58.0
 """Left of the plot, for the names of rows."""

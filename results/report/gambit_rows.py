@@ -2,11 +2,11 @@
 
 import msgspec
 
-from results.cleaning import clean
-from results.gambits_seen import GambitSeen
-from results.observed import Observed
+from results.markup.cleaning import clean
 from results.report.frame import at_seconds
 from results.report.limits import Limits
+from results.run.gambits import GambitSeen
+from results.run.observation import Observed
 
 _OUTCOMES = {"ok": "played", "info": "ended early", "fail": "not begun"}
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from results.cleaning import clean
-from results.observed import Observed, PartitionName
+from results.markup.cleaning import clean
 from results.report import svg
 from results.report.frame import (
     GUTTER,
@@ -21,6 +20,7 @@ from results.report.frame import (
 )
 from results.report.limits import Limits
 from results.report.spans import Reign, Span, Standing, changes, reigns, settled
+from results.run.observation import Observed, PartitionName
 
 _ROW = 16.0
 _BAR = 12.0

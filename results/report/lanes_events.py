@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 
 from markupsafe import Markup
 
-from results.cleaning import clean
-from results.observed import FaultSeen, Observed
+from results.markup.cleaning import clean
 from results.report import glyphs, svg
 from results.report.findings import Finding
 from results.report.frame import GUTTER, PLOT, Frame, Lane, at_seconds, fault_label, width_of
 from results.report.limits import Limits
+from results.run.observation import FaultSeen, Observed
 
 _ROW = 21.0
 _BAR = 17.0

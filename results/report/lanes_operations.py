@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from results.cleaning import clean
+from results.markup.cleaning import clean
 from results.report import glyphs, svg
 from results.report.calls import OUTCOMES, Calls
 from results.report.frame import Frame, Lane, from_to, label_in, row, row_name

@@ -8,10 +8,10 @@ from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.metadata_log import Span
 from checkers.evidence.partition_changes import NOBODY, PartitionState, partition_changes
 from checkers.history.operations import History
-from results.cleaning import clean
-from results.observed import Claim, PartitionView
+from results.markup.cleaning import clean
 from results.report.readable import readable
 from results.report.spans import reigns, settled
+from results.run.observation import Claim, PartitionView
 
 _NAME = 40
 

@@ -7,9 +7,9 @@ import msgspec
 
 from checkers.evidence.node_logs import HARMLESS, moment, ns_between
 from checkers.history.units import NS_PER_S
-from results.cleaning import clean
-from results.observed import LogLine, Observed
+from results.markup.cleaning import clean
 from results.report.limits import Limits
+from results.run.observation import LogLine, Observed
 
 _LEVELS = ("FATAL", "ERROR", "WARN")
 _NUMBERS = re.compile(r"(?<![\w-])(?=[\w-]*\d)[\w-]{16,}|@[0-9a-f]+|\d+")

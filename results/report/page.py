@@ -12,10 +12,7 @@ from markupsafe import Markup
 from checkers.history.identity import RunIdentity
 from checkers.history.operations import History
 from checkers.verdict.verdict import Validity, Verdict
-from results.causes import other_reasons
-from results.cleaning import clean
-from results.measures import Measures, measure
-from results.observed import Observed, observe
+from results.markup.cleaning import clean
 from results.report import glyphs, tables
 from results.report.findings import findings_of
 from results.report.gambit_rows import gambit_rows
@@ -26,8 +23,11 @@ from results.report.tale import Tales
 from results.report.timeline import timeline
 from results.report.topology import topology
 from results.report.witness import Witnessed, witnessed
-from results.store import REPORT_FILE, write_whole
-from results.text import expectation, figures
+from results.run.causes import other_reasons
+from results.run.measures import Measures, measure
+from results.run.observation import Observed, observe
+from results.run.text import expectation, figures
+from results.store.runs import REPORT_FILE, write_whole
 
 TEMPLATES = Path(__file__).parent / "templates"
 _STYLES = ("report.css", "timeline.css", "topology.css")

@@ -7,9 +7,9 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from checkers.history.units import NS_PER_MS, NS_PER_S
-from results.observed import OUTCOMES, Numbers, Sends
 from results.report import svg
 from results.report.frame import Frame
+from results.run.observation import OUTCOMES, Numbers, Sends
 
 _BINS_MAX = 450
 PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}

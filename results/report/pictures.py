@@ -8,14 +8,14 @@ from markupsafe import Markup
 from checkers.columns.tables import PartitionName
 from checkers.history.operations import History
 from checkers.verdict.places import place_of
-from results.causes import Cause
-from results.observed import Observed
 from results.report.calls import Calls
 from results.report.flow import draw_flow
 from results.report.flow_events import Flow, Flows
 from results.report.limits import Limits
 from results.report.replica_rows import ReplicaTables, SideBySide
 from results.report.tale import partition_named
+from results.run.causes import Cause
+from results.run.observation import Observed
 
 _OF_RECORDS = frozenset(("replicas", "log", "listed-offsets", "partitions"))
 """Checkers whose anomalies at an offset of a partition are about records that replicas hold."""

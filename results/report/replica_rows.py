@@ -21,7 +21,7 @@ from checkers.history.setup import Setup, told_setup
 from checkers.logs.replicas.committed import End, InSync, MetadataEnd, committed_ends, metadata_end
 from checkers.logs.replicas.left import members_of
 from checkers.logs.replicas.together import COMPARED
-from results.cleaning import clean
+from results.markup.cleaning import clean
 from results.report.readable import readable
 from results.report.replica_cells import Part, batch_parts, offsets_text, one_line
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from results.observed import Claim, PartitionName, PartitionView
+from results.run.observation import Claim, PartitionName, PartitionView
 
 SILENCE_NS = 3_000_000_000
 """Longest time between two answers that is taken for one span."""

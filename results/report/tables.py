@@ -7,14 +7,14 @@ from markupsafe import Markup
 
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import CheckerResult, Verdict
-from results.cleaning import clean, clean_value
-from results.measures import Measures
-from results.observed import FaultSeen, Observed
+from results.markup.cleaning import clean, clean_value
 from results.report import glyphs
 from results.report.frame import at_seconds
 from results.report.limits import Limits
-from results.store import anomaly_counts
-from results.text import seconds
+from results.run.measures import Measures
+from results.run.observation import FaultSeen, Observed
+from results.run.text import seconds
+from results.store.runs import anomaly_counts
 
 _ENTRIES_SHOWN = 6
 

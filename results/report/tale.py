@@ -20,14 +20,14 @@ from checkers.licences import Licences, licences_of
 from checkers.licences.permits import Permit
 from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.verdict.places import QUORUM
-from results.causes import Cause
-from results.cleaning import clean
-from results.observed import Claim, FaultSeen
+from results.markup.cleaning import clean
 from results.report.frame import at_seconds, fault_label
 from results.report.leadership import known_ns
 from results.report.limits import Limits
 from results.report.readable import readable
 from results.report.words import value_text
+from results.run.causes import Cause
+from results.run.observation import Claim, FaultSeen
 
 _BEFORE_NS = 15_000_000_000
 """A story begins so long before the earliest operation of its witness."""

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup
 
-from results.observed import Observed
 from results.report import glyphs, svg
 from results.report.calls import Calls
 from results.report.findings import Finding
@@ -14,6 +13,7 @@ from results.report.lanes_events import anomalies, faults, phases
 from results.report.lanes_load import latency, rates
 from results.report.lanes_operations import operations
 from results.report.limits import Limits
+from results.run.observation import Observed
 
 _GAP = 13.0
 _AXIS = 34.0

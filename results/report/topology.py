@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from checkers.history.units import NS_PER_S
-from results.cleaning import clean
-from results.observed import FaultSeen, Observed
+from results.markup.cleaning import clean
 from results.report import svg
 from results.report.frame import fault_label
 from results.report.limits import Limits
 from results.report.spans import changes, reigns
+from results.run.observation import FaultSeen, Observed
 
 NODES_MAX = 12
 """As many as the timeline has rows for; of larger clusters the first."""

@@ -8,12 +8,12 @@ import numpy as np
 from markupsafe import Markup
 
 from checkers.history.operations import History
-from results.cleaning import clean
-from results.observed import FaultSeen
+from results.markup.cleaning import clean
 from results.report import glyphs, svg
 from results.report.calls import NONE, OPEN, OUTCOMES, Calls, calls_of
 from results.report.frame import GUTTER, PLOT, WIDTH, Frame, fault_label, row_name, width_of
 from results.report.words import value_text
+from results.run.observation import FaultSeen
 
 _ROW = 19.0
 _BAR = 11.0

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from checkers.history.error_codes import ErrorCode, named_code
 from checkers.history.operations import Operation
-from results.cleaning import clean, clean_value
+from results.markup.cleaning import clean, clean_value
 
 _TEXT = 40
 _ERROR = 200

@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 from markupsafe import Markup
 
-from results.cleaning import clean
+from results.markup.cleaning import clean
 from results.report import TEMPLATES as REPORT_TEMPLATES
 from results.sections.section import Section
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from results.markdown import code, table, told
+from results.markup.markdown import code, table, told
 from results.sections.section import Section
 
 

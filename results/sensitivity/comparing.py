@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from results.markdown import distinct, number
+from results.markup.markdown import distinct, number
 from results.sections.section import Section
 from results.sensitivity.model import Ending, Rate, Sensitivity, Sought, Trial, first_rate_of, rate_of
 from results.sensitivity.sections import (

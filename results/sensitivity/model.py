@@ -11,8 +11,8 @@ import msgspec
 
 from checkers.history.units import NS_PER_MS
 from checkers.verdict.verdict import Anomaly, Verdict
-from results.summary import Outcome
-from results.wilson import Interval, wilson
+from results.campaigns.summary import Outcome
+from results.repeats.wilson import Interval, wilson
 
 
 class Reach(StrEnum):

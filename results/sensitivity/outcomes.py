@@ -11,8 +11,8 @@ from typing import Annotated
 
 import msgspec
 
+from results.campaigns.summary import Outcome
 from results.sensitivity.model import Control, Ending, Found, Reach, Trial
-from results.summary import Outcome
 
 FORMAT = 1
 """Version of the file's format; another one is refused."""

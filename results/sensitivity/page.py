@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from results.cleaning import clean
+from results.markup.cleaning import clean
 from results.sections.html import cleaned, environment_of, style_of
 from results.sections.section import Section
 from results.sensitivity.comparing import claims_of, comparison_of

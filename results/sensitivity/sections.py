@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from checkers.history.units import MS_PER_S
-from results.markdown import distinct, number
+from results.campaigns.summary import Outcome
+from results.markup.markdown import distinct, number
 from results.sections.section import Section
 from results.sensitivity.model import (
     Control,
@@ -15,7 +16,6 @@ from results.sensitivity.model import (
     first_rate_of,
     rate_of,
 )
-from results.summary import Outcome
 
 
 def sections_of(said: Sensitivity) -> tuple[Section, ...]:

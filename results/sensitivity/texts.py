@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from results.markdown import number, told
+from results.markup.markdown import number, told
 from results.sections.markdown import section_blocks
 from results.sensitivity.comparing import claims_of, comparison_of
 from results.sensitivity.model import Sensitivity, rate_of

@@ -12,11 +12,11 @@ import msgspec
 
 from checkers.history.identity import IDENTITY_FILE
 from checkers.verdict.verdict import Validity
-from results.causes import cause_lines, causes_of
-from results.measures import MEASURES_FILE, load_measures
+from results.failures.signatures import signatures_in
+from results.run.causes import cause_lines, causes_of
+from results.run.measures import MEASURES_FILE, load_measures
 from results.serve.new_failures import Signed, new_signatures
-from results.signatures import signatures_in
-from results.store import (
+from results.store.runs import (
     VERDICT_FILE,
     RunSummary,
     StoreError,

@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from results.naming import runs_meant, seed_in
 from results.serve.listing import Entry
+from results.store.naming import runs_meant, seed_in
 
 _DAY_CHARACTERS = len("20261120T")
 """A shorter beginning could be a seed, or mean another run tomorrow: it is not shown."""
@@ -24,7 +24,7 @@ def short_names(entries: Iterable[Entry]) -> dict[str, str]:
 
 
 def run_named(entries: Iterable[Entry], name: str) -> Entry | None:
-    """The one run that a short name means, as `results.store.find_run` has it; None if that is not one."""
+    """The one run that a short name means, as `results.store.runs.find_run` has it; None if that is not one."""
     alike = runs_meant(name, entries, lambda entry: entry.name)
     return alike[0] if len(alike) == 1 else None
 

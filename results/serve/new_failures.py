@@ -10,7 +10,7 @@ class Signed(NamedTuple):
     Attributes:
         run: what the caller knows it by, such as its place in the store.
         began: sorts runs by time; runs that began together are sorted by `run`.
-        signatures: of `results.signatures`, as texts; empty of a run that is as expected.
+        signatures: of `results.failures.signatures`, as texts; empty of a run that is as expected.
     """
 
     run: str

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jinja2
 from markupsafe import Markup
 
-from results.cleaning import clean
+from results.markup.cleaning import clean
 from results.report import glyphs
 from results.serve.heat import heat_map
 from results.serve.listing import NAME_CHARACTERS_MAX, UNJUDGED, Entry, new_in, outcomes
@@ -16,7 +16,7 @@ from results.serve.naming import short_names
 from results.serve.places import StoredFile, address
 from results.serve.query import UNEXPECTED, Page, Query, query_string, version_order
 from results.serve.trends import Trend, chart, patterns
-from results.store import REPORT_FILE
+from results.store.runs import REPORT_FILE
 
 TEMPLATES = Path(__file__).parent / "templates"
 FILES_SHOWN = 400

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from results.cleaning import clean
+from results.markup.cleaning import clean
 from results.report import TEMPLATES as REPORT_TEMPLATES
 from results.serve.archive import Sink, write_archive
 from results.serve.listing import Entry, Listing
@@ -18,7 +18,7 @@ from results.serve.pages import TEMPLATES, run_page, runs_page, trends_page
 from results.serve.places import address, files_below, open_file, parts_of
 from results.serve.query import choose, parse_query
 from results.serve.trends import trends
-from results.store import LATEST, REPORT_FILE
+from results.store.runs import LATEST, REPORT_FILE
 
 _HTML, _TEXT, _JSON = "text/html; charset=utf-8", "text/plain; charset=utf-8", "application/json"
 _BYTES, _ARCHIVE = "application/octet-stream", "application/gzip"

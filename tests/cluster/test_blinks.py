@@ -16,7 +16,7 @@ from harness.plan.replaying_plan import Instead, load_recorded, plan_replay
 from harness.plan.schedule import blinks_of
 from harness.record.ledger import pending_undos, read_ledger
 from harness.vocabulary import FixedSchedule, Kill, Scenario, Step, broker
-from results.store import find_run
+from results.store.runs import find_run
 
 pytestmark = pytest.mark.cluster
 NAME = "exploratory/gambits"

@@ -43,7 +43,7 @@ from harness.vocabulary import (
 )
 from harness.vocabulary.administration import Member, broker
 from harness.vocabulary.gambits import Blow, Strike
-from results.store import find_run, load_verdict
+from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
 DEAD = broker(3)

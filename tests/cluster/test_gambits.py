@@ -17,7 +17,7 @@ from harness.plan import planning
 from harness.plan.catalogue import load_scenario
 from harness.plan.gambits import GAMBITS, drawn_gambit
 from harness.vocabulary import FixedSchedule, Gambit, GambitMove, Scenario, Topology
-from results.store import find_run, load_verdict
+from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
 CLEANING = ("interrupted-cleaning", "interrupted-truncation")

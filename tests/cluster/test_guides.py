@@ -15,7 +15,7 @@ from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Validity
 from harness.cli import invoke
 from harness.plan.catalogue import load_scenario
-from results.store import find_run, load_identity, load_verdict
+from results.store.runs import find_run, load_identity, load_verdict
 from tests.guides import blocks, checkout, ended, lines_of
 
 pytestmark = pytest.mark.cluster

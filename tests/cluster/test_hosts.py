@@ -15,7 +15,7 @@ import pytest
 import harness.cli
 from checkers.verdict.verdict import Validity
 from harness.cluster.containers import labelled_runs
-from results.store import list_runs
+from results.store.runs import list_runs
 from tests.standalone import BOUND_S, ENVIRONMENT, Cluster, standalone, wait_until
 
 pytestmark = pytest.mark.cluster

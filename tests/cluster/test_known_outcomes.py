@@ -8,7 +8,7 @@ from checkers.history.operations import OperationType
 from checkers.history.reading import read_history
 from checkers.verdict.verdict import Verdict
 from harness.cli import invoke
-from results.store import find_run, load_verdict
+from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
 LAST_REPLICA = "regressions/kip-966-last-replica"

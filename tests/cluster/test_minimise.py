@@ -23,7 +23,7 @@ from harness.vocabulary import (
     Target,
     Topology,
 )
-from results.store import load_identity, load_verdict
+from results.store.runs import load_identity, load_verdict
 from tests.harness.recorded_run import a_verdict, store_run
 
 pytestmark = pytest.mark.cluster

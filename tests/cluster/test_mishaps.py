@@ -9,7 +9,7 @@ from checkers.verdict.verdict import Validity
 from harness.cli import invoke
 from harness.record.mishaps import FAILURES_FILE
 from harness.workloads.producing import ProducerWorker
-from results.store import find_run, load_verdict
+from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
 

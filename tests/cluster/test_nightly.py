@@ -9,7 +9,7 @@ import pytest
 
 from harness.cli import invoke
 from harness.plan.qualification import PRESETS, Entry, Preset
-from results.store import list_runs
+from results.store.runs import list_runs
 
 pytestmark = pytest.mark.cluster
 SCENARIOS = ("exploratory/offsets", "exploratory/txn")

@@ -15,7 +15,7 @@ from harness.cluster.engine import compose_binary
 from harness.cluster.leftovers import leftovers
 from harness.run.readiness import await_ready
 from harness.vocabulary import FixedSchedule, Pause, Step, Target
-from results.store import find_run, load_identity
+from results.store.runs import find_run, load_identity
 from tests.harness.recorded import recorded
 from tests.harness.recorded_run import Told, a_verdict, planned, store_run
 

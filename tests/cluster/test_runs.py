@@ -19,7 +19,7 @@ from harness.cluster.containers import RunContainers
 from harness.cluster.leftovers import leftovers
 from harness.record.deaths import is_noted
 from harness.record.ledger import RunOpened, pending_undos, read_ledger
-from results.store import find_run, list_runs, load_verdict
+from results.store.runs import find_run, list_runs, load_verdict
 from tests.harness.recorded import recorded
 from tests.harness.waiting import wait_until
 

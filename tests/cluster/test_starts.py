@@ -11,8 +11,8 @@ from harness.cli import invoke
 from harness.cluster.cluster import Cluster
 from harness.run import starting
 from harness.run.readiness import Readiness, await_ready
-from results.measures import load_measures
-from results.store import find_run, load_verdict
+from results.run.measures import load_measures
+from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
 HOPELESS_S = 12.0

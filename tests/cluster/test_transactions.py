@@ -9,7 +9,7 @@ from checkers.history.operations import Operation, OperationType
 from checkers.history.reading import read_history
 from checkers.verdict.verdict import Validity
 from harness.cli import invoke
-from results.store import find_run, load_verdict
+from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
 CLIENTS = {"kafka-python", "confluent-kafka"}

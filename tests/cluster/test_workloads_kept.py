@@ -7,7 +7,7 @@ import pytest
 
 from checkers.history.reading import read_history
 from harness.cli import invoke
-from results.store import find_run, load_verdict
+from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
 

@@ -15,8 +15,8 @@ from harness.plan.planning import RunPlan, plan_run
 from harness.plan.schedule import encode
 from harness.seeded_bugs.catalogue import bug_named
 from harness.seeded_bugs.script import script_of
-from results.measures import Measures, save_measures
-from results.store import save_verdict
+from results.run.measures import Measures, save_measures
+from results.store.runs import save_verdict
 
 LOST = Anomaly("lost-write", "17 is gone", "What is acknowledged stays.", "KIP-101", time_ns=12_000_000_000)
 

@@ -11,7 +11,7 @@ import pytest
 from checkers.history.identity import ImageIdentity
 from checkers.verdict.verdict import Validity, Verdict
 from harness.campaigns.series import Venue
-from harness.cli import replaying
+from harness.cli.runs import replay
 from harness.plan.planning import RunPlan
 from harness.plan.schedule import faults_of
 from tests.harness.recorded_run import Told, a_verdict, planned, store_run
@@ -60,7 +60,7 @@ def having_runs(monkeypatch: pytest.MonkeyPatch) -> Having:
 
     def have(*ends: Verdict | Exception) -> FakeRuns:
         made = FakeRuns(*ends)
-        monkeypatch.setattr(replaying, "run_one", made)
+        monkeypatch.setattr(replay, "run_one", made)
         return made
 
     return have

@@ -14,7 +14,7 @@ from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.plan.replaying_plan import _as_set_up
 from harness.plan.schedule import encode
 from harness.vocabulary.faults import Fault
-from results.store import save_verdict
+from results.store.runs import save_verdict
 
 SECOND = 1_000_000_000
 HEADER = JournalHeader(1, "abc", "x", "2026-11-22T01:00:00Z")

@@ -24,7 +24,7 @@ from harness.record.ledger import pending_undos, read_ledger
 from harness.record.mishaps import FAILURES_FILE
 from harness.run import healing
 from harness.run.runner import Host
-from results.store import find_run, list_runs, load_identity, load_verdict
+from results.store.runs import find_run, list_runs, load_identity, load_verdict
 from tests.harness.dying_child import ASSERTION
 from tests.harness.recorded_run import a_verdict, store_run
 from tests.harness.waiting import wait_until

@@ -12,7 +12,7 @@ from harness.campaigns.campaign import STATE_FILE, Campaign, look_up
 from harness.campaigns.contents import Contents
 from harness.plan.planning import RunOptions, RunPlan, load_scenario, plan_run
 from harness.plan.writing import write_scenario
-from results.store import VERDICT_FILE, save_verdict
+from results.store.runs import VERDICT_FILE, save_verdict
 from tests.results.pipeline.stored_runs import VALID
 from tests.results.story import IDENTITY
 

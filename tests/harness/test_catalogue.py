@@ -6,8 +6,8 @@ import pytest
 
 from checkers.verdict.verdict import Validity
 from harness import cli
-from harness.cli import catalogue_page
-from harness.cli.catalogue_page import render_catalogue
+from harness.cli.runs import catalogue_page
+from harness.cli.runs.catalogue_page import render_catalogue
 from harness.plan.catalogue import (
     AS_GOOD,
     Forecast,

@@ -13,7 +13,7 @@ from checkers.judge import CHECKERS, judge_by
 from harness import cli
 from harness.campaigns import doing, rejudging
 from harness.campaigns.doing import telling, told_on_terminal, untold
-from harness.cli import checking
+from harness.cli.histories import check
 from tests.harness.waiting import BOUND_S, wait_until
 from tests.results.pipeline.stored_runs import STORY, store
 
@@ -119,7 +119,7 @@ def test_check_tells_every_step_it_takes(
         steps.append(count)
         yield told.append
 
-    for module in (checking, rejudging):
+    for module in (check, rejudging):
         monkeypatch.setattr(module, "told_on_terminal", noted)
     assert cli.invoke(["check", str(folder / name)]) in {0, 1, 2}
     assert told == expected

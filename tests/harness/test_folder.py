@@ -8,7 +8,7 @@ import pytest
 from harness.errors import KrucibleError, UsageError
 from harness.record import ledger
 from harness.record.folder import create_cluster_folder, create_run_folder, point_latest
-from results import store
+from results.store import runs
 
 NOON = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
@@ -49,7 +49,7 @@ def test_a_clusters_folder_is_named_by_its_id_and_linked_by_nothing(tmp_path: Pa
     assert folder.is_dir()
     assert (tmp_path / "latest").resolve() == run
     assert [each.name for each in folder.parent.iterdir()] == ["12345678"]
-    assert [each.folder for each in store.list_runs(tmp_path)] == [run]
+    assert [each.folder for each in runs.list_runs(tmp_path)] == [run]
 
 
 def test_a_clusters_folder_that_is_there_already_is_told(tmp_path: Path) -> None:
@@ -69,4 +69,4 @@ def test_nothing_is_kept_where_compose_could_not_mount_it(tmp_path: Path) -> Non
 
 
 def test_the_store_knows_a_ledger_by_its_name() -> None:
-    assert store.LEDGER_FILE == ledger.LEDGER_FILE
+    assert runs.LEDGER_FILE == ledger.LEDGER_FILE

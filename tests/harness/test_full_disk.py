@@ -23,7 +23,7 @@ from harness.record.ledger import (
     pending_undos,
     read_ledger,
 )
-from results.store import RunUnreadableError, load_verdict, save_verdict
+from results.store.runs import RunUnreadableError, load_verdict, save_verdict
 
 CUT = FaultPlanned(fault="f1", undo=(Undo(action="remove-chain", node="n1", chain="KRUCIBLE-f1"),))
 NO_SPACE = "No space left on device"

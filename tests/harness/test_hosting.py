@@ -24,7 +24,7 @@ from harness.campaigns.hosting.table import Host, able, hosts_text
 from harness.errors import EngineError, KrucibleError
 from harness.host.doctor import Check, State
 from harness.plan.planning import ImageAsked, RunOptions
-from results.store import LATEST, VERDICT_FILE, list_runs, load_verdict, run_folders
+from results.store.runs import LATEST, VERDICT_FILE, list_runs, load_verdict, run_folders
 from tests.harness.recorded_run import a_verdict, planned, store_run
 from tests.harness.waiting import wait_until
 

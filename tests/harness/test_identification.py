@@ -9,7 +9,7 @@ import pytest
 from harness.cluster.images import KafkaImage, Source
 from harness.plan.planning import RunOptions, plan_run
 from harness.run.identification import identify
-from results.text import identity_line
+from results.run.text import identity_line
 
 IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", Source.ARTIFACTS, "sha256:0", "", "17", "0")
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from harness import cli
-from harness.cli import hosts
-from harness.cli.origins import settled
+from harness.cli import doctor
+from harness.cli.options.origins import settled
 from harness.cluster.images import base, ensure_image, registry, tarball
 from harness.cluster.images.model import Source
 from harness.cluster.images.registry import RegistryProvider, repository_of
@@ -262,8 +262,8 @@ def test_setting_up_and_looking_take_them_too(path: Path, monkeypatch: pytest.Mo
         asked.append(given)
         raise KrucibleError("enough")
 
-    monkeypatch.setattr(hosts, "make_ready", note)
-    monkeypatch.setattr(hosts, "look", note)
+    monkeypatch.setattr(doctor, "make_ready", note)
+    monkeypatch.setattr(doctor, "look", note)
     assert cli.invoke(["setup", "--kafka-tarball", str(path)]) == 3
     assert cli.invoke(["doctor", "--kafka-image", "a:4.1.1"]) == 3
     assert asked[0][:2] == ("4.3.1", "tarball")

@@ -7,7 +7,7 @@ import click
 import pytest
 
 from checkers.verdict.verdict import Validity
-from harness.cli.running import run
+from harness.cli.runs.run import run
 from harness.errors import UsageError
 from harness.plan.planning import RunOptions, plan_run
 from harness.plan.schedule import encode, faults_of

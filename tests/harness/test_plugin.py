@@ -10,18 +10,18 @@ import pytest
 
 import harness.pytest_plugin.items
 import harness.pytest_plugin.running
-import results.step_summary
+import results.campaigns.step_summary
 from checkers.history.identity import IDENTITY_FILE, encode_identity
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from harness.campaigns.series import Venue
 from harness.errors import EngineError
 from harness.plan.planning import RunPlan
 from harness.pytest_plugin import ROOM
-from results.store import save_verdict
+from results.store.runs import save_verdict
 from tests.results.story import IDENTITY
 
 pytest_plugins = ["pytester"]
-KEPT = (harness.pytest_plugin.items, harness.pytest_plugin.running, results.step_summary)
+KEPT = (harness.pytest_plugin.items, harness.pytest_plugin.running, results.campaigns.step_summary)
 """Imported before the first test: what a session within a test imports, pytester forgets after it."""
 
 SMOKE = str(ROOM / "smoke/partition.py")

@@ -15,13 +15,13 @@ from harness.campaigns import contents as module
 from harness.campaigns import making as running
 from harness.campaigns import provisions
 from harness.campaigns.series import Venue
-from harness.cli import qualifying
+from harness.cli.campaigns import qualify as qualifying
 from harness.cluster.images import Source, Survey
 from harness.plan.planning import RunPlan
 from harness.plan.qualification import PRESETS
-from results.store import load_identity
+from results.store.runs import load_identity
+from tests.harness.cli.test_qualify_command import RUNS, TINY, FakeRuns
 from tests.harness.releases import release
-from tests.harness.test_qualify_command import RUNS, TINY, FakeRuns
 
 JARS = "kafka_2.13-4.3.1.tgz"
 TRIED = 3

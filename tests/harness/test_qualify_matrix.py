@@ -19,7 +19,7 @@ from harness.plan.qualification import (
     shard,
 )
 from harness.vocabulary.topology import Mode
-from results.coverage import LABELS
+from results.run.coverage import LABELS
 
 NEW = Build("4.3.1", "4.3.1", {"kafka_version": "4.3.1"})
 OLD = Build("4.1.1", "4.1.1", {"kafka_version": "4.1.1"})

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.running import run
+from harness.cli.runs.run import run
 from harness.errors import UsageError
 from harness.plan.planning import RunOptions, plan_run
 from harness.seeded_bugs import seeding

@@ -11,9 +11,9 @@ from harness.campaigns.sensitivity.identity import bug_digest
 from harness.campaigns.sensitivity.pages import measurements_in
 from harness.errors import UsageError
 from harness.seeded_bugs.catalogue import seeded_bugs
+from results.campaigns.summary import Outcome
 from results.sensitivity import Ending, Found, LeftOut, Sensitivity, Sought
 from results.sensitivity.outcomes import Asked, Line, Origin, encode_outcomes, outcomes_of
-from results.summary import Outcome
 
 ASKED = Asked(kafka_version="4.3.1", preset="nightly", budget="2x120", seed=1)
 BUG = "min-isr-ignored"

@@ -10,7 +10,7 @@ from harness import cli
 from harness.campaigns import making as running
 from harness.campaigns.sensitivity import runs as sensitivity_runs
 from harness.campaigns.series import Venue
-from harness.cli import qualifying
+from harness.cli.campaigns import qualify
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 
@@ -32,7 +32,7 @@ def test_a_run_knows_which_comes_next(name: str, monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path))
     monkeypatch.setattr(running, "run_one", fail)
-    for module in (qualifying, sensitivity_runs):
+    for module in (qualify, sensitivity_runs):
         monkeypatch.setattr(module, "require_images", list)
     cli.invoke(SERIES[name])
     plans = [plan for plan, _host in ran]

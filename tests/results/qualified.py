@@ -5,10 +5,10 @@ from typing import Any
 
 from checkers.history.identity import HostIdentity, ImageIdentity, RunIdentity
 from checkers.verdict.verdict import Anomaly
-from results.measures import FaultMeasures, Measures
+from results.campaigns.summary import Outcome, RunOutcome
+from results.campaigns.track_record import SideRecord
 from results.qualification import Planned, Qualification, Question, Role, Run, qualify
-from results.summary import Outcome, RunOutcome
-from results.track_record import SideRecord
+from results.run.measures import FaultMeasures, Measures
 
 CHAOS = "exploratory/chaos"
 VERSIONS = {Role.CANDIDATE: "4.3.1", Role.BASELINE: "4.1.1"}

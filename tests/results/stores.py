@@ -6,8 +6,8 @@ import msgspec
 
 from checkers.history.identity import encode_identity
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
-from results.measures import FaultMeasures, Measures, save_measures
-from results.store import save_verdict
+from results.run.measures import FaultMeasures, Measures, save_measures
+from results.store.runs import save_verdict
 from tests.results.story import IDENTITY
 
 VALID = Verdict(Validity.VALID, (result_of("log", []),), expected=Validity.VALID, as_expected=True)

@@ -33,14 +33,14 @@ Real time is the order of operations in the history.  A transaction of unknown f
 something that it wrote was read, and gives no edges otherwise.
 """
 
-from checkers.transactional.transactions.drawing import draw_cycle
-from checkers.transactional.transactions.graph import Graph, GraphBuilder, Kind
-from checkers.transactional.transactions.judging import Judged, Story, judge_edges
-from checkers.transactional.transactions.kafka import ENTRY, check_transactions
-from checkers.transactional.transactions.list_append import check_list_append
-from checkers.transactional.transactions.models import ConsistencyModel
-from checkers.transactional.transactions.register_orders import NOTHING_DECLARED, Declared
-from checkers.transactional.transactions.rw_register import check_rw_register
+from checkers.transactional.transactions.graph.dependencies import Graph, GraphBuilder, Kind
+from checkers.transactional.transactions.kafka.transactions import ENTRY, check_transactions
+from checkers.transactional.transactions.lists.list_append import check_list_append
+from checkers.transactional.transactions.models.consistency import ConsistencyModel
+from checkers.transactional.transactions.proofs.drawing import draw_cycle
+from checkers.transactional.transactions.proofs.judging import Judged, Story, judge_edges
+from checkers.transactional.transactions.registers.orders import NOTHING_DECLARED, Declared
+from checkers.transactional.transactions.registers.rw_register import check_rw_register
 
 __all__ = [
     "ENTRY",

@@ -17,7 +17,7 @@ from harness.errors import KrucibleError, disk_errors_told
 from harness.record.deaths import save_said, told
 from harness.record.ownership import Owner
 from harness.run.healing import heal_after
-from results.store import VERDICT_FILE, load_verdict, run_folders
+from results.store.runs import VERDICT_FILE, load_verdict, run_folders
 
 JUDGING = f"{__package__}.judging"
 _SHOW_CURSOR = "\x1b[?25h"

@@ -11,7 +11,7 @@ from checkers.verdict.verdict import Verdict
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from harness.record.journal import describe
-from results.store import StoreError
+from results.store.runs import StoreError
 
 FORESEEN = (HistoryError, KrucibleError, StoreError)
 """Errors that say what a person can do; the traceback of any other one is told as well."""

@@ -13,7 +13,7 @@ from harness.campaigns.hosting.driving import RunToDo, working_hosts
 from harness.campaigns.hosting.orders import Report
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
-from results.store import StoreError
+from results.store.runs import StoreError
 
 
 class CampaignWork:

@@ -28,7 +28,7 @@ from harness.plan.planning import plan_run
 from harness.record.events import Event, RunBegan
 from harness.run.runner import Host, execute
 from harness.seeded_bugs.reach import read_traces, told
-from results.store import StoreError
+from results.store.runs import StoreError
 
 _POLL_S = 0.5
 _BLOCK_BYTES = 65_536

@@ -19,7 +19,7 @@ from harness.campaigns.hosting.tasks import CARRY_OUT, CLEAR_SLOTS, Clearing
 from harness.campaigns.keeping import show
 from harness.errors import KrucibleError
 from harness.plan.planning import ImageAsked, RunPlan
-from results.markdown import number
+from results.markup.markdown import number
 from results.pipeline.errors import PipelineError
 from results.pipeline.hosts import Hosts, hosts_of
 

@@ -15,7 +15,7 @@ from harness.cluster.leftovers import leftovers
 from harness.errors import disk_errors_told
 from harness.record.folder import place_run
 from harness.run.healing import heal
-from results.store import run_folders
+from results.store.runs import run_folders
 
 
 def hand_over(folder: Path, scratch: Path, store: Path) -> Path:

@@ -14,7 +14,7 @@ import msgspec
 
 from harness.errors import disk_errors_told
 from harness.plan.planning import RunOptions
-from results.store import load_record, save_record
+from results.store.runs import load_record, save_record
 
 FOLDER = "hosts"
 """In the store: a folder for each command that had runs done on hosts."""

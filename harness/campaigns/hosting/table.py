@@ -13,7 +13,7 @@ from harness.campaigns.hosting.orders import Desk, decode, encode
 from harness.host.doctor import Check, State
 from harness.plan.planning import ImageAsked
 from harness.run.identification import commit
-from results.markdown import number
+from results.markup.markdown import number
 from results.pipeline.hosts import Hosts
 
 

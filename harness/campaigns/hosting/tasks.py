@@ -17,7 +17,7 @@ from harness.campaigns.hosting.slots import slot
 from harness.campaigns.keeping import identity_of
 from harness.errors import KrucibleError
 from harness.record.deaths import told
-from results.text import closing_text
+from results.run.text import closing_text
 
 CARRY_OUT = f"{__name__}:carry_out"
 CLEAR_SLOTS = f"{__name__}:clear_slots"

@@ -25,7 +25,7 @@ from harness.plan.planning import RunPlan, plan_run
 from harness.plan.scenario_files import name_of
 from harness.plan.writing import write_scenario
 from harness.vocabulary.scenario import Scenario
-from results.store import StoreError, write_whole
+from results.store.runs import StoreError, write_whole
 
 
 class Budget(NamedTuple):

@@ -14,7 +14,7 @@ from harness.plan.planning import RunOptions
 from harness.plan.replaying_plan import Instead, Recorded, Replay, is_resolved, plan_replay
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.vocabulary.scenario import Expectation, Scenario
-from results.cleaning import clean
+from results.markup.cleaning import clean
 
 _TEXT_MAX = 240
 _ID = re.compile(r"[A-Za-z0-9-]+")

@@ -10,7 +10,7 @@ import msgspec
 
 from harness.campaigns.minimising.evidence import Outcome
 from harness.errors import KrucibleError, disk_errors_told
-from results.store import RunUnreadableError, load_record, save_record
+from results.store.runs import RunUnreadableError, load_record, save_record
 
 FOLDER = "minimised"
 STATE_FILE = "state.json"

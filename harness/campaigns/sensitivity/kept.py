@@ -14,7 +14,7 @@ from results.sensitivity.outcomes import (
     encode_outcomes,
     outcomes_of,
 )
-from results.store import write_whole
+from results.store.runs import write_whole
 
 SUFFIX = ".json"
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from harness.seeded_bugs.reach import stage_in
-from results.measures import load_measures
+from results.campaigns.summary import Outcome, outcome_of
+from results.run.measures import load_measures
 from results.sensitivity import Control, Reach, Trial, ending_of, found_in
-from results.store import RunUnreadableError, load_verdict
-from results.summary import Outcome, outcome_of
+from results.store.runs import RunUnreadableError, load_verdict
 
 
 def read_trial(planned: Trial, bug: str, folder: Path) -> Trial:

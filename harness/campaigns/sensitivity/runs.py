@@ -19,10 +19,10 @@ from harness.campaigns.sensitivity.reading import read_control, read_trial
 from harness.campaigns.sensitivity.stored_runs import StoredRun, StoredRuns
 from harness.campaigns.series import Series, Venue
 from harness.plan.planning import RunPlan, plan_run
-from results.markdown import number
+from results.campaigns.summary import Outcome
+from results.markup.markdown import number
 from results.sensitivity import Control, Ending, LeftOut, Sought, Trial
 from results.sensitivity.outcomes import Line, Origin, Place, line_of_control, line_of_trial
-from results.summary import Outcome
 
 
 class Planned(NamedTuple):

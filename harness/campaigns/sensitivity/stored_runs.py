@@ -16,7 +16,7 @@ from harness.record.folder import SCHEDULE_FILE
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.seeding import SCRIPT_FILE
 from results.sensitivity.outcomes import Origin
-from results.store import RunUnreadableError, load_identity, load_verdict, run_folders
+from results.store.runs import RunUnreadableError, load_identity, load_verdict, run_folders
 
 RUNNER_JOURNAL = "history-runner.jsonl"
 _OVER = b'"f":"phase","key":"done"'

@@ -1,11 +1,11 @@
-"""Which interesting states runs reached: the counters of `results.coverage`, by run and by version."""
+"""Which interesting states runs reached: the counters of `results.run.coverage`, by run and by version."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from results.coverage import COUNTERS
 from results.pipeline.schemas import LONG, TEXT, column, table
+from results.run.coverage import COUNTERS
 
 COVERAGE = table(
     column("state", TEXT, "name of the counter"),

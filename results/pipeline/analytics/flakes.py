@@ -1,12 +1,12 @@
-"""Schedules that ran more than once on the same Kafka and did not end alike, by `results.flakes`."""
+"""Schedules that ran more than once on the same Kafka and did not end alike, by `results.repeats.flakes`."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from results.flakes import CHOICE_OF_KAFKA, REPLAYS, TWICE
 from results.pipeline.schemas import BOOLEAN, DOUBLE, LONG, TEXT, column
-from results.wilson import Z
+from results.repeats.flakes import CHOICE_OF_KAFKA, REPLAYS, TWICE
+from results.repeats.wilson import Z
 
 VALIDITIES = ("valid", "invalid", "unknown")
 
@@ -99,7 +99,7 @@ def _of_each_validity() -> list[Column]:
 
 
 def wilson(successes: Column, trials: Column) -> tuple[Column, Column]:
-    """The interval of `results.wilson` as columns; null where there were no trials."""
+    """The interval of `results.repeats.wilson` as columns; null where there were no trials."""
     # Dividing by 0 is an error in ANSI mode, and both branches are computed.
     of = F.nullif(trials, F.lit(0))
     rate, z2 = successes / of, Z * Z

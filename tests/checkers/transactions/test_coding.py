@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from checkers.columns.tables import NONE
-from checkers.transactional.transactions.coding import Index, coded, integers_of, plain_integers
+from checkers.transactional.transactions.operations.coding import Index, coded, integers_of, plain_integers
 
 
 def test_values_of_different_types_are_different() -> None:

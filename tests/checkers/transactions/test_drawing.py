@@ -7,8 +7,8 @@ from xml.etree import ElementTree as ET
 import msgspec
 
 from checkers.transactional.transactions import draw_cycle
-from checkers.transactional.transactions.drawing import AROUND_SHOWN, SHOWN, TEXT_CHARACTERS
-from checkers.transactional.transactions.judging import Drawn
+from checkers.transactional.transactions.proofs.drawing import AROUND_SHOWN, SHOWN, TEXT_CHARACTERS
+from checkers.transactional.transactions.proofs.judging import Drawn
 from tests.checkers.transactions.transaction_histories import lists
 
 SVG = "{http://www.w3.org/2000/svg}"

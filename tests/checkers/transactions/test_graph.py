@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 
 from checkers.columns.tables import NONE
-from checkers.transactional.transactions import cycles, search
-from checkers.transactional.transactions.cycles import Step
-from checkers.transactional.transactions.graph import Graph, GraphBuilder, Kind
-from checkers.transactional.transactions.judging import STEPS_SHOWN, Judged, judge_edges, models_ruled_out
+from checkers.transactional.transactions.cycles import cycle, search
+from checkers.transactional.transactions.cycles.cycle import Step
+from checkers.transactional.transactions.graph.dependencies import Graph, GraphBuilder, Kind
+from checkers.transactional.transactions.proofs.judging import (
+    STEPS_SHOWN,
+    Judged,
+    judge_edges,
+    models_ruled_out,
+)
 
 Pairs = list[tuple[int, int]]
 
@@ -108,7 +113,7 @@ def test_a_long_proof_is_cut() -> None:
 
 def test_a_search_that_is_cut_short_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """The one read skew hides among many anti-dependencies; the component is still told by what it shows."""
-    monkeypatch.setattr(cycles, "VISITS", 1)
+    monkeypatch.setattr(cycle, "VISITS", 1)
     wr = [(n, n + 1) for n in range(0, 40, 2)]
     rw = [(n + 1, (n + 2) % 40) for n in range(0, 40, 2)]
     result = judged(builder_of(40, WR=wr, RW=rw).graph())

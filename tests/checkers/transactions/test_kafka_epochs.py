@@ -7,7 +7,7 @@ import pytest
 
 from checkers.judge import CHECKERS, result_by
 from checkers.transactional.transactions import check_transactions
-from checkers.transactional.transactions.kafka_epochs import epochs_given_again, epochs_told
+from checkers.transactional.transactions.kafka.epochs import epochs_given_again, epochs_told
 from checkers.verdict.verdict import Anomaly, Validity
 from tests.checkers.admin_histories import TOPIC, AdminStory
 

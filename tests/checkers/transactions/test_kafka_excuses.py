@@ -5,8 +5,8 @@ import pytest
 
 from checkers.history.operations import History, OperationType
 from checkers.transactional.transactions import check_transactions
-from checkers.transactional.transactions.anomalies import ANOMALIES
-from checkers.transactional.transactions.kafka_excuses import excused
+from checkers.transactional.transactions.kafka.excuses import excused
+from checkers.transactional.transactions.models.anomalies import ANOMALIES
 from checkers.verdict.verdict import Validity
 from tests.checkers.admin_histories import READER, TOPIC, TOPIC_ID, AdminStory
 

@@ -8,7 +8,8 @@ from checkers.evidence.replicas import CONTROL, TRANSACTIONAL
 from checkers.history.operations import History, Operation, OperationType
 from checkers.licences.permits import Event, Licences, Permit
 from checkers.logs.log import check_log
-from checkers.transactional.transactions import check_transactions, draw_cycle, kafka_visibility
+from checkers.transactional.transactions import check_transactions, draw_cycle
+from checkers.transactional.transactions.kafka import visibility
 from checkers.verdict.verdict import Validity
 from tests.checkers.replicas.replica_histories import Batch, observed, replica
 from tests.checkers.transactions.kafka_histories import judged, of, told
@@ -119,7 +120,7 @@ def test_a_marker_that_was_truncated_may_tear_a_transaction(
     """Its partition is open then, and the next marker of its producer decides on it, as nobody meant."""
     event = Event(0, NEVER, PartitionName("txn-0", cut), "truncated", above=CUT)
     licences = Licences({"txn-0": [Permit(event, covers_returned=True, text="by an election")]})
-    monkeypatch.setattr(kafka_visibility, "licences_of", lambda _: licences)
+    monkeypatch.setattr(visibility, "licences_of", lambda _: licences)
     operations = list(told(TORN).operations)
     for partition, marker in markers.items():
         batches = [Batch(0, producer_id=7, attributes=DATA)]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from checkers.transactional.transactions.anomalies import ANOMALIES, verdict_lines
-from checkers.transactional.transactions.models import (
+from checkers.transactional.transactions.models.anomalies import ANOMALIES, verdict_lines
+from checkers.transactional.transactions.models.consistency import (
     ConsistencyModel,
     Layer,
     forbids,

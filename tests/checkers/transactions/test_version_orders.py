@@ -2,7 +2,8 @@
 
 import pytest
 
-from checkers.transactional.transactions import ConsistencyModel, version_orders
+from checkers.transactional.transactions import ConsistencyModel
+from checkers.transactional.transactions.cycles import version_orders
 from checkers.verdict.verdict import Validity
 from tests.checkers.transactions.transaction_histories import lists, only, registers
 

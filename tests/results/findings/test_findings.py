@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from harness.cli.findings import PAGE
+from harness.cli.findings.findings import PAGE
 from results.findings.page import FACTS, Finding, PageError, anchor_of, read_findings
 from results.findings.ticket import render_ticket
-from results.issue_markup import Format
+from results.markup.trackers import Format
 
 SECTION = """\
 # Findings

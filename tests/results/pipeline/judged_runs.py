@@ -9,7 +9,7 @@ from checkers.history.identity import IDENTITY_FILE, RunIdentity, encode_identit
 from checkers.history.operations import History, JournalHeader, Operation
 from checkers.history.reading import read_history
 from checkers.judge import judge
-from results.store import save_verdict
+from results.store.runs import save_verdict
 from tests.checkers.log_histories import told as log_told
 from tests.checkers.log_simulator import Simulation as LogSimulation
 from tests.checkers.log_transactions import TransactionalSimulation

@@ -9,7 +9,7 @@ import msgspec
 from checkers.history.identity import encode_identity
 from checkers.history.operations import History, JournalHeader, Operation
 from checkers.verdict.verdict import Validity, Verdict
-from results.store import save_verdict
+from results.store.runs import save_verdict
 from tests.results.story import IDENTITY, build
 
 STORY = build(red=False).history

@@ -7,13 +7,13 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from results.flakes import Told, flakes_among
 from results.pipeline.analytics.availability import AVAILABILITY_BY_FAULT
 from results.pipeline.analytics.flakes import FLAKES, flakes, wilson
 from results.pipeline.analytics.signatures import SIGNATURES, signatures
 from results.pipeline.analytics.trend import TREND, trend
 from results.pipeline.analytics.versions import version_key
-from results.wilson import wilson as interval
+from results.repeats.flakes import Told, flakes_among
+from results.repeats.wilson import wilson as interval
 from tests.results.pipeline.small_tables import DAY, Row, assert_rows, rows_of, table_of
 
 NEXT_DAY = DAY + dt.timedelta(days=1)

@@ -2,10 +2,10 @@
 
 from pyspark.sql import SparkSession
 
-from results.coverage import COUNTERS
 from results.pipeline.analytics.coverage import COVERAGE, COVERAGE_REACHED, coverage, coverage_reached
 from results.pipeline.analytics.load import INDETERMINATE, THROUGHPUT, indeterminate, throughput
 from results.pipeline.analytics.pulses import PULSES
+from results.run.coverage import COUNTERS
 from tests.results.pipeline.small_tables import assert_rows, rows_of, table_of
 
 

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from pyspark.sql import DataFrame, SparkSession
 
-from harness.cli.pipeline_tables import tables as command
+from harness.cli.pipeline.tables import tables as command
 from results.pipeline import files
 from results.pipeline.analytics.tables import ANALYTICS
 from results.pipeline.analytics.updating import compute

@@ -24,7 +24,7 @@ from results.pipeline.ingest import ingest
 from results.pipeline.snapshot import next_snapshot, read_table
 from results.pipeline.staged_files import paths_of
 from results.pipeline.units import SHARE_BYTES
-from results.store import load_verdict, save_verdict
+from results.store.runs import load_verdict, save_verdict
 from tests.results.pipeline.judged_runs import histories, written
 
 HISTORIES = histories()

@@ -18,7 +18,7 @@ from results.pipeline.check_tasks import checking, cutting, difference, judge_un
 from results.pipeline.found import FoundRun, find_runs
 from results.pipeline.staging import Bundle, bundled, stage_bundle
 from results.pipeline.units import shares_of_run, units_of
-from results.store import VERDICT_FILE, load_verdict
+from results.store.runs import VERDICT_FILE, load_verdict
 from tests.checkers.log_histories import told
 from tests.results.pipeline.judged_runs import histories, written
 

@@ -26,7 +26,7 @@ from results.pipeline.snapshot import CURRENT, read_table
 from results.pipeline.staged_files import ManifestRow
 from results.pipeline.staging import BUNDLE_BYTES_MAX, Bundle, bundled, stage_bundle, staging_task
 from results.pipeline.tabulating import INGESTED, tables_of
-from results.store import save_verdict
+from results.store.runs import save_verdict
 from tests.checkers.log_simulator import Simulation
 from tests.results.pipeline.stored_runs import VALID, store, tree
 

@@ -14,7 +14,7 @@ from results.pipeline.columnar import file_schema
 from results.pipeline.found import FoundRun, find_runs
 from results.pipeline.schemas import PARTITIONED_BY, TABLES
 from results.pipeline.tabulating import INGESTED, tables_of
-from results.store import RunUnreadableError
+from results.store.runs import RunUnreadableError
 from tests.checkers.log_transactions import TransactionalSimulation
 from tests.results.pipeline.stored_runs import STORY, store
 

@@ -1,0 +1,196 @@
+"""Searches a graph for anomalies: each component with a cycle is named by the strongest one that it shows."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import Booleans
+from checkers.transactional.transactions.cycles.cycle import (
+    Cycle,
+    any_cycle,
+    cycle_without_neighbours,
+    name_of,
+    part_of,
+)
+from checkers.transactional.transactions.graph.components import RW_KINDS, Rows, components_of, layered
+from checkers.transactional.transactions.graph.dependencies import Graph, Kind
+from checkers.transactional.transactions.models.consistency import Layer, suffixed
+
+WITNESSES = 20
+"""Components of one class in which a cycle is sought; further ones are only counted."""
+TELLING = 500
+"""Components without neighbouring anti-dependencies that are told apart; further ones count as the weaker."""
+
+_DATA = (Kind.WW, Kind.WR, Kind.RW, Kind.VIA)
+_BY_LAYER = {
+    Layer.DATA: (),
+    Layer.PROCESS: (Kind.PROCESS, Kind.WW_BY_PROCESS, Kind.RW_BY_PROCESS),
+    # Whatever one process orders, real time orders too.
+    Layer.REALTIME: (Kind.REALTIME, Kind.RW_BY_TIME, Kind.WW_BY_PROCESS, Kind.RW_BY_PROCESS),
+}
+
+
+class Anomalous(NamedTuple):
+    """A component with a cycle.
+
+    Attributes:
+        id: the anomaly that it shows, e.g. ``G1c-process``.
+        cycle: the cycle.
+        exact: whether a stronger anomaly in the same component is excluded; false if a search was cut short.
+    """
+
+    id: str
+    cycle: Cycle
+    exact: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """All components with cycles.
+
+    Attributes:
+        found: at least `WITNESSES` of each class where there are as many, in the order of the search.
+        counts: number of components of each id.
+        cyclic: number of components with a cycle in the whole graph.
+        largest: number of nodes in the largest of them.
+    """
+
+    found: tuple[Anomalous, ...]
+    counts: dict[str, int]
+    cyclic: int
+    largest: int
+
+
+class _Class(NamedTuple):
+    name: str
+    layer: Layer
+
+    @property
+    def id(self) -> str:
+        return suffixed(self.name, self.layer)
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        data = {"G0": (Kind.WW,), "G1c": (Kind.WW, Kind.WR)}.get(self.name, _DATA)
+        more = _BY_LAYER[self.layer]
+        return (*data, *(kind for kind in more if kind not in RW_KINDS or data is _DATA))
+
+
+CLASSES = tuple(_Class(name, layer) for layer in Layer for name in ("G0", "G1c", "G-nonadjacent", "G2-item"))
+"""What components are sought for, strongest first; G-single is found beside G-nonadjacent."""
+
+
+def find_cycles(graph: Graph, forbidden: Callable[[str], bool]) -> Findings:
+    """Name every component of a graph that holds a cycle.
+
+    Without a cycle this costs one pass.  A component is named by the first class that it shows, forbidden
+    ones before legal ones, so that nothing legal hides what is forbidden.
+
+    Args:
+        graph: the graph.
+        forbidden: whether the model forbids an anomaly id.
+    """
+    edges = graph.edges
+    # Whatever one process orders, real time orders too, where it is known.
+    timed = bool((edges.kind == Kind.REALTIME).any())
+    rows = np.flatnonzero(edges.kind != Kind.PROCESS) if timed else np.arange(len(edges.kind))
+    whole = components_of(edges.source[rows], edges.target[rows], graph.nodes)
+    cyclic = whole.numbers
+    if not len(cyclic):
+        return Findings((), {}, 0, 0)
+    label = whole.label
+    within = whole.cyclic[label[edges.source]] & (label[edges.source] == label[edges.target])
+    region = _Region(graph, np.flatnonzero(within))
+    counts: dict[str, int] = {}
+    found = []
+    for each in sorted(CLASSES, key=lambda each: not forbidden(each.id)):
+        for one in region.of_class(each):
+            found.extend([one] if one.cycle else [])
+            counts[one.id] = counts.get(one.id, 0) + 1
+    largest = int(np.bincount(label[whole.cyclic[label]]).max())
+    return Findings(tuple(found), counts, len(cyclic), largest)
+
+
+class _Region:
+    """The part of a graph where cycles are.
+
+    Args:
+        graph: the graph.
+        rows: its edges that lie within a component.
+    """
+
+    def __init__(self, graph: Graph, rows: Rows) -> None:
+        self._graph = graph
+        self._part = part_of(graph, rows)
+        self._kind = graph.edges.kind[rows]
+        self._cyclic: dict[Layer, bool] = {}
+        self._explained = np.zeros(len(self._part.nodes), dtype=np.bool_)
+
+    def of_class(self, each: _Class) -> Iterator[Anomalous]:
+        """Components that show a class and nothing sought before."""
+        if not self._has_cycles(each.layer):
+            return
+        rows = np.flatnonzero(np.isin(self._kind, each.kinds))
+        unfold = each.name == "G-nonadjacent"
+        groups = self._unfolded(rows) if unfold else self._plain(rows)
+        for place, group in enumerate(groups):
+            # One component of the graph may unfold into two that are the same when folded again.
+            if self._explained[self._part.source[group]].any():
+                continue
+            self._explained[self._part.source[group]] = True
+            if place >= (TELLING if unfold else WITNESSES):
+                yield Anomalous(each.id, (), exact=False)
+                continue
+            part = part_of(self._graph, self._part.edge[group])
+            cycle, exact = cycle_without_neighbours(part) if unfold else (any_cycle(part), True)
+            yield Anomalous(name_of(cycle), cycle, exact)
+
+    def _has_cycles(self, layer: Layer) -> bool:
+        """Whether there is any cycle of a layer's kinds, without which no class needs to be sought."""
+        if layer not in self._cyclic:
+            rows = np.flatnonzero(np.isin(self._kind, _Class("G2-item", layer).kinds))
+            source, target = self._part.source[rows], self._part.target[rows]
+            components = components_of(source, target, len(self._part.nodes))
+            self._cyclic[layer] = bool(components.cyclic.any())
+        return self._cyclic[layer]
+
+    def _plain(self, rows: Rows) -> Iterable[Rows]:
+        source, target = self._part.source[rows], self._part.target[rows]
+        components = components_of(source, target, len(self._part.nodes))
+        label = components.label
+        within = components.cyclic[label[source]] & (label[source] == label[target])
+        explained = np.bincount(label[self._explained], minlength=len(components.cyclic)) > 0
+        within &= ~explained[label[source]]
+        return _grouped(rows[within], label[source[within]])
+
+    def _unfolded(self, rows: Rows) -> Iterable[Rows]:
+        nodes = len(self._part.nodes)
+        source, target, of = layered(
+            self._part.source[rows], self._part.target[rows], self._kind[rows], nodes
+        )
+        components = components_of(source, target, 2 * nodes)
+        label = components.label
+        within = components.cyclic[label[source]] & (label[source] == label[target])
+        twice = np.concatenate((self._explained, self._explained))
+        explained = np.bincount(label[twice], minlength=len(components.cyclic)) > 0
+        within &= ~explained[label[source]]
+        return [_distinct(group) for group in _grouped(rows[of[within]], label[source[within]])]
+
+
+def _distinct(rows: Rows) -> Rows:
+    """Rows in order, each once; faster than numpy's unique, which hashes."""
+    ordered = np.sort(rows)
+    first: Booleans = np.diff(ordered, prepend=-1) != 0
+    return ordered[first]
+
+
+def _grouped(rows: Rows, label: Rows) -> list[Rows]:
+    """Rows by label; groups in the order of their first row."""
+    if not len(rows):
+        return []
+    order = np.argsort(label, kind="stable")
+    bounds = np.flatnonzero(np.diff(label[order])) + 1
+    groups = np.split(rows[order], bounds)
+    return sorted(groups, key=lambda group: int(group.min()))

@@ -1,0 +1,111 @@
+"""The producer ids and epochs that transactional producers got when they initialised.
+
+A coordinator raises the epoch of a transactional id's producer whenever somebody initialises it, and appends
+that before it answers; it gives a new producer id where the epochs are used up (KIP-98).  It raises epochs at
+other times too, as transactions end (KIP-890), and never lowers them.  So of two initialisations with one
+producer id
+
+- each has an epoch of its own, whichever was first;
+- the one that began after the other had ended has the newer epoch;
+- both are of one transactional id.
+
+A request that is sent again is answered with the same epoch only if it names the producer id that its sender
+has already (KIP-360); a producer that begins has none.  What a client was told within one initialisation is
+the answer to its last attempt, and what nobody tells (librdkafka keeps it for itself) is left out.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import accumulate
+from operator import attrgetter
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.evidence.producers import Call, initialisations
+from checkers.history.operations import OK, History, Operation
+from checkers.kraft.metadata.wipes import emptied
+from checkers.transactional.transactions.models.anomalies import ANOMALIES
+from checkers.verdict.verdict import Anomaly
+
+
+class Given(NamedTuple):
+    """What one initialisation was given.
+
+    Attributes:
+        begun: its invocation.
+        ended: its ``ok``.
+        producer_id: Kafka's number for the transactional id.
+        epoch: of that, the one that fences all before.
+    """
+
+    begun: Operation
+    ended: Operation
+    producer_id: int
+    epoch: int
+
+    def __str__(self) -> str:
+        return f"producer id {self.producer_id} with epoch {self.epoch}"
+
+
+def epochs_told(history: History) -> list[Given]:
+    """What initialisations were given, as far as it was told, in the order of their answers."""
+    found = (_given(call) for call in initialisations(history))
+    return sorted((given for given in found if given is not None), key=attrgetter("ended.index"))
+
+
+def epochs_given_again(history: History) -> Iterator[Anomaly]:
+    """Initialisations that were given what another one had, or had gone beyond."""
+    owner: dict[int, Given] = {}
+    by_producer: dict[tuple[int, object], list[Given]] = defaultdict(list)
+    for given in epochs_told(history):
+        first = owner.setdefault(given.producer_id, given)
+        if first.begun.key != given.begun.key:
+            yield _found(history, first, given)
+        by_producer[given.producer_id, given.begun.key].append(given)
+    for some in by_producer.values():
+        for other, given in _conflicts(some):
+            yield _found(history, other, given)
+
+
+def _given(call: Call) -> Given | None:
+    if call.ended is None or call.ended.type is not OK or not isinstance(call.ended.value, dict):
+        return None
+    producer_id, epoch = (call.ended.value.get(name) for name in ("producer_id", "epoch"))
+    if not isinstance(producer_id, int) or not isinstance(epoch, int):
+        return None
+    # Libraries that have none yet say -1.
+    return Given(call.begun, call.ended, producer_id, epoch) if min(producer_id, epoch) >= 0 else None
+
+
+def _conflicts(given: Sequence[Given]) -> Iterator[tuple[Given, Given]]:
+    """Those of one id that must not be so, each after the latest of those before that it contradicts."""
+    ends = [each.ended.index for each in given]
+    highest = list(accumulate((each.epoch for each in given), max))
+    first: dict[int, Given] = {}
+    for each in given:
+        before = bisect_left(ends, each.begun.index)
+        same = first.setdefault(each.epoch, each)
+        if before and highest[before - 1] >= each.epoch:
+            yield next(other for other in reversed(given[:before]) if other.epoch >= each.epoch), each
+        elif same is not each:
+            yield same, each
+
+
+def _found(history: History, other: Given, given: Given) -> Anomaly:
+    """The finding that two of one producer id are; legal where the metadata log may have lost its number."""
+    names = f"{other.begun.key}", f"{given.begun.key}"
+    anomaly = ANOMALIES["producer-epoch-given-again"].found(
+        f"{names[1]} was initialised by process {given.ended.process} with {given}, after {names[0]} was by "
+        f"process {other.ended.process} with {other}",
+        subject=f"producer id {given.producer_id}",
+        time_ns=given.ended.time_ns,
+        witness=(other.begun.index, other.ended.index, given.begun.index, given.ended.index),
+        explanation=(
+            f"Process {other.ended.process} initialised {names[0]} and got {other}.",
+            f"Process {given.ended.process} initialised {names[1]} and got {given}.",
+        ),
+    )
+    wiped = emptied(history, other.begun.time_ns) if names[0] != names[1] else None
+    return anomaly if wiped is None else msgspec.structs.replace(anomaly, illegal=False, licence=wiped)

@@ -1,0 +1,131 @@
+"""Judges Kafka's own transactions.
+
+Kafka's readers take part in no transaction, so most of Adya's anomalies are observed and legal: G0, G1c with
+a ww edge, G-single, G-nonadjacent and G2-item.  Illegal are
+
+1. ``G1c`` of wr edges alone: two transactions that were each given the other's committed records, or one
+   that was given its own before its commit;
+2. ``torn-transaction`` and ``hanging-transaction`` (`kafka_visibility`);
+3. ``zombie-accepted`` (`kafka_fencing`);
+4. ``producer-epoch-given-again`` (`kafka_epochs`);
+5. ``precommitted-read`` (`kafka_precommitted`).
+
+What single records show (aborted reads, lost writes, duplicates, phantoms) is the log checker's.
+"""
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from checkers.columns.tables import NONE
+from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
+from checkers.history.operations import History
+from checkers.history.sources import untold_damage
+from checkers.transactional.transactions.kafka.edges import KafkaStory, flow_of, graph_of, own_records
+from checkers.transactional.transactions.kafka.epochs import epochs_given_again, epochs_told
+from checkers.transactional.transactions.kafka.excuses import excused
+from checkers.transactional.transactions.kafka.fencing import zombies
+from checkers.transactional.transactions.kafka.precommitted import compared, precommitted_reads
+from checkers.transactional.transactions.kafka.records import (
+    KafkaTransactions,
+    has_transactions,
+    kafka_transactions_of,
+)
+from checkers.transactional.transactions.kafka.visibility import hanging_transactions, torn_transactions
+from checkers.transactional.transactions.models.anomalies import ANOMALIES
+from checkers.transactional.transactions.proofs.judging import NAME_CHARACTERS, Judged, judge_edges
+from checkers.transactional.transactions.proofs.words import drawings
+from checkers.verdict.entry import Entry
+from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
+
+CHECKER = "transactions"
+"""The checker's name."""
+
+
+def check_transactions(history: History) -> CheckerResult:
+    """Judge the transactions of a Kafka history; one without any is valid.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+    """
+    if not has_transactions(history):
+        return result_of(CHECKER, [], figures={"transactions": 0}, exercised=False)
+    kafka = kafka_transactions_of(history)
+    graph, flow = graph_of(kafka), flow_of(kafka)
+    story = KafkaStory(kafka, graph)
+    observed = judge_edges(graph, story, lambda _: False)
+    circular = judge_edges(flow, KafkaStory(kafka, flow), lambda identity: identity == "G1c")
+    others = [
+        *torn_transactions(kafka, story, history),
+        *hanging_transactions(kafka, history),
+    ]
+    others += [*zombies(kafka, story), *precommitted_reads(kafka, story), *_early(kafka, story)]
+    others = list(excused(history, [*others, *epochs_given_again(history)]))
+    # The flow alone is judged more strictly: a circle in it is no longer merely observed.
+    known = {anomaly.witness for anomaly in circular.anomalies}
+    legal = [anomaly for anomaly in observed.anomalies if anomaly.witness not in known]
+    counts = _counts([observed, circular], others)
+    counts |= {"G1c": counts["G1c"] - len(observed.anomalies) + len(legal)} if known else {}
+    return result_of(
+        CHECKER,
+        [*legal, *circular.anomalies, *others],
+        counts=counts,
+        figures={
+            "transactions": _number(kafka),
+            "records": len(kafka.columns.sends.value),
+            "ends_timed": int((kafka.ending_ns != NONE).sum()),
+            "reads_timed": len(compared(kafka)),
+            "epochs_told": len(epochs_told(history)),
+            **observed.figures,
+            "cycles": drawings(circular.drawn + observed.drawn),
+        },
+        unknown_because="; ".join([*_doubts(kafka), *_excuses(others)]) or None,
+    )
+
+
+def _excuses(found: Iterable[Anomaly]) -> Iterator[str]:
+    """Events that may explain findings, each once; nothing tells whether they do."""
+    yield from dict.fromkeys(
+        str(anomaly.licence) for anomaly in found if anomaly.licence and TRANSACTIONS_TOPIC in anomaly.licence
+    )
+
+
+def _doubts(kafka: KafkaTransactions) -> Iterator[str]:
+    yield from untold_damage(kafka.history)
+    yield from kafka.operations.malformed
+
+
+def _early(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
+    """Transactions that were given a record of their own at read_committed, one anomaly each."""
+    rows = own_records(kafka)
+    nodes, first = np.unique(kafka.given.node[rows], return_index=True)
+    for node, row in zip(nodes.tolist(), rows[first].tolist(), strict=True):
+        where = f"{kafka.partition(int(kafka.given.partition[row]))}@{int(kafka.given.offset[row])}"
+        yield ANOMALIES["G1c"].found(
+            f"a transaction received its own record at {where} as a committed one before it committed",
+            subject=where,
+            time_ns=story.time_ns(node),
+            witness=story.operations(node),
+            explanation=(
+                f"T = {story.transaction(node)[:NAME_CHARACTERS]}",
+                f"T sent the record at {where} and received it at read_committed.",
+                "A transaction requests its commit after all its sends and polls.",
+            ),
+        )
+
+
+def _number(kafka: KafkaTransactions) -> int:
+    return sum("mops" in value for value in kafka.operations.values)
+
+
+def _counts(judged: list[Judged], others: list[Anomaly]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for each in judged:
+        for identity, times in each.counts.items():
+            counts[identity] = counts.get(identity, 0) + times
+    for anomaly in others:
+        counts[anomaly.id] = counts.get(anomaly.id, 0) + 1
+    return counts
+
+
+ENTRY = Entry(CHECKER, check_transactions, ANOMALIES)

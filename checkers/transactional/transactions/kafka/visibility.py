@@ -1,0 +1,199 @@
+"""Transactions that read_committed readers see in part, and partitions that they block."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from checkers.columns.tables import NEVER, NONE, Booleans, Integers, Outcome
+from checkers.evidence.replicas import ReplicaLog, batches_of
+from checkers.history.operations import History
+from checkers.licences import first_permit, licences_of
+from checkers.licences.permits import Permit
+from checkers.logs.replicas.markers import markers_of
+from checkers.transactional.transactions.kafka.edges import KafkaStory
+from checkers.transactional.transactions.kafka.records import READ_COMMITTED, KafkaTransactions
+from checkers.transactional.transactions.models.anomalies import ANOMALIES
+from checkers.transactional.transactions.proofs.judging import NAME_CHARACTERS
+from checkers.verdict.verdict import Anomaly
+
+
+class Missing(NamedTuple):
+    """Records that no reader of committed records was given although a whole final read covers them.
+
+    Attributes:
+        send: row of `Columns.sends`.
+        final: row of `Columns.final_reads` that covers it.
+    """
+
+    send: Integers
+    final: Integers
+
+
+def torn_transactions(kafka: KafkaTransactions, story: KafkaStory, history: History) -> Iterator[Anomaly]:
+    """Transactions of which a part is visible to readers of committed records and another part is not.
+
+    A record counts as missing if it was certainly in the log: it was acknowledged, or its transaction was.
+    A truncation may have removed the record, or the marker that had ended the transaction in either
+    partition: then it is open there, and the producer's next marker decides on it.
+    """
+    sends = kafka.columns.sends
+    missing = missing_records(kafka)
+    part = sends.transactional & np.isin(sends.outcome, (Outcome.OK, Outcome.INFO))
+    seen = np.unique(kafka.node_of_send[part & kafka.seen])
+    rows = np.flatnonzero(part[missing.send] & np.isin(kafka.node_of_send[missing.send], seen))
+    nodes, first = np.unique(kafka.node_of_send[missing.send[rows]], return_index=True)
+    for node, row in zip(nodes.tolist(), rows[first].tolist(), strict=True):
+        lost = int(missing.send[row])
+        shown = int(np.flatnonzero((kafka.node_of_send == node) & kafka.seen)[0])
+        yield _torn(kafka, story, (node, shown, lost), int(missing.final[row]), history)
+
+
+def _torn(
+    kafka: KafkaTransactions, story: KafkaStory, parts: tuple[int, int, int], final: int, history: History
+) -> Anomaly:
+    node, shown, lost = parts
+    columns, sends = kafka.columns, kafka.columns.sends
+    names = [_named(kafka, row) for row in (shown, lost)]
+    call = int(columns.final_reads.call[final])
+    ended = columns.calls.completed_ns[call : call + 1]
+    partition = kafka.partition(int(sends.partition[lost]))
+    kind = ANOMALIES["torn-transaction"]
+    reached = int(columns.final_reads.position[final])
+    text = f"{names[0]} is visible at read_committed, but {names[1]} of the same transaction is not"
+    anomaly = kind.found(
+        text,
+        subject=str(partition),
+        time_ns=int(ended[0]),
+        witness=(*story.operations(node), int(columns.calls.op[call])),
+        explanation=(
+            f"T = {story.transaction(node)[:NAME_CHARACTERS]}",
+            f"A reader at read_committed received {names[0]}.",
+            f"A final read of {partition} read to offset {reached} without {names[1]}.",
+        ),
+    )
+    permit = next(_permits(kafka, history, (lost, shown), ended), None)
+    return anomaly if permit is None else msgspec.structs.replace(anomaly, illegal=False, licence=permit.text)
+
+
+def _permits(
+    kafka: KafkaTransactions, history: History, parts: tuple[int, int], ended: Integers
+) -> Iterator[Permit]:
+    """What permits that a record is lost, the first of two, or that the marker of either is."""
+    licences, sends = licences_of(history), kafka.columns.sends
+    lost = parts[0]
+    places = [(lost, int(kafka.offset[lost])), *((row, _marker(kafka, history, row)) for row in parts)]
+    for row, place in places:
+        permits = licences.of(kafka.partition(int(sends.partition[row])))
+        since = sends.invoked_ns[row : row + 1]
+        found = first_permit(permits, since, ended, np.zeros(1, dtype=np.bool_), np.array([place]))
+        if found[0] != NONE:
+            yield permits[int(found[0])]
+
+
+def _marker(kafka: KafkaTransactions, history: History, row: int) -> int:
+    """Where the marker stands that ends a record's transaction there; `NONE` where no disk tells."""
+    offset = int(kafka.offset[row])
+    logs = batches_of(history).of(kafka.partition(int(kafka.columns.sends.partition[row])))
+    told = (_ending(log, offset) for log in logs if offset != NONE)
+    return max(told, default=NONE)
+
+
+def _named(kafka: KafkaTransactions, row: int) -> str:
+    sends = kafka.columns.sends
+    name = kafka.partition(int(sends.partition[row]))
+    offset = int(kafka.offset[row])
+    where = f"{name}@{offset}" if offset != NONE else str(name)
+    return f"{kafka.columns.value_named(int(sends.value[row]))} ({where})"
+
+
+def missing_records(kafka: KafkaTransactions) -> Missing:
+    """Find records that a whole final read at read_committed should have returned."""
+    columns, sends = kafka.columns, kafka.columns.sends
+    finals = columns.final_reads
+    covering = np.full(len(columns.partitions), NONE, dtype=np.int64)
+    rows = np.flatnonzero(finals.whole & _committed(kafka))[::-1]
+    covering[finals.partition[rows]] = rows
+    final = covering[sends.partition]
+    known = np.append(finals.start, NEVER)[final] <= kafka.offset
+    reached = kafka.offset < np.append(finals.end, NONE)[final]
+    from_begin = (np.append(finals.start, NEVER)[final] == 0) & (sends.outcome == Outcome.OK)
+    covered = np.where(kafka.offset == NONE, from_begin, known & reached)
+    covered &= (final != NONE) & ~kafka.seen & ~_compacted(kafka)[sends.partition]
+    send = np.flatnonzero(covered)
+    return Missing(send, final[send])
+
+
+def _compacted(kafka: KafkaTransactions) -> Booleans:
+    """By partition, whether old records of a key may go."""
+    keys = kafka.columns.keys
+    return np.array([name.topic in keys for name in kafka.columns.partitions], dtype=np.bool_)
+
+
+def _committed(kafka: KafkaTransactions) -> Booleans:
+    """By final read, whether it was at read_committed."""
+    columns = kafka.columns
+    isolations = np.array([reader.isolation == READ_COMMITTED for reader in columns.readers], dtype=np.bool_)
+    return isolations[columns.calls.reader[columns.final_reads.call]]
+
+
+def hanging_transactions(kafka: KafkaTransactions, history: History) -> Iterator[Anomaly]:
+    """Partitions whose end at read_committed lies before their end at read_uncommitted, at the very end.
+
+    The two were listed one after the other, and a marker may have come between them.  So none hangs where a
+    disk tells that none is open at the lower end, unless the log was known to be longer before that.
+    """
+    columns, finals = kafka.columns, kafka.columns.final_reads
+    committed = _committed(kafka)
+    told: set[int] = set()
+    ends: dict[tuple[int, str, bool], int] = {}
+    for row in np.flatnonzero(finals.whole).tolist():
+        reader = columns.readers[int(columns.calls.reader[finals.call[row]])]
+        ends.setdefault((int(finals.partition[row]), reader.client, bool(committed[row])), row)
+    for (partition, client, of_committed), row in ends.items():
+        other = ends.get((partition, client, False))
+        if not of_committed or other is None or partition in told or finals.end[row] >= finals.end[other]:
+            continue
+        told.add(partition)
+        if not _ended_meanwhile(kafka, history, partition, int(finals.end[row])):
+            yield _hanging(kafka, client, row, other)
+
+
+def _ended_meanwhile(kafka: KafkaTransactions, history: History, partition: int, stable: int) -> bool:
+    """Whether what stood at the last stable offset may have ended after that was told."""
+    logs = batches_of(history).of(kafka.partition(partition))
+    markers = [marker for log in logs if (marker := _ending(log, stable)) != NONE]
+    sends = kafka.columns.sends
+    since_ns = min((o.time_ns for o in history.of("phase") if o.key == "final-read"), default=0)
+    before = (sends.partition == partition) & (sends.completed_ns < since_ns)
+    return bool(markers) and int(sends.offset[before].max(initial=NONE)) <= min(markers)
+
+
+def _ending(log: ReplicaLog, offset: int) -> int:
+    """Offset from which on no transaction is open at another one, as a disk tells; `NONE` where one is."""
+    row = int(log.rows_at(np.array([offset]))[0])
+    if row == NONE:
+        return NONE
+    if log.control[row] or not log.transactional[row]:
+        return offset
+    marker = int(markers_of(log)[row])
+    return NONE if marker == NONE else int(log["base_offset"][marker])
+
+
+def _hanging(kafka: KafkaTransactions, client: str, row: int, other: int) -> Anomaly:
+    columns, finals = kafka.columns, kafka.columns.final_reads
+    name = kafka.partition(int(finals.partition[row]))
+    stable, end = int(finals.end[row]), int(finals.end[other])
+    calls = [int(finals.call[row]), int(finals.call[other])]
+    return ANOMALIES["hanging-transaction"].found(
+        f"{name} ends at {stable} at read_committed and at {end} at read_uncommitted",
+        subject=str(name),
+        time_ns=int(max(columns.calls.completed_ns[call] for call in calls)),
+        witness=sorted(int(columns.calls.op[call]) for call in calls),
+        explanation=(
+            f"After recovery {client} listed offset {end} as the end of {name} at read_uncommitted.",
+            f"At read_committed it listed {stable}, the last stable offset: a transaction is open there.",
+            "The load was over, and the process that began that transaction neither commits nor aborts it.",
+        ),
+    )

@@ -1,0 +1,236 @@
+"""Turns a history of transactions into columns: one row per transaction, one per micro-operation."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, compress
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+from checkers.columns.tables import NONE, Booleans, Integers, Outcome
+from checkers.history.operations import History, Operation, OperationType
+from checkers.transactional.transactions.operations.coding import coded
+
+_TYPES = (OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE)
+_INVOKE = _TYPES.index(OperationType.INVOKE)
+WORDS = frozenset({"append", "r", "w"})
+"""First words of the micro-operations of Elle's histories."""
+_BLOCK = 2048
+"""Transactions that are laid out at a time."""
+_FIELDS = 3
+"""Word, key and argument."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transactions:
+    """Transactions, one row each, in the order of invocation.
+
+    Attributes:
+        begin: position in the history of the invocation; -1, before everything, where there is none.
+        end: position of the completion with ``ok``, `NONE` otherwise.
+        completion: position of the completion, `NONE` where there is none.
+        outcome: an `Outcome`; a transaction without completion is `Outcome.INFO`.
+        process: code of the process.
+        values: the value of each: of its completion if that is ``ok``, otherwise of its invocation.
+        malformed: what of their order can't be, a sentence each.
+    """
+
+    begin: Integers
+    end: Integers
+    completion: Integers
+    outcome: Integers
+    process: Integers
+    values: list[Any]
+    malformed: tuple[str, ...]
+
+    def positions(self, number: int) -> tuple[int, ...]:
+        """Positions in the history of a transaction's invocation and completion, as far as there are."""
+        both = (int(self.begin[number]), int(self.completion[number]))
+        return tuple(position for position in both if position != NONE)
+
+
+@dataclass(frozen=True, slots=True)
+class MicroOperations:
+    """What transactions did: all that committed ones did, and the writes of the others.
+
+    Attributes:
+        transaction: shape (n,), row of its transaction.
+        write: shape (n,), whether it writes.
+        key: shape (n,), code of the key.
+        keys: keys by code.
+        arguments: what was written or read, n values.
+    """
+
+    transaction: Integers
+    write: Booleans
+    key: Integers
+    keys: tuple[object, ...]
+    arguments: list[Any]
+
+
+class UnreadableError(ValueError):
+    """A transaction has another shape than its checker reads; the text says where."""
+
+
+def transactions_of(history: History, f: Iterable[str] = ("txn",)) -> Transactions:
+    """Pair the operations with these names; loops over processes and misfits only.
+
+    Completions that nothing began, and invocations before the last one of their process was complete, are
+    told in `Transactions.malformed`.  The former count from before the history, the latter as never complete.
+    """
+    chosen, position = _chosen(history.operations, frozenset(f))
+    types = _types_of(chosen)
+    process = coded(list(map(attrgetter("process"), chosen))).codes
+    order = np.argsort(process, kind="stable")
+    begins = types[order] == _INVOKE
+    same = process[order][1:] == process[order][:-1]
+    paired = begins[:-1] & ~begins[1:] & same
+    follows = np.zeros(len(order), dtype=np.bool_)
+    follows[1:] = paired
+    open_twice = order[:-1][begins[:-1] & begins[1:] & same]
+    answer = np.full(len(order), NONE, dtype=np.int64)
+    answer[order[:-1][paired]] = order[1:][paired]
+    alone = order[~begins & ~follows]
+    rows = np.sort(np.concatenate((np.flatnonzero(types == _INVOKE), alone)))
+    return _transactions(chosen, position, types, process, (rows, answer, alone, open_twice))
+
+
+def _chosen(operations: Sequence[Operation], names: frozenset[str]) -> tuple[Sequence[Operation], Integers]:
+    """Operations with these names, and their positions."""
+    found = list(map(attrgetter("f"), operations))
+    if set(found) <= names:
+        return operations, np.arange(len(operations))
+    wanted = list(map(names.__contains__, found))
+    return list(compress(operations, wanted)), np.flatnonzero(np.array(wanted))
+
+
+def _transactions(
+    chosen: Sequence[Operation],
+    position: Integers,
+    types: Integers,
+    process: Integers,
+    pairs: tuple[Integers, Integers, Integers, Integers],
+) -> Transactions:
+    rows, answer, alone, open_twice = pairs
+    begun = types[rows] == _INVOKE
+    completion = np.where(begun, answer[rows], rows)
+    outcome = np.where(completion == NONE, Outcome.INFO, types[completion])
+    ok = outcome == Outcome.OK
+    source = np.where(ok, completion, rows)
+    values = list(map(attrgetter("value"), map(chosen.__getitem__, source.tolist())))
+    return Transactions(
+        begin=np.where(begun, position[rows], NONE),
+        end=np.where(ok, position[completion], NONE),
+        completion=np.where(completion == NONE, NONE, position[completion]),
+        outcome=outcome,
+        process=process[rows],
+        values=values,
+        malformed=tuple(_misfits(position[alone], position[open_twice])),
+    )
+
+
+def _misfits(alone: Integers, open_twice: Integers) -> Iterable[str]:
+    if len(alone):
+        yield f"{len(alone)} operations complete without beginning, first: operation {int(alone.min())}"
+    if len(open_twice):
+        yield (
+            f"{len(open_twice)} processes begin an operation before the previous one is complete, "
+            f"first: after operation {int(open_twice.min())}"
+        )
+
+
+def _types_of(operations: Sequence[Operation]) -> Integers:
+    numbers = {id(kind): number for number, kind in enumerate(_TYPES)}
+    types = map(id, map(attrgetter("type"), operations))
+    return np.fromiter(map(numbers.__getitem__, types), np.int64, len(operations))
+
+
+def names_of_transactions(history: History) -> frozenset[str]:
+    """Names of operations whose value is a list of micro-operations; ``txn`` is always one."""
+    names = {"txn"}
+    if set(map(attrgetter("f"), history.operations)) <= names:
+        return frozenset(names)
+    for operation in history.operations:
+        if operation.f not in names and has_micro_operations(operation.value):
+            names.add(operation.f)
+    return frozenset(names)
+
+
+def has_micro_operations(value: object) -> bool:
+    """Whether a value is a list of Elle's micro-operations, at least one."""
+    return isinstance(value, list) and bool(value) and all(map(_is_micro_operation, value))
+
+
+def _is_micro_operation(value: object) -> bool:
+    if not isinstance(value, list | tuple) or len(value) != _FIELDS:
+        return False
+    return isinstance(value[0], str) and value[0] in WORDS
+
+
+def micro_operations_of(transactions: Transactions, write: str) -> MicroOperations:
+    """Lay out the micro-operations of all transactions.
+
+    Args:
+        transactions: the transactions.
+        write: the word of a write: ``append`` or ``w``; ``r`` is the read.
+
+    Raises:
+        UnreadableError: a transaction has another shape.
+    """
+    values = transactions.values
+    if not set(map(type, values)) <= {list}:
+        raise _unreadable(transactions, write, 0)
+    sizes = np.fromiter(map(len, values), np.int64, len(values))
+    writes, keys, arguments = _columns(transactions, write)
+    of = np.repeat(np.arange(len(values)), sizes)
+    counts = writes | (transactions.outcome[of] == Outcome.OK)
+    if not counts.all():
+        chosen = counts.tolist()
+        of, writes = of[counts], writes[counts]
+        keys, arguments = list(compress(keys, chosen)), list(compress(arguments, chosen))
+    names = coded(keys)
+    return MicroOperations(of, writes, names.codes, names.names, arguments)
+
+
+def _columns(transactions: Transactions, write: str) -> tuple[Booleans, list[object], list[Any]]:
+    """Whether each micro-operation writes, its key and its argument."""
+    writes: list[Booleans] = [np.zeros(0, dtype=np.bool_)]
+    keys: list[object] = []
+    arguments: list[Any] = []
+    # In blocks, so that what one pass fetches from memory is still near when the next one needs it.
+    for begin in range(0, len(transactions.values), _BLOCK):
+        flat = list(chain.from_iterable(transactions.values[begin : begin + _BLOCK]))
+        shaped = set(map(type, flat)) <= {list, tuple} and set(map(len, flat)) <= {_FIELDS}
+        fields = list(chain.from_iterable(flat)) if shaped else []
+        words = fields[::_FIELDS]
+        if not shaped or not _only(words, {write, "r"}):
+            raise _unreadable(transactions, write, begin)
+        writes.append(np.fromiter(map(write.__eq__, words), np.bool_, len(words)))
+        keys += fields[1::_FIELDS]
+        arguments += fields[2::_FIELDS]
+    return np.concatenate(writes), keys, arguments
+
+
+def _unreadable(transactions: Transactions, write: str, begin: int) -> UnreadableError:
+    """What is wrong with the first transaction from a row on that has another shape."""
+    rows = range(begin, len(transactions.values))
+    row = next(row for row in rows if not _is_readable(transactions.values[row], write))
+    end = int(transactions.end[row])
+    position = int(transactions.begin[row]) if end == NONE else end
+    return UnreadableError(
+        f"operation {position} is not a list of micro-operations, each {write} or r with key and "
+        f"value: {repr(transactions.values[row])[:200]}"
+    )
+
+
+def _is_readable(value: object, write: str) -> bool:
+    words = {write, "r"}
+    return isinstance(value, list) and all(_is_micro_operation(each) and each[0] in words for each in value)
+
+
+def _only(words: Iterable[object], wanted: set[str]) -> bool:
+    try:
+        return set(words) <= wanted
+    except TypeError:
+        return False

@@ -1,0 +1,106 @@
+"""Anomalies that need no cycle: how many there are, and some of them in words."""
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from checkers.transactional.transactions.cycles.version_orders import TRANSACTIONS_MAX, Contested, unexplained
+from checkers.transactional.transactions.graph.dependencies import Graph
+from checkers.transactional.transactions.models.anomalies import ANOMALIES, kind_of, verdict_lines
+from checkers.transactional.transactions.models.consistency import ConsistencyModel, forbids, not_weaker
+from checkers.transactional.transactions.proofs.judging import NAME_CHARACTERS, Story
+from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
+
+
+class Example(NamedTuple):
+    """One anomaly in words.
+
+    Attributes:
+        summary: one sentence.
+        transactions: those that show it.
+        subject: the key.
+    """
+
+    summary: str
+    transactions: tuple[int, ...]
+    subject: str
+
+
+class TransactionFinding(NamedTuple):
+    """All anomalies of one id: how many, and the i-th in words."""
+
+    id: str
+    times: int
+    example: Callable[[int], Example]
+
+
+def anomalies_of(
+    found: Iterable[TransactionFinding], story: Story, model: ConsistencyModel
+) -> tuple[list[Anomaly], dict[str, int]]:
+    """Examples of everything found, and the exact number of each id."""
+    present = [each for each in found if each.times]
+    anomalies = [
+        _anomaly(each.id, each.example(place), story, model)
+        for each in present
+        for place in range(min(each.times, EXAMPLES_PER_ANOMALY))
+    ]
+    return anomalies, {each.id: each.times for each in present}
+
+
+def _anomaly(identity: str, example: Example, story: Story, model: ConsistencyModel) -> Anomaly:
+    names = (
+        f"T{place} = {story.transaction(number)[:NAME_CHARACTERS]}"
+        for place, number in enumerate(example.transactions, 1)
+    )
+    return kind_of(identity, model).found(
+        example.summary,
+        subject=example.subject,
+        time_ns=max(story.time_ns(number) for number in example.transactions),
+        witness=sorted({position for n in example.transactions for position in story.operations(n)}),
+        explanation=(*names, f"{example.summary}.", *verdict_lines(identity)),
+    )
+
+
+class Unsettled(NamedTuple):
+    """What a front leaves open.
+
+    Attributes:
+        graph: the graph.
+        contested: finds the versions whose order is not known; asked of small histories alone.
+        keys: name of each key, by its code.
+    """
+
+    graph: Graph
+    contested: Callable[[], list[Contested]]
+    keys: Callable[[int], str]
+
+
+def of_orders(unsettled: Unsettled, story: Story, model: ConsistencyModel) -> list[Anomaly]:
+    """Whether no order of versions explains a history in which nothing else is wrong; one anomaly at most.
+
+    Args:
+        unsettled: what is not known.
+        story: what its transactions are.
+        model: what it must keep to.
+    """
+    graph = unsettled.graph
+    if graph.transactions > TRANSACTIONS_MAX or not forbids(model, "G-single"):
+        return []
+    contested = unsettled.contested()
+    numbers = unexplained(graph, contested, model)
+    if not numbers:
+        return []
+    involved = [each for each in contested if sum(one.writer in numbers for one in each.versions) > 1]
+    names = ", ".join(unsettled.keys(each.key) for each in involved)
+    anomaly = ANOMALIES["no-version-order"].found(
+        f"no order of the versions of {names} explains what {len(numbers)} transactions read",
+        subject=names,
+        time_ns=max(story.time_ns(number) for number in numbers),
+        witness=sorted({position for number in numbers for position in story.operations(number)}),
+        explanation=(
+            *(f"T{n} = {story.transaction(number)[:NAME_CHARACTERS]}" for n, number in enumerate(numbers, 1)),
+            f"The reads do not show the order of their writes to {names}, so each order was tried.",
+            "Each order makes a circle of writes, reads and missed writes.",
+            f"This rules out {', '.join(not_weaker(model))}.",
+        ),
+    )
+    return [anomaly]

@@ -1,0 +1,197 @@
+"""Judges dependency edges of any front: from a graph to anomalies with proofs."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+import numpy as np
+
+from checkers.transactional.transactions.cycles.cycle import Cycle, Step
+from checkers.transactional.transactions.cycles.search import Anomalous, find_cycles
+from checkers.transactional.transactions.graph.dependencies import Graph, Kind
+from checkers.transactional.transactions.models.anomalies import ANOMALIES, verdict_lines
+from checkers.transactional.transactions.models.consistency import parted, ruled_out
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
+
+NAME_CHARACTERS = 300
+"""Longest text that a proof gives of one transaction."""
+STEPS_SHOWN = 40
+"""Steps of a cycle that a proof spells out; between the first and the last of a longer one stands a count."""
+
+_SIGNS = {
+    Kind.WW: "ww",
+    Kind.WR: "wr",
+    Kind.RW: "rw",
+    Kind.PROCESS: "process",
+    Kind.REALTIME: "rt",
+    Kind.RW_BY_TIME: "rw",
+    Kind.WW_BY_PROCESS: "ww",
+    Kind.RW_BY_PROCESS: "rw",
+}
+
+
+class Story(Protocol):
+    """What a front knows of its transactions."""
+
+    def transaction(self, number: int) -> str:
+        """What a transaction did, such as ``{append x 3, r y [1 2]}``."""
+        ...
+
+    def because(self, step: Step, source: str, target: str) -> str:
+        """Why one comes before the other; a clause without a full stop that uses the names given."""
+        ...
+
+    def operations(self, number: int) -> tuple[int, ...]:
+        """Positions in the history of a transaction's operations, the invocation first."""
+        ...
+
+    def time_ns(self, number: int) -> int:
+        """When a transaction was over, or when it began if that is not known."""
+        ...
+
+
+class Drawn(msgspec.Struct, frozen=True):
+    """A cycle as it is drawn.
+
+    Attributes:
+        id: the anomaly.
+        nodes: text of each transaction; they are called T1, T2 and so on.
+        arcs: source and target, places in `nodes`, and the sign: ww, wr, rw, process or rt.
+        witness: the anomaly's, which tells it from others of its id.
+        reasons: why each arc holds, in their order; those of a long cycle's later arcs are left out, and all
+            of them in verdicts of earlier versions.
+    """
+
+    id: str
+    nodes: tuple[str, ...]
+    arcs: tuple[tuple[int, int, str], ...]
+    witness: tuple[int, ...] = ()
+    reasons: tuple[str, ...] = ()
+
+
+class Judged(NamedTuple):
+    """What a graph shows.
+
+    Attributes:
+        anomalies: at most `EXAMPLES_PER_ANOMALY` of each id.
+        counts: number of components of each id.
+        drawn: the cycles of the anomalies, in their order.
+        figures: edges by kind, components with a cycle, the size of the largest.
+    """
+
+    anomalies: list[Anomaly]
+    counts: dict[str, int]
+    drawn: tuple[Drawn, ...]
+    figures: dict[str, Any]
+
+
+def judge_edges(graph: Graph, story: Story, forbidden: Callable[[str], bool]) -> Judged:
+    """Find and prove every anomaly of a graph.
+
+    Args:
+        graph: the dependency graph.
+        story: what the transactions are and why the edges hold.
+        forbidden: whether an anomaly id is illegal here.
+    """
+    findings = find_cycles(graph, forbidden)
+    told: Counter[str] = Counter()
+    anomalies, drawn = [], []
+    for found in findings.found:
+        told[found.id] += 1
+        if told[found.id] <= EXAMPLES_PER_ANOMALY:
+            kind = msgspec.structs.replace(ANOMALIES[found.id], illegal=forbidden(found.id))
+            anomalies.append(_told(kind, found, story))
+            drawn.append(drawn_of(found.id, found.cycle, story))
+    figures = {
+        "edges": _edges_by_kind(graph),
+        "components": findings.cyclic,
+        "largest_component": findings.largest,
+    }
+    return Judged(anomalies, findings.counts, tuple(drawn), figures)
+
+
+def drawn_of(identity: str, cycle: Cycle, story: Story) -> Drawn:
+    """A cycle as nodes and arcs."""
+    numbers = _numbers(cycle)
+    nodes = tuple(_bounded(story.transaction(number)) for number in numbers)
+    arcs = ((numbers[step.source], numbers[step.target], _SIGNS[step.kind]) for step in cycle)
+    reasons = (
+        _bounded(_because(step, story, f"T{numbers[step.source] + 1}", f"T{numbers[step.target] + 1}"))
+        for step in cycle[:STEPS_SHOWN]
+    )
+    return Drawn(identity, nodes, tuple(arcs), _witness(numbers, story), tuple(reasons))
+
+
+def models_ruled_out(identities: Iterable[str]) -> list[str]:
+    """All models that some anomalies contradict, weakest first."""
+    found = {model for identity in identities for part in ruled_out(identity) for model in part}
+    return [model.value for model in sorted(found, key=list(type(next(iter(found)))).index)] if found else []
+
+
+def _numbers(cycle: Cycle) -> dict[int, int]:
+    """Place of each transaction in the order in which the cycle comes to it."""
+    return {number: place for place, number in enumerate(dict.fromkeys(step.source for step in cycle))}
+
+
+def _witness(numbers: Iterable[int], story: Story) -> tuple[int, ...]:
+    """The operations of some transactions."""
+    return tuple(sorted({operation for number in numbers for operation in story.operations(number)}))
+
+
+def _told(kind: AnomalyKind, found: Anomalous, story: Story) -> Anomaly:
+    numbers = _numbers(found.cycle)
+    signs = " ".join(f"T{numbers[step.source] + 1} {_SIGNS[step.kind]}" for step in found.cycle)
+    name = parted(kind.id)[0]
+    return kind.found(
+        f"{len(numbers)} transactions in a circle ({name}): {_bounded(signs)} T1",
+        subject=story.transaction(found.cycle[0].source)[:80],
+        time_ns=max(story.time_ns(number) for number in numbers),
+        witness=_witness(numbers, story),
+        explanation=(*_proof(found, story), *verdict_lines(kind.id)),
+    )
+
+
+def _proof(found: Anomalous, story: Story) -> Iterable[str]:
+    """The proof, line by line."""
+    numbers = _numbers(found.cycle)
+    names = {number: f"T{place + 1}" for number, place in numbers.items()}
+    shown = _shown(found.cycle)
+    told = dict.fromkeys(number for step in shown for number in (step.source, step.target))
+    for number in sorted(told, key=numbers.__getitem__):
+        yield f"{names[number]} = {_bounded(story.transaction(number))}"
+    for place, step in enumerate(shown):
+        last = place == len(shown) - 1
+        if last and len(shown) < len(found.cycle):
+            yield f"and so on, {len(found.cycle) - len(shown)} steps more."
+        one, other = names[step.source], names[step.target]
+        because = _because(step, story, one, other)
+        if last:
+            yield f"However, {one} < {other}, because {because}: a contradiction!"
+        else:
+            yield f"{one} < {other}, because {because}."
+    if not found.exact:
+        yield "The search for a cycle with a single anti-dependency was cut short; there may be one as well."
+
+
+def _shown(cycle: Cycle) -> Cycle:
+    """The steps that a proof spells out."""
+    return cycle if len(cycle) <= STEPS_SHOWN else (*cycle[: STEPS_SHOWN - 1], cycle[-1])
+
+
+def _because(step: Step, story: Story, one: str, other: str) -> str:
+    if step.kind is Kind.PROCESS:
+        return f"the process that ran {one} ran {other} after it"
+    if step.kind is Kind.REALTIME:
+        return f"{one} was complete before {other} began"
+    return story.because(step, one, other)
+
+
+def _edges_by_kind(graph: Graph) -> dict[str, int]:
+    counts = np.bincount(graph.edges.kind, minlength=len(Kind)).tolist()
+    return {kind.name.lower().replace("_", "-"): counts[kind] for kind in Kind if counts[kind]}
+
+
+def _bounded(text: str) -> str:
+    return text if len(text) <= NAME_CHARACTERS else f"{text[: NAME_CHARACTERS - 1]}…"

@@ -1,0 +1,175 @@
+"""Edges between the transactions of an rw-register history, and why each holds.
+
+The order of versions is inferred: the initial version comes first; what a transaction wrote follows what it
+read (`register_orders`); by the order of one process, if its transaction ended with one version and its next
+one on that key began with another; and by real time, if a transaction that ended with one version was
+complete before another began with a second one (`register_zones`).  What rests on the last two rules has
+kinds of its own, unless keys are declared to keep to them.
+"""
+
+import numpy as np
+
+from checkers.columns.tables import NONE, Booleans, Integers
+from checkers.history.operations import History
+from checkers.transactional.transactions.cycles.cycle import Step
+from checkers.transactional.transactions.graph.dependencies import Graph, GraphBuilder, Kind
+from checkers.transactional.transactions.proofs.words import micro_operations, shown
+from checkers.transactional.transactions.registers.orders import Certain, Declared, Pairs, process_pairs
+from checkers.transactional.transactions.registers.versions import Registers
+from checkers.transactional.transactions.registers.zones import add_by_time
+
+_REPLACED = ", which replaced it"
+_LATER = {
+    Kind.RW_BY_TIME: " later, in the order of real time",
+    Kind.RW_BY_PROCESS: " later, in the order in which one process met them",
+    Kind.WW_BY_PROCESS: " later, in the order in which one process met them",
+}
+
+
+def graph_of(registers: Registers, declared: Declared, certain: Certain) -> Graph:
+    """All that a history says about the order of its transactions.
+
+    The reference of an edge is the row of micro-operations that shows it: the read of a wr or rw edge, the
+    write of a ww edge.
+
+    Args:
+        registers: the history.
+        declared: what is known of each key.
+        certain: the order of versions that follows from it.
+    """
+    transactions = registers.transactions
+    builder = GraphBuilder(transactions.begin, transactions.end)
+    _add_wr(builder, registers)
+    _add_pairs(builder, registers, certain.straight(registers), (Kind.WW, Kind.RW))
+    if not declared.sequential:
+        _add_pairs(builder, registers, process_pairs(registers), (Kind.WW_BY_PROCESS, Kind.RW_BY_PROCESS))
+    _add_first(builder, registers)
+    add_by_time(builder, registers, declared_so=declared.linearizable)
+    builder.add_process_order(transactions.process, registers.taking_part)
+    builder.add_real_time(registers.taking_part)
+    return builder.graph()
+
+
+def _add_wr(builder: GraphBuilder, registers: Registers) -> None:
+    rows = registers.good_reads()
+    rows = rows[registers.version[rows] < registers.initial]
+    builder.add(
+        Kind.WR, registers.writer(registers.version[rows]), registers.operations.transaction[rows], rows
+    )
+
+
+def _add_pairs(builder: GraphBuilder, registers: Registers, pairs: Pairs, kinds: tuple[Kind, Kind]) -> None:
+    """Whoever wrote or read a version comes before whoever wrote one that follows it.
+
+    Args:
+        builder: takes the edges.
+        registers: the registers.
+        pairs: pairs of versions.
+        kinds: of the edges from writers, and from readers.
+    """
+    earlier, later = pairs
+    target = registers.operations.transaction[later]
+    source = registers.writer(earlier)
+    known = (source != NONE) & registers.taking_part[source]
+    builder.add(kinds[0], source[known], target[known], later[known])
+    rows = registers.good_reads()
+    followed = np.zeros(registers.initial + len(registers.operations.keys), dtype=np.bool_)
+    followed[earlier] = True
+    rows = rows[followed[registers.version[rows]]]
+    builder.add_fans(
+        (registers.operations.transaction[rows], registers.version[rows], rows),
+        _distinct(target, earlier),
+        kinds[1],
+    )
+
+
+def _distinct(target: Integers, group: Integers) -> tuple[Integers, Integers]:
+    """Pairs of transaction and group, each once."""
+    size = int(target.max(initial=0)) + 1
+    codes = np.sort(group * size + target)
+    codes = codes[np.diff(codes, prepend=NONE) != 0]
+    return codes % size, codes // size
+
+
+def _add_first(builder: GraphBuilder, registers: Registers) -> None:
+    """Whoever read the initial version comes before everyone who wrote to the key."""
+    operations = registers.operations
+    rows = registers.good_reads()
+    rows = rows[registers.version[rows] >= registers.initial]
+    wanted = np.zeros(len(operations.keys), dtype=np.bool_)
+    wanted[operations.key[rows]] = True
+    writes = np.flatnonzero(
+        registers.final & registers.taking_part[operations.transaction] & wanted[operations.key]
+    )
+    builder.add_fans(
+        (operations.transaction[rows], operations.key[rows], rows),
+        (operations.transaction[writes], operations.key[writes]),
+    )
+
+
+def overwritten(registers: Registers) -> Booleans:
+    """Which writes were replaced by their own transaction."""
+    return registers.operations.write & ~registers.final
+
+
+class RegisterStory:
+    """Tells what transactions did and why edges hold.
+
+    Args:
+        history: the history.
+        registers: its registers.
+        graph: its graph.
+    """
+
+    def __init__(self, history: History, registers: Registers, graph: Graph) -> None:
+        self._history = history
+        self._registers = registers
+        self._graph = graph
+
+    def transaction(self, number: int) -> str:
+        """The micro-operations of a transaction."""
+        return micro_operations(self._registers.transactions.values[number])
+
+    def operations(self, number: int) -> tuple[int, ...]:
+        """Its invocation and its completion, as far as there are."""
+        return self._registers.transactions.positions(number)
+
+    def time_ns(self, number: int) -> int:
+        """The time of the last of its operations."""
+        return self._history.operations[self.operations(number)[-1]].time_ns
+
+    def because(self, step: Step, source: str, target: str) -> str:
+        """Why an edge holds."""
+        registers = self._registers
+        row = int(self._graph.edges.reference[step.edge])
+        key, value = shown(registers.key_of(row)), shown(registers.value(row))
+        if step.kind is Kind.WR:
+            return f"{source} wrote {value} to {key}, and {target} read it"
+        if step.kind in {Kind.WW, Kind.WW_BY_PROCESS}:
+            return self._overwritten(step, row, source, target)
+        other = shown(self._written(step.target, int(registers.operations.key[row])))
+        return f"{source} read {value} of {key}, and {target} wrote {other}{_LATER.get(step.kind, _REPLACED)}"
+
+    def _overwritten(self, step: Step, row: int, source: str, target: str) -> str:
+        """Why what one wrote follows what another did."""
+        code = int(self._registers.operations.key[row])
+        key = shown(self._registers.key_of(row))
+        other, value = (shown(self._written(number, code)) for number in (step.source, step.target))
+        if step.kind is Kind.WW and self._read(step.target, step.source, row):
+            return f"{target} read what {source} had written to {key}, and replaced it by {value}"
+        how = _LATER.get(step.kind, " later, as the order of its versions is declared to be")
+        return f"{source} wrote {other} to {key}, and {target} wrote {value}{how}"
+
+    def _read(self, reader: int, writer: int, row: int) -> bool:
+        """Whether one transaction read what another wrote to the key of a row."""
+        registers = self._registers
+        mine = registers.operations.transaction == reader
+        mine &= (registers.operations.key == registers.operations.key[row]) & ~registers.operations.write
+        return bool((registers.writer(registers.version[mine]) == writer).any())
+
+    def _written(self, transaction: int, key: int) -> object:
+        """The last that a transaction wrote to a key."""
+        operations = self._registers.operations
+        low, high = np.searchsorted(operations.transaction, [transaction, transaction + 1])
+        mine = [row for row in range(int(low), int(high)) if operations.key[row] == key]
+        return self._registers.value(next(row for row in reversed(mine) if operations.write[row]))

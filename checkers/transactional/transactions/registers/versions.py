@@ -1,0 +1,148 @@
+"""Registers that are written as a whole: versions by the value that was written, each once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.columns.tables import NONE, Booleans, Integers, Outcome
+from checkers.transactional.transactions.operations.coding import Index, coded, frozen
+from checkers.transactional.transactions.operations.loading import (
+    MicroOperations,
+    Transactions,
+    UnreadableError,
+)
+from checkers.transactional.transactions.operations.touches import Touches, touches_of
+
+UNCLEAR = -2
+"""No version, because several wrote that value to that key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """An rw-register history in columns.
+
+    A version below the number of micro-operations is the row of the write that made it; above these stand the
+    initial versions, one of each key.
+
+    Attributes:
+        transactions: its transactions.
+        operations: its micro-operations.
+        touches: them by transaction and key.
+        version: shape (micro-operations,), what each wrote or read; `NONE` for a value that nobody wrote.
+        final: shape (micro-operations,), whether it is a write, the last of its transaction to its key.
+        taking_part: shape (transactions,), whether each certainly committed.
+        begins: what each key holds before it is written.
+    """
+
+    transactions: Transactions
+    operations: MicroOperations
+    touches: Touches
+    version: Integers
+    final: Booleans
+    taking_part: Booleans
+    begins: tuple[object, ...]
+
+    @property
+    def initial(self) -> int:
+        """The first of the initial versions."""
+        return len(self.operations.key)
+
+    @property
+    def ok(self) -> Booleans:
+        """Shape (transactions,), whether each is known to have committed by its completion."""
+        ok: Booleans = self.transactions.outcome == Outcome.OK
+        return ok
+
+    def writer(self, version: Integers) -> Integers:
+        """Transactions that wrote versions, `NONE` for initial and unknown ones."""
+        written = (version >= 0) & (version < self.initial)
+        return np.where(written, self.operations.transaction[np.where(written, version, 0)], NONE)
+
+    def good_reads(self) -> Integers:
+        """Rows of reads of an initial version, or of one whose writer committed."""
+        writer = self.writer(self.version)
+        good = (self.version >= self.initial) | ((writer != NONE) & self.taking_part[writer])
+        return np.flatnonzero(~self.operations.write & good)
+
+    def value(self, row: int) -> object:
+        """What a micro-operation wrote or read."""
+        return self.operations.arguments[row]
+
+    def key_of(self, row: int) -> object:
+        """The key of a micro-operation."""
+        return self.operations.keys[int(self.operations.key[row])]
+
+
+def registers_of(transactions: Transactions, operations: MicroOperations, begin: object = None) -> Registers:
+    """Find the version that each micro-operation wrote or read.
+
+    Args:
+        transactions: the transactions.
+        operations: their micro-operations.
+        begin: what every register holds before it is written; or a map, by key, null for others.
+
+    Raises:
+        UnreadableError: null is written, so that a read of null does not tell the initial state.
+    """
+    begins = _begins(operations.keys, begin)
+    value = coded([*operations.arguments, *begins])
+    codes, initial = np.split(value.codes, [len(operations.arguments)])
+    nil = value.names.index(None) if None in value.names else NONE
+    if (operations.write & (codes == nil)).any():
+        raise UnreadableError("null, which is the initial state, is written")
+    version = _versions(operations, codes, initial)
+    touches = touches_of(operations)
+    return Registers(
+        transactions,
+        operations,
+        touches,
+        version,
+        _final(operations, touches),
+        _taking_part(transactions, operations, version),
+        begins,
+    )
+
+
+def _begins(keys: tuple[object, ...], begin: object) -> tuple[object, ...]:
+    if not isinstance(begin, Mapping):
+        return (begin,) * len(keys)
+    told = {frozen(key): value for key, value in begin.items()}
+    return tuple(told.get(frozen(key)) for key in keys)
+
+
+def _versions(operations: MicroOperations, codes: Integers, initial: Integers) -> Integers:
+    """What each wrote or read: a row, an initial version, `NONE` or `UNCLEAR`."""
+    write, key = operations.write, operations.key
+    writes = np.flatnonzero(write)
+    index = Index(key[writes], codes[writes])
+    place = index.find(key, codes)
+    found = np.where(place == NONE, NONE, writes[place] if len(writes) else NONE)
+    empty = codes == initial[key]
+    repeated = np.zeros(len(found), dtype=np.bool_)
+    repeated[writes[index.repeated]] = True
+    repeated[found[repeated]] = True
+    # Whoever writes what was there from the beginning can't be told from those who left it as it was.
+    repeated |= write & empty
+    version = np.where((found != NONE) & repeated[found], UNCLEAR, found)
+    return np.where(empty & (found == NONE), len(found) + key, version)
+
+
+def _final(operations: MicroOperations, touches: Touches) -> Booleans:
+    """Whether each is the last write of its transaction to its key."""
+    rows = touches.order[operations.write[touches.order]]
+    codes = operations.transaction[rows] * len(operations.keys) + operations.key[rows]
+    last = np.ones(len(rows), dtype=np.bool_)
+    last[:-1] = codes[1:] != codes[:-1]
+    final = np.zeros(len(operations.key), dtype=np.bool_)
+    final[rows[last]] = True
+    return final
+
+
+def _taking_part(transactions: Transactions, operations: MicroOperations, version: Integers) -> Booleans:
+    """Transactions that completed with ok, and those of unknown fate of which a write was read."""
+    part: Booleans = transactions.outcome == Outcome.OK
+    read = version[~operations.write]
+    writers = operations.transaction[read[(read >= 0) & (read < len(version))]]
+    part[writers[transactions.outcome[writers] == Outcome.INFO]] = True
+    return part

@@ -1,0 +1,136 @@
+"""Versions of one register in the order of real time.
+
+If a transaction that ended with version v was complete before another began that first met version w, then w
+follows v: whoever read v comes before whoever wrote w.  That holds in every order of transactions that
+respects real time, as a value is written once.  A version's *zone* is the first completion of a transaction
+that ended with it and the last beginning of one that first met it (compare Gibbons and Korach, Testing Shared
+Memories, 1997).
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import NEVER, NONE, Integers
+from checkers.transactional.transactions.graph.dependencies import GraphBuilder, Kind
+from checkers.transactional.transactions.registers.versions import Registers
+
+DIRECT = 16
+"""Edges that lead from one reader past a version to single others; further ones are left out."""
+
+
+class Zones(NamedTuple):
+    """Versions that a committed transaction wrote, by key and last beginning.
+
+    Attributes:
+        key: code of the key.
+        version: the version.
+        writer: who wrote it.
+        last_begin: position in the history of the last beginning that met it first.
+        place: by version, its row here, `NONE` for others.
+        first_end: by version, position of the first completion that ended with it; `NEVER` without one.
+    """
+
+    key: Integers
+    version: Integers
+    writer: Integers
+    last_begin: Integers
+    place: Integers
+    first_end: Integers
+
+
+def add_by_time(builder: GraphBuilder, registers: Registers, *, declared_so: bool = False) -> None:
+    """Let each reader of a version come before the writers of those that follow it in real time.
+
+    Args:
+        builder: takes the edges.
+        registers: the registers.
+        declared_so: whether keys are declared to be linearizable.  Then these are dependencies like others,
+            and the writer of a version comes before those writers too.
+    """
+    zones = zones_of(registers)
+    rows = registers.good_reads()
+    rows = rows[registers.version[rows] < registers.initial]
+    _add(builder, registers, zones, rows, (Kind.RW if declared_so else Kind.RW_BY_TIME, Kind.VIA))
+    if declared_so:
+        _add(builder, registers, zones, zones.version, (Kind.WW, Kind.WW))
+
+
+def _add(
+    builder: GraphBuilder, registers: Registers, zones: Zones, rows: Integers, kinds: tuple[Kind, Kind]
+) -> None:
+    """Edges from the transactions of rows past their versions; kinds of the first, and of what goes on."""
+    operations = registers.operations
+    ends = zones.first_end[registers.version[rows]]
+    rows, ends = rows[ends != NEVER], ends[ends != NEVER]
+    if not len(rows) or not len(zones.key):
+        return
+    joints = builder.joints(len(zones.key))
+    inner = np.flatnonzero(zones.key[1:] == zones.key[:-1])
+    builder.add(kinds[1], joints[inner], joints[inner + 1])
+    builder.add(kinds[1], joints, zones.writer, zones.version)
+    key, reader = operations.key[rows], operations.transaction[rows]
+    span = int(max(zones.last_begin.max(), ends.max())) + 2
+    codes = zones.key * span + zones.last_begin
+    first = np.searchsorted(codes, key * span + ends, side="right")
+    beyond = np.searchsorted(zones.key, key, side="right")
+    own = _own_places(registers, zones, reader, key)
+    low, high = np.sort(np.stack((zones.place[registers.version[rows]], own)), axis=0)
+    after = np.maximum(np.maximum(low, high) + 1, first)
+    fits = after < beyond
+    builder.add(kinds[0], reader[fits], joints[after[fits]], rows[fits])
+    for begin, end in (
+        (first, np.minimum(low, beyond)),
+        (np.maximum(first, low + 1), np.minimum(high, beyond)),
+    ):
+        _add_between(builder, zones, (reader, rows), (begin, end), kinds[0])
+
+
+def zones_of(registers: Registers) -> Zones:
+    """Find the zone of every version that was written by a committed transaction."""
+    operations, touches, version = registers.operations, registers.touches, registers.version
+    count = registers.initial + len(operations.keys)
+    transactions = registers.transactions
+    begins = np.full(count, NONE, dtype=np.int64)
+    opening = touches.order[touches.first]
+    # What a transaction wrote follows whatever was there before it began, as what it met first does.
+    opening = np.concatenate((opening, np.flatnonzero(registers.final)))
+    opening = opening[registers.taking_part[operations.transaction[opening]] & (version[opening] >= 0)]
+    np.maximum.at(begins, version[opening], transactions.begin[operations.transaction[opening]])
+    ends = np.full(count, NEVER, dtype=np.int64)
+    last = np.append(touches.first[1:], True)[: len(touches.first)]
+    closing = touches.order[last]
+    closing = closing[registers.ok[operations.transaction[closing]] & (version[closing] >= 0)]
+    # A read that comes last after a write saw that write, or the transaction is internally wrong.
+    np.minimum.at(ends, version[closing], transactions.end[operations.transaction[closing]])
+    known = np.flatnonzero(registers.final & (version >= 0) & registers.taking_part[operations.transaction])
+    order = known[np.lexsort((known, begins[known], operations.key[known]))]
+    place = np.full(count, NONE, dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return Zones(operations.key[order], order, operations.transaction[order], begins[order], place, ends)
+
+
+def _own_places(registers: Registers, zones: Zones, reader: Integers, key: Integers) -> Integers:
+    """Row of zones that each reader wrote itself, `NONE` where it wrote nothing to the key."""
+    size = len(registers.operations.keys)
+    codes = zones.writer * size + zones.key
+    order = np.argsort(codes, kind="stable")
+    wanted = reader * size + key
+    found = order[np.minimum(np.searchsorted(codes[order], wanted), len(order) - 1)]
+    return np.where(codes[found] == wanted, found, NONE)
+
+
+def _add_between(
+    builder: GraphBuilder,
+    zones: Zones,
+    readers: tuple[Integers, Integers],
+    span: tuple[Integers, Integers],
+    kind: Kind,
+) -> None:
+    """Single edges to the first rows of zones in each reader's span."""
+    reader, rows = readers
+    begin, end = span
+    sizes = np.clip(end - begin, 0, DIRECT)
+    of = np.repeat(np.arange(len(rows)), sizes)
+    step = np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    builder.add(kind, reader[of], zones.writer[begin[of] + step], rows[of])

@@ -1,0 +1,275 @@
+"""``krucible sensitivity``: seeded bugs under a nightly's runs, and which of them are seen."""
+
+import contextlib
+import re
+import sys
+from collections.abc import Callable, Collection, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.sensitivity.adopting import adopted
+from harness.campaigns.sensitivity.kept import KeptOutcomes
+from harness.campaigns.sensitivity.pages import measurement_of, measurements_in
+from harness.campaigns.sensitivity.planning import Budget, Controls, slots
+from harness.campaigns.sensitivity.runs import Measuring
+from harness.campaigns.sensitivity.stored_runs import StoredRuns
+from harness.cli.options.hosts import asked_hosts, hosts_options
+from harness.cli.options.shared import SEED_MAX, Time, Word, runs_option
+from harness.errors import disk_errors_told
+from harness.plan.planning import DURATION_S_MIN
+from harness.plan.qualification import PRESETS
+from harness.seeded_bugs.catalogue import bug_named, fits_version, seeded_bugs
+from harness.seeded_bugs.header import Area, SeededBug
+from harness.vocabulary.version import DEFAULT_VERSION
+from results.sensitivity import (
+    Sensitivity,
+    encode_sensitivity,
+    headline,
+    render_comparison,
+    render_comparison_page,
+    render_markdown,
+    render_page,
+)
+from results.sensitivity.outcomes import Asked
+from results.store.runs import write_whole
+
+RUNS_MAX = 100
+DURATION_S_MAX = 3_600
+EXIT_COMPLETE, EXIT_ALARMED, EXIT_UNFINISHED = 0, 1, 2
+
+
+class BudgetShape(click.ParamType[Budget]):
+    """``NxS``: runs of each bug, and seconds of each run."""
+
+    name = "NxS"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Budget:
+        """Read both numbers."""
+        if isinstance(value, Budget):
+            return value
+        found = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,5})", str(value))
+        budget = Budget(*map(int, found.groups())) if found else Budget(0, 0)
+        if not (1 <= budget.runs <= RUNS_MAX and DURATION_S_MIN <= budget.duration_s <= DURATION_S_MAX):
+            self.fail(
+                f"got {value!r}, expected RUNSxSECONDS such as 3x120, at most {RUNS_MAX} runs, "
+                f"{DURATION_S_MIN} to {DURATION_S_MAX} seconds",
+                param,
+                ctx,
+            )
+        return budget
+
+
+@click.command("sensitivity")
+@click.argument("bugs", nargs=-1, metavar="[BUG…]")
+@click.option(
+    "--area",
+    "areas",
+    type=Word(list(Area)),
+    multiple=True,
+    help="All bugs of an area of Kafka, in addition to each BUG; repeatable.",
+)
+@click.option(
+    "--budget",
+    type=BudgetShape(),
+    default="3x120",
+    show_default=True,
+    help="Maximum number of runs for each bug, and seconds of a run.",
+)
+@click.option(
+    "--preset",
+    type=click.Choice(list(PRESETS)),
+    default="nightly",
+    show_default=True,
+    help="The preset whose drawn scenarios are run.",
+)
+@click.option("--kafka-version", default=DEFAULT_VERSION, show_default=True, help="Kafka's version.")
+@click.option(
+    "--seed", type=click.IntRange(0, SEED_MAX), default=1, show_default=True, help="Seed of the whole plan."
+)
+@click.option(
+    "--controls",
+    type=Word(list(Controls)),
+    default=Controls.BETWEEN.value,
+    show_default=True,
+    help="Make the control runs, without a bug, between the others, after them, or not now.",
+)
+@click.option(
+    "--for", "limit_s", type=Time(), help="Begin no run after this time; the same command continues later."
+)
+@click.option(
+    "--outcomes",
+    "target",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Record the outcomes of runs in this file; runs that it has are not repeated.",
+)
+@click.option(
+    "--outcomes-from",
+    "others",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Read outcomes from this file, or from those in this folder; repeatable.",
+)
+@click.option("--series", metavar="NAME", help="What the measurement is called.  [default: the file's name]")
+@click.option(
+    "--compare",
+    "compared",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Run nothing: put the measurements of this file, or of a folder's, side by side; repeatable.",
+)
+@click.option(
+    "--adopt",
+    metavar="HOW",
+    help="Run nothing: count the store's runs with bugs, in their order; HOW says how they were chosen, "
+    "such as 'nightly'.",
+)
+@hosts_options
+@click.option("--no-run", is_flag=True, help="Run nothing; write the pages from stored runs.")
+@click.option("--plan", "dry", is_flag=True, help="Print which runs are missing, at most.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write a page of Markdown.")
+@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page of HTML.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@runs_option
+def sensitivity_command(
+    *,
+    bugs: tuple[str, ...],
+    areas: tuple[Area, ...],
+    budget: Budget,
+    preset: str,
+    kafka_version: str,
+    seed: int,
+    controls: Controls,
+    limit_s: int | None,
+    target: Path | None,
+    others: tuple[Path, ...],
+    series: str | None,
+    compared: tuple[Path, ...],
+    adopt: str | None,
+    no_run: bool,
+    dry: bool,
+    out: Path | None,
+    html: Path | None,
+    as_json: bool,
+    runs: Path,
+    **given: Any,
+) -> int:
+    """Measure how many seeded bugs are seen: each BUG, or all, one at a time in a preset's runs.
+
+    Runs in the store are not repeated; the output of runs goes to stderr. Exit codes: 0 every bug was seen or
+    its budget is spent, 1 a control run is invalid, 2 runs are missing.
+    """
+    if compared:
+        return _compare(compared, out, html, as_json=as_json)
+    chosen, withheld = _chosen(bugs, areas, kafka_version)
+    asked = Asked(kafka_version=kafka_version, preset=adopt or preset, budget=str(budget), seed=seed)
+    kept = KeptOutcomes(asked, target, others, series)
+    if adopt:
+        said = _adopted(chosen.values(), asked, kept, runs)
+        return _show(said, out, html, as_json=as_json)
+    planned = slots(chosen.values(), budget, PRESETS[preset], kafka_version, seed)
+    measuring = Measuring(planned, runs, Controls(controls), kept.lines)
+    if dry:
+        click.echo(measuring.plan_text(), nl=False)
+        return EXIT_COMPLETE
+    _tell_ignored(kept, measuring)
+    kept.renew(measuring.lines())
+    on_hosts = asked_hosts(given)
+    if not no_run:
+        with contextlib.redirect_stdout(sys.stderr):
+            _run(measuring, on_hosts, limit_s, lambda: kept.renew(measuring.lines()))
+    said = Sensitivity(
+        version=kafka_version,
+        preset=preset,
+        budget=str(budget),
+        seed=seed,
+        bugs=measuring.sought(),
+        controls=measuring.controls(),
+        withheld=withheld,
+        series=kept.series,
+        commits=measuring.commits(),
+        left_out=measuring.left_out(),
+    )
+    return _show(said, out, html, as_json=as_json)
+
+
+def _run(
+    measuring: Measuring, on_hosts: OnHosts | None, limit_s: float | None, over: Callable[[], None]
+) -> None:
+    if on_hosts is not None:
+        from harness.campaigns.hosting.measurements import run_missing_on_hosts  # noqa: PLC0415 - it needs Spark
+
+        run_missing_on_hosts(measuring, on_hosts, limit_s, over)
+        return
+    with cancellable() as cancelled:
+        measuring.run_all(cancelled, limit_s, over)
+
+
+def _show(said: Sensitivity, out: Path | None, html: Path | None, *, as_json: bool) -> int:
+    _write(said, {out: render_markdown, html: render_page})
+    page = render_markdown(said) if out is None else f"{headline(said)}\npage  {out}\n"
+    click.echo(encode_sensitivity(said).decode() if as_json else page, nl=False)
+    return _exit_code(said)
+
+
+def _adopted(bugs: Collection[SeededBug], asked: Asked, kept: KeptOutcomes, runs: Path) -> Sensitivity:
+    store = StoredRuns(runs)
+    store.look()
+    lines = {line.place: line for line in adopted(store, bugs, asked)}
+    kept.renew(lines.values())
+    return measurement_of(kept.series, asked, {**kept.lines, **lines}, bugs)
+
+
+def _compare(paths: Iterable[Path], out: Path | None, html: Path | None, *, as_json: bool) -> int:
+    measured = measurements_in(paths)
+    _write(measured, {out: render_comparison, html: render_comparison_page})
+    if as_json:
+        click.echo(encode_sensitivity(measured).decode(), nl=False)
+    elif out is None:
+        click.echo(render_comparison(measured), nl=False)
+    return EXIT_COMPLETE
+
+
+def _tell_ignored(kept: KeptOutcomes, measuring: Measuring) -> None:
+    """Say on stderr what is known, and does not count."""
+    for path, what in kept.ignored.items():
+        click.echo(f"left out: {path} is of another measurement ({what})", err=True)
+    for one in measuring.left_out():
+        control = ", control" if one.control else ""
+        click.echo(f"left out: {one.bug} {one.number}{control}: {one.why}", err=True)
+
+
+def _chosen(
+    names: Collection[str], areas: Collection[Area], version: str
+) -> tuple[Mapping[str, SeededBug], tuple[str, ...]]:
+    """The bugs to look for in the order of the catalogue, and those left out as they don't fit the version.
+
+    Raises:
+        UsageError: one that was named is not there, or does not fit.
+    """
+    named = {name: bug_named(name, version) for name in names}
+    every = seeded_bugs()
+    wanted = {name: bug for name, bug in every.items() if bug.area in areas or not (areas or named)}
+    fitting = {name for name, bug in wanted.items() if fits_version(bug, version)} | named.keys()
+    return (
+        {name: bug for name, bug in every.items() if name in fitting},
+        tuple(name for name in wanted if name not in fitting),
+    )
+
+
+def _write(said: Any, forms: Mapping[Path | None, Any]) -> None:
+    with disk_errors_told():
+        for path, render in forms.items():
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_whole(path, render(said).encode("utf-8", "backslashreplace"))
+
+
+def _exit_code(said: Sensitivity) -> int:
+    if any(one.alarm for one in said.controls):
+        return EXIT_ALARMED
+    complete = all(bug.finished for bug in said.bugs) and all(one.outcome for one in said.controls)
+    return EXIT_COMPLETE if complete else EXIT_UNFINISHED

@@ -1,0 +1,128 @@
+"""``krucible track-record``: known outcomes run, resumed and written down."""
+
+import contextlib
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import msgspec
+
+from harness.campaigns.campaign import Campaign
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.making import run_missing
+from harness.campaigns.series import Series, Venue
+from harness.cli.options.shared import runs_option
+from harness.errors import UsageError, disk_errors_told
+from harness.plan.catalogue import known_outcomes
+from harness.plan.planning import RunOptions, plan_run, reproduce_line
+from harness.vocabulary.known import KnownOutcome, Side
+from results.campaigns.track_record import (
+    SideRecord,
+    Standing,
+    encode_track_record,
+    render_track_record,
+    standing_of,
+)
+from results.store.runs import write_whole
+
+EXIT_CODES = {Standing.AS_EXPECTED: 0, Standing.UNEXPECTED: 1, Standing.UNKNOWN: 2, Standing.FAILED: 3}
+
+
+@click.command("track-record")
+@click.option("--only", multiple=True, metavar="NAME", help="A ticket or a scenario; repeatable.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(1, 100),
+    default=1,
+    show_default=True,
+    help="Runs for each expected outcome, with seeds 1..N.",
+)
+@click.option("--no-run", is_flag=True, help="Run nothing; report on stored runs.")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to a file.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@runs_option
+def track_record(
+    *, only: tuple[str, ...], seeds: int, no_run: bool, out: Path | None, as_json: bool, runs: Path
+) -> int:
+    """Check known bugs of Kafka: red in the versions that have them, green in those that do not.
+
+    Runs in the store are not repeated; those that krucible run made with the same --seeds count too. The
+    output of runs goes to stderr. Exit codes: 0 all as expected, 1 an outcome is not as expected, 2 a run is
+    missing or unknown, 3 the harness failed.
+    """
+    chosen = _chosen(only)
+    with cancellable() as cancelled, contextlib.redirect_stdout(sys.stderr):
+        if no_run:
+            cancelled.set()
+        with Series(runs, cancelled) as series:
+            venue = Venue(runs, series=series)
+            sides = [
+                _record(known, side, range(1, seeds + 1), venue, cancelled)
+                for known in chosen
+                for side in known.sides
+            ]
+    page = render_track_record(sides)
+    if out is not None:
+        with disk_errors_told():
+            write_whole(out, page.encode())
+    if as_json:
+        click.echo(encode_track_record(sides), nl=False)
+    elif out is None:
+        click.echo(page, nl=False)
+    else:
+        click.echo(f"{standing_of(sides)}; written to {out}")
+    return EXIT_CODES[standing_of(sides)]
+
+
+def _chosen(only: Sequence[str]) -> list[KnownOutcome]:
+    """Those asked for, all if none was.
+
+    Raises:
+        UsageError: if a name is neither a ticket nor a scenario of any.
+    """
+    every = known_outcomes()
+    names = {name for known in every for name in (known.ticket, known.scenario)}
+    if strange := [name for name in only if name not in names]:
+        raise UsageError(
+            "there is no such known outcome",
+            got=", ".join(strange),
+            expected=", ".join(sorted({known.ticket for known in every})) + ", or a scenario of theirs",
+            next_step="krucible track-record --no-run",
+        )
+    return [known for known in every if not only or {known.ticket, known.scenario} & set(only)]
+
+
+def _record(
+    known: KnownOutcome, side: Side, seeds: range, venue: Venue, cancelled: threading.Event
+) -> SideRecord:
+    """A side with its runs, those that are missing run first unless that is cancelled."""
+    asked = RunOptions(
+        scenario=known.scenario,
+        seed=seeds[0],
+        kafka_version=side.version,
+        feature=side.features,
+        config=side.config,
+    )
+    command = reproduce_line(asked, seeds)
+    plans = {seed: plan_run(msgspec.structs.replace(asked, seed=seed)) for seed in seeds}
+    campaign = Campaign(venue.runs, known.scenario, plans, keep_complete=True)
+    if campaign.missing() and not cancelled.is_set():
+        click.echo(f"=== {command}")
+        run_missing(campaign, plans, venue, cancelled)
+        campaign.finish()
+    first = plans[seeds[0]]
+    return SideRecord(
+        ticket=known.ticket,
+        scenario=known.scenario,
+        summary=first.scenario.summary,
+        because=first.expectation.why,
+        version=side.version,
+        features=side.features,
+        config=side.config,
+        expected_red=side.expected_red,
+        command=command,
+        seeds=len(seeds),
+        runs=tuple(campaign.outcomes()),
+    )

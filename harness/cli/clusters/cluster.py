@@ -1,0 +1,163 @@
+"""``krucible cluster`` and ``krucible heal``: clusters for hands-on use, and what was left behind."""
+
+import os
+import secrets
+import time
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness.cli.clusters.hands_on import hands_on
+from harness.cli.options.origins import settled
+from harness.cli.options.shared import runs_option, topology_options
+from harness.cluster.cluster import Cluster, Plan, find_cluster, remove_run, start_cluster
+from harness.cluster.containers import RunContainers
+from harness.cluster.engine import Engine, compose_binary, connect, engine_errors_told
+from harness.cluster.images import ensure_base, ensure_image
+from harness.cluster.leftovers import leftovers
+from harness.cluster.logs import save_logs
+from harness.cluster.rendering import problems_with
+from harness.errors import KrucibleError, UsageError, disk_errors_told
+from harness.plan.planning import RunOptions, topology_of
+from harness.record.folder import create_cluster_folder
+from harness.record.ledger import Ledger, RunOpened
+from harness.record.ownership import this_process
+from harness.run.healing import heal as heal_runs
+from harness.run.readiness import await_ready
+from harness.vocabulary.topology import Topology
+from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError
+
+
+@click.group()
+def cluster() -> None:
+    """Clusters for hands-on use."""
+
+
+@cluster.command()
+@topology_options
+@runs_option
+def up(runs: Path, **given: Any) -> None:
+    """Start a cluster and leave it up; prints how to reach it and how to take it down."""
+    chosen = settled(given)
+    version = chosen["kafka_version"] or DEFAULT_VERSION
+    kafka = {
+        name: chosen.pop(name) for name in ("kafka_version", "kafka_tarball", "kafka_image", "image_source")
+    }
+    source, one = RunOptions(scenario="", seed=0, **kafka).image_from
+    topology = _topology(version, chosen)
+    began = time.monotonic()
+    with disk_errors_told(), engine_errors_told(), closing(connect()) as client:
+        kafka_image = ensure_image(version, source, click.echo, client, one).reference
+        run = secrets.token_hex(4)
+        plan = Plan(
+            run=run,
+            holder_image=ensure_base(click.echo, client),
+            folder=create_cluster_folder(runs, run),
+            topology=topology,
+            version=version,
+            kafka_image=kafka_image,
+            kept=True,
+        )
+        started = _started(client, plan)
+    _tell(started, time.monotonic() - began)
+
+
+def _topology(version: str, given: dict[str, Any]) -> Topology:
+    """What was asked for, refused before anything is made if it does not fit."""
+    try:
+        topology = topology_of(Topology(), version, **given)
+        problems = problems_with(topology, version)
+    except VersionShapeError as error:
+        problems = [str(error)]
+    if problems:
+        raise UsageError(
+            "there can't be such a cluster",
+            got="\n            ".join(problems),
+            next_step="krucible cluster up --help",
+        )
+    return topology
+
+
+def _started(client: Engine, plan: Plan) -> Cluster:
+    """A cluster that is ready; one that does not become so is taken down again."""
+    with closing(Ledger(plan.folder)) as ledger:
+        ledger.write(RunOpened(run=plan.run, owner=this_process(os.getpid()), kept=True))
+    try:
+        started = start_cluster(client, plan, compose_binary())
+        await_ready(started)
+    except BaseException:
+        click.echo("taking it down again", err=True)
+        with suppress(KrucibleError, OSError):
+            save_logs(RunContainers(client, plan.run).nodes(), plan.folder)
+        remove_run(client, plan.run, plan.folder)
+        raise
+    return started
+
+
+def _tell(started: Cluster, took_s: float) -> None:
+    run, folder = started.description.run, started.folder
+    click.echo(f"cluster {run} is ready after {took_s:.1f} s")
+    for node in started.nodes:
+        click.echo(f"  {node.name}  id {node.id:<4} {started.addresses[node.name]}  {', '.join(node.roles)}")
+    click.echo(f"  folder     {folder}")
+    click.echo(hands_on(folder))
+
+
+@cluster.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def status(as_json: bool) -> None:  # noqa: FBT001 - click hands flags over like this
+    """List every cluster of krucible's that the engine knows, and its nodes."""
+    client = connect()
+    found = leftovers(client)
+    if as_json:
+        click.echo(msgspec.json.encode(found, enc_hook=str).decode())
+        return
+    if not found:
+        click.echo("no cluster is up")
+        return
+    table = Table("run", "state", "nodes", "folder")
+    for leftover in found:
+        state = "kept" if leftover.kept else "running" if leftover.live else "orphaned: krucible heal"
+        texts = (leftover.run, state, _nodes(client, leftover.folder), str(leftover.folder))
+        table.add_row(*map(Text, texts))
+    Console().print(table)
+
+
+@cluster.command()
+@click.argument("run", nargs=-1)
+def down(run: tuple[str, ...]) -> None:
+    """Take clusters down: those named, or the only one that was kept."""
+    client = connect()
+    kept = [leftover.run for leftover in leftovers(client) if leftover.kept]
+    if not run and len(kept) != 1:
+        raise UsageError(
+            "which cluster?",
+            got="none was kept" if not kept else f"several were kept: {', '.join(kept)}",
+            next_step="krucible cluster status",
+        )
+    heal_runs(client, run or tuple(kept), click.echo)
+
+
+@click.command()
+@click.argument("run", nargs=-1)
+def heal(run: tuple[str, ...]) -> None:
+    """Undo what a harness that was killed left behind: faults, containers, networks, disks.
+
+    Runs that are alive or were kept are left alone unless named by RUN.  Histories are never touched.
+    """
+    healed = heal_runs(connect(), run, click.echo)
+    click.echo(f"healed {len(healed)} run{'' if len(healed) == 1 else 's'}")
+
+
+def _nodes(client: Any, folder: Path) -> str:
+    try:
+        found = find_cluster(client, folder).containers
+    except KrucibleError:
+        return "unknown: its folder is gone"
+    return ", ".join(f"{name} {containers.state()['Status']}" for name, containers in found.items())

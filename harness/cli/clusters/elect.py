@@ -1,0 +1,247 @@
+"""``krucible elect``: leaders elected on demand (KIP-460), and what Kafka said of each partition."""
+
+import json
+from collections import Counter
+from collections.abc import Callable
+from functools import wraps
+from pathlib import Path
+from typing import Annotated, Any
+
+import click
+import msgspec
+
+from checkers.history.error_codes import ErrorCode, error_name, named_code
+from harness.administration.addressing import Reach, reach_options
+from harness.administration.elections import (
+    ElectionAnswer,
+    ElectionResult,
+    elect_leaders,
+)
+from harness.cli.options.shared import Word
+from harness.errors import KrucibleError, UsageError
+from harness.kafka.wire import WireError
+from harness.vocabulary.administration import ElectionType
+from results.markup.cleaning import clean
+
+KAFKA_TIMEOUT_MS = 60_000
+"""Kafka's own default for this request."""
+TIMEOUT_MAX_MS = 3_600_000
+REFUSED = 1
+NO_ANSWER = KrucibleError.exit_code
+_MESSAGE_MAX = 300
+_SHAPE = '{"partitions":[{"topic":"foo","partition":1}]}'
+_INT32_MAX = 2**31 - 1
+
+Partitions = tuple[tuple[str, int], ...]
+
+
+class _Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One entry of the file; a field more, such as the draft's ``election``, is not silently ignored."""
+
+    topic: Annotated[str, msgspec.Meta(min_length=1)]
+    partition: Annotated[int, msgspec.Meta(ge=0, le=_INT32_MAX)]
+
+
+class _Places(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file of partitions that `--file` names."""
+
+    partitions: Annotated[tuple[_Place, ...], msgspec.Meta(min_length=1)]
+
+
+class Tally(msgspec.Struct, frozen=True):
+    """How many partitions ended how."""
+
+    elected: int
+    not_needed: int
+    refused: int
+    untold: int
+
+    @property
+    def exit_code(self) -> int:
+        """1 if any was refused, 3 if Kafka said nothing of one that was named, else 0."""
+        if self.refused:
+            return REFUSED
+        return NO_ANSWER if self.untold else 0
+
+
+def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Turn the three ways of naming partitions into one value, before anybody is looked for."""
+
+    @wraps(function)
+    def selecting(
+        *,
+        topic: str | None,
+        partition: tuple[int, ...],
+        every: bool,
+        file: Path | None,
+        **given: Any,
+    ) -> Any:
+        return function(partitions=_selection(topic, partition, file, every=every), **given)
+
+    return selecting
+
+
+@click.command()
+@click.option("--type", "election", type=Word(list(ElectionType)), required=True, help="Type of election.")
+@click.option("--topic", metavar="T", help="Topic of the partitions.")
+@click.option(
+    "--partition",
+    type=click.IntRange(0, _INT32_MAX),
+    multiple=True,
+    help="Partition of the topic; repeatable.",
+)
+@click.option("--all", "every", is_flag=True, help="All partitions of the cluster.")
+@click.option("--file", type=click.Path(path_type=Path), help=f"File: {_SHAPE}")
+@click.option(
+    "--timeout-ms",
+    type=click.IntRange(1, TIMEOUT_MAX_MS),
+    default=KAFKA_TIMEOUT_MS,
+    show_default=True,
+    help="How long Kafka may take.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@_selecting
+@reach_options
+def elect(
+    reach: Reach, election: ElectionType, partitions: Partitions | None, timeout_ms: int, *, as_json: bool
+) -> int:
+    """Elect leaders: the preferred replicas, or any live replica if a partition has no leader.
+
+    Exits with 0 if every partition was elected or needed no election, with 1 if any was refused.  An unclean
+    election can lose acknowledged records.
+    """
+    address = (reach.brokers or reach.controllers)[0]
+    try:
+        answer = elect_leaders(address, election, partitions, timeout_ms)
+    except WireError as error:
+        raise KrucibleError(
+            "no answer to the election",
+            got=str(error),
+            expected="an answer; without one the election may have been held, or may still be",
+            where=reach.names[address],
+            next_step="ask again: a partition that was elected needs no election",
+        ) from error
+    tally = _tallied(answer, partitions)
+    if as_json:
+        click.echo(msgspec.json.encode(_as_json(answer, election, tally)).decode())
+    else:
+        _tell(answer, election, partitions, tally)
+    return REFUSED if answer.code else tally.exit_code
+
+
+def _selection(topic: str | None, partition: tuple[int, ...], file: Path | None, *, every: bool) -> Any:
+    """The partitions; None for all.
+
+    Raises:
+        UsageError: if there is not exactly one selection, or the file is not as it should be.
+    """
+    one_topic = topic is not None or bool(partition)
+    if one_topic + every + (file is not None) != 1:
+        raise UsageError(
+            "which partitions?",
+            got="nothing that names them" if not (one_topic or every or file) else "more than one selection",
+            expected="one of: --topic T --partition N, --all, --file F",
+            next_step="krucible elect --help",
+        )
+    if file is not None:
+        return _from_file(file)
+    if every:
+        return None
+    if not topic or not partition:
+        raise UsageError(
+            "which partitions?",
+            got="--topic without --partition" if topic else "--partition without --topic",
+            expected="--topic T --partition N",
+            next_step="krucible elect --help",
+        )
+    return tuple((topic, number) for number in partition)
+
+
+def _from_file(file: Path) -> Partitions:
+    try:
+        # The standard library's reader tells line and column, msgspec the field.
+        places = msgspec.convert(json.loads(file.read_bytes()), _Places).partitions
+    except (OSError, ValueError, RecursionError) as error:
+        raise UsageError(
+            "this file names no partitions",
+            got=clean(str(error), _MESSAGE_MAX),
+            expected=_SHAPE,
+            where=str(file),
+        ) from error
+    named = tuple((place.topic, place.partition) for place in places)
+    twice = [f"{topic}-{number}" for (topic, number), times in Counter(named).items() if times > 1]
+    if twice:
+        raise UsageError(
+            "this file names partitions twice",
+            got=clean(", ".join(twice), _MESSAGE_MAX),
+            expected="each once",
+            where=str(file),
+        )
+    return named
+
+
+def _tallied(answer: ElectionAnswer, partitions: Partitions | None) -> Tally:
+    codes = [result.code for result in answer.results]
+    elected, not_needed = codes.count(ErrorCode.NONE), codes.count(ErrorCode.ELECTION_NOT_NEEDED)
+    return Tally(elected, not_needed, len(codes) - elected - not_needed, len(_untold(answer, partitions)))
+
+
+def _untold(answer: ElectionAnswer, partitions: Partitions | None) -> Partitions:
+    """What was named and is not in the answer."""
+    told = {(result.topic, result.partition) for result in answer.results}
+    return tuple(place for place in dict.fromkeys(partitions or ()) if place not in told)
+
+
+def _tell(
+    answer: ElectionAnswer, election: ElectionType, partitions: Partitions | None, tally: Tally
+) -> None:
+    for result in sorted(answer.results, key=lambda each: (each.topic, each.partition)):
+        click.echo(f"{_clean(result.topic)}-{result.partition}  {_words(result)}")
+    if answer.code:
+        click.echo(f"the request was refused: {_error(answer.code)}")
+        return
+    for topic, number in _untold(answer, partitions):
+        click.echo(f"{_clean(topic)}-{number}  no answer")
+    counts = [f"{tally.elected} elected", f"{tally.not_needed} already elected", f"{tally.refused} refused"]
+    if partitions is None:
+        counts[1] = "all others needed none"
+    if tally.untold:
+        counts.append(f"{tally.untold} without an answer")
+    click.echo(f"{election} election: {', '.join(counts)}")
+
+
+def _words(result: ElectionResult) -> str:
+    if result.code == ErrorCode.NONE:
+        return "elected"
+    if result.code == ErrorCode.ELECTION_NOT_NEEDED:
+        return f"already elected ({result.code})"
+    return f"error {_error(result.code)}" + (f": {_clean(result.message)}" if result.message else "")
+
+
+def _error(code: int) -> str:
+    """Name and code; of the one error that leaves it open, that too."""
+    still = "; the election may still be held" if code == ErrorCode.REQUEST_TIMED_OUT else ""
+    return f"{named_code(code)}{still}"
+
+
+def _clean(text: str) -> str:
+    return clean(text, _MESSAGE_MAX)
+
+
+def _as_json(answer: ElectionAnswer, election: ElectionType, tally: Tally) -> dict[str, Any]:
+    return {
+        "type": election,
+        "code": answer.code,
+        "error": error_name(answer.code) if answer.code else None,
+        "results": [
+            {
+                "topic": result.topic,
+                "partition": result.partition,
+                "code": result.code,
+                "error": error_name(result.code) if result.code else None,
+                "message": result.message,
+            }
+            for result in answer.results
+        ],
+        "tally": tally,
+    }

@@ -1,0 +1,71 @@
+"""``krucible doctor`` and ``krucible setup``: what this host lacks, and having it installed."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+
+from harness.cli.options.origins import settled
+from harness.cli.options.shared import image_options, runs_option
+from harness.host.doctor import Check, State
+from harness.host.doctor import doctor as look
+from harness.host.doctor_view import show
+from harness.host.setup import setup as make_ready
+from harness.plan.planning import RunOptions
+from harness.vocabulary.version import DEFAULT_VERSION
+from results.pipeline.java import JAVA_MIN, NEXT_STEP, find_java
+
+NOT_READY = 3
+
+version_option = click.option(
+    "--kafka-version", metavar="V", help=f"Kafka's version; {DEFAULT_VERSION} unless given."
+)
+
+
+@click.command()
+@version_option
+@image_options
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@runs_option
+def doctor(as_json: bool, runs: Path, **given: Any) -> int:  # noqa: FBT001 - click hands flags over like this
+    """Report what is missing on this host and how to fix it; changes nothing.
+
+    Exits with 0 if a run could start now, with 3 if not.
+    """
+    version, source, one = _kafka(given)
+    report = look(version, source, runs, one, (java_of_spark(),))
+    if as_json:
+        click.echo(msgspec.json.encode(report.as_json()).decode())
+    else:
+        show(report, Console())
+    return 0 if report.ready else NOT_READY
+
+
+@click.command()
+@version_option
+@image_options
+def setup(**given: Any) -> None:
+    """Install and start what is missing, and prepare the image; prints first what it will do.
+
+    With NO_INSTALL=1 nothing is installed; what is missing is listed.
+    """
+    version, source, one = _kafka(given)
+    make_ready(version, source, click.echo, one)
+
+
+def java_of_spark() -> Check:
+    """Java on the host is for ``krucible pipeline`` alone: Kafka has its own, in its image."""
+    java = find_java()
+    if not java.problem:
+        return Check("java", State.OK, f"{java.version}, for krucible pipeline")
+    wanted = f"krucible pipeline, and nothing else, needs Java {JAVA_MIN} or newer"
+    return Check("java", State.OPTIONAL, f"{java.problem}: {java.got}; {wanted}", NEXT_STEP)
+
+
+def _kafka(given: dict[str, Any]) -> tuple[str, str, str]:
+    """Version, source, and the one tarball or image that was named."""
+    chosen = settled(given)
+    options = RunOptions(scenario="", seed=0, **chosen)
+    return options.kafka_version or DEFAULT_VERSION, *options.image_from

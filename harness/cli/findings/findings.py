@@ -1,0 +1,96 @@
+"""``krucible findings``: defects of Kafka that krucible found, and each of them as the text of a ticket."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+from click.shell_completion import CompletionItem
+
+from harness.errors import KrucibleError, UsageError
+from results.findings.page import Finding, read_findings
+from results.findings.ticket import render_ticket
+from results.markup.trackers import Format
+
+PAGE = Path(__file__).parents[3] / "docs/findings.md"
+
+
+def complete_finding(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Names of findings that begin like this."""
+    del context, parameter
+    return [CompletionItem(each.name) for each in findings() if each.name.startswith(incomplete)]
+
+
+@click.group("findings")
+def findings_command() -> None:
+    """List defects of Kafka that krucible found, or print one of them as the text of a ticket.
+
+    They are those of docs/findings.md, which have no ticket yet.
+    """
+
+
+@findings_command.command("list")
+def list_findings() -> None:
+    """List all findings, a line each: name, component, affected versions."""
+    for each in findings():
+        click.echo(f"{each.name}  ({each.component})")
+        click.echo(f"    {each.facts['versions']}")
+
+
+@findings_command.command("export")
+@click.argument("name", shell_complete=complete_finding)
+@click.option(
+    "--format",
+    "markup",
+    type=click.Choice([each.value for each in Format]),
+    default=Format.JIRA.value,
+    show_default=True,
+    help="Markup of the tracker: GitHub's Markdown, or the wiki markup of Kafka's JIRA.",
+)
+def export(name: str, *, markup: str) -> None:
+    """Print the finding NAME as the text of a ticket; its first line is the title."""
+    all_of_them = findings()
+    found = next((each for each in all_of_them if each.name == name), None)
+    if found is None:
+        raise UsageError(
+            "no finding has this name",
+            got=name,
+            expected=f"one of {', '.join(each.name for each in all_of_them)}",
+            next_step="krucible findings list",
+        )
+    with _page_errors_told():
+        ticket = render_ticket(found, Format(markup))
+    click.echo(ticket, nl=False)
+
+
+def findings() -> tuple[Finding, ...]:
+    """All findings of the page.
+
+    Raises:
+        KrucibleError: if the page is not there, because only a checkout has it, or can't be read.
+    """
+    if not PAGE.is_file():
+        raise KrucibleError(
+            "the page of findings is not here",
+            where=str(PAGE),
+            expected="a checkout of krucible; what is installed without one lacks its docs",
+            next_step="run this from a checkout",
+        )
+    with _page_errors_told():
+        return read_findings(PAGE.read_text())
+
+
+@contextmanager
+def _page_errors_told() -> Iterator[None]:
+    try:
+        yield
+    except ValueError as error:  # of the page's reader, of the wiki's writer, or it is no text in UTF-8
+        raise KrucibleError(
+            "the page of findings can't be read",
+            got=str(error),
+            where=str(PAGE),
+            expected="sections like those of the committed page",
+            next_step="correct the page, or restore it: git checkout docs/findings.md",
+        ) from error

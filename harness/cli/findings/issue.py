@@ -1,0 +1,49 @@
+"""``krucible issue``: a stored run as a text for a tracker."""
+
+from pathlib import Path
+
+import click
+
+from checkers.history.reading import read_history
+from checkers.judge import judge
+from harness.campaigns.keeping import identity_of
+from harness.cli.options.completion import complete_run
+from harness.cli.options.shared import runs_option
+from results.markup.trackers import Format
+from results.run.issue import render_issue
+from results.store.runs import RunUnreadableError, find_run, load_verdict, write_whole
+
+
+@click.command("issue")
+@click.argument("run", shell_complete=complete_run)
+@click.option(
+    "--format",
+    "markup",
+    type=click.Choice([each.value for each in Format]),
+    default=Format.MARKDOWN.value,
+    show_default=True,
+    help="Markup of the tracker: GitHub's Markdown, or the wiki markup of Kafka's JIRA.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the text to a file instead of printing it.",
+)
+@runs_option
+def issue_command(run: str, *, markup: str, out: Path | None, runs: Path) -> None:
+    """Print a stored RUN as a text that can be pasted into a tracker.
+
+    The first line is the title.  A run that is not as expected has this text in Markdown already, as issue.md
+    in its folder.
+    """
+    folder = find_run(runs, run)
+    try:
+        verdict = load_verdict(folder)
+    except RunUnreadableError:  # it was not judged yet, or its verdict can't be read
+        verdict = judge(read_history(folder))
+    text = render_issue(folder, verdict, identity_of(folder), Format(markup))
+    if out is None:
+        click.echo(text, nl=False)
+    else:
+        write_whole(out, text.encode("utf-8", "backslashreplace"))
+        click.echo(f"issue  {out}")

@@ -1,0 +1,66 @@
+"""``krucible serve``: the runs of a store in this host's browser."""
+
+import errno
+import sys
+import webbrowser
+from pathlib import Path
+from shlex import quote
+
+import click
+from click.core import ParameterSource
+
+from harness.cli.options.shared import runs_option
+from harness.errors import KrucibleError, UsageError
+from results.serve import open_browser
+
+PORT = 8123
+
+
+@click.command()
+@click.pass_context
+@runs_option
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65535),
+    default=PORT,
+    show_default=True,
+    help="Port; 0 means any free port.",
+)
+@click.option("--open/--no-open", "opens", default=False, help="Open it in a web browser.")
+def serve(context: click.Context, runs: Path, port: int, *, opens: bool) -> None:
+    """Browse stored runs: table, filters, trends, reports, downloads.
+
+    Listens only on 127.0.0.1, until Ctrl-C.
+    """
+    missing = not runs.is_dir()
+    if missing and context.get_parameter_source("runs") is not ParameterSource.DEFAULT:
+        raise UsageError(
+            "there is no such folder of runs",
+            got=str(runs),
+            expected="a folder that holds runs",
+            where="--runs, or KRUCIBLE_RUNS",
+            next_step=f"name another one, or make it: krucible run smoke/partition --runs {quote(str(runs))}",
+        )
+    try:
+        with open_browser(runs, port) as browser:
+            place = f"{runs} (not there yet)" if missing else runs
+            click.echo(f"runs of {place} at {browser.url}   (Ctrl-C ends it)")
+            sys.stdout.flush()
+            if opens:
+                webbrowser.open(browser.url)
+            browser.serve_forever()
+    except KeyboardInterrupt:
+        click.echo()
+    except OSError as error:
+        raise _refused(error, port) from error
+
+
+def _refused(error: OSError, port: int) -> KrucibleError:
+    taken = error.errno == errno.EADDRINUSE
+    return KrucibleError(
+        "the port is taken" if taken else "the port can't be had",
+        got=error.strerror or str(error),
+        expected="a port of 127.0.0.1 that nobody listens on",
+        where=f"127.0.0.1:{port}",
+        next_step="krucible serve --port 0   takes any that is free",
+    )

@@ -1,0 +1,145 @@
+"""``krucible signatures``: which failures some runs have, and which of them no earlier run had."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+import msgspec
+
+from checkers.verdict.verdict import Verdict
+from harness.campaigns.keeping import identity_of
+from harness.cli.options.shared import DAYS_MAX
+from harness.errors import UsageError, disk_errors_told
+from results.campaigns.step_summary import append_blocks
+from results.failures.nights import past_runs, remember, signed_runs
+from results.failures.signatures import Seen, issue_of, seen_in
+from results.markup.cleaning import clean
+from results.markup.markdown import code, number, table, told
+from results.run.issue import render_issue
+from results.store.runs import load_verdict, run_folders, write_whole
+
+ISSUES_MAX = 10
+"""How many issues are written at once: whatever breaks everything shall not flood a tracker."""
+_TEXT_MAX = 300
+
+
+@click.command("signatures")
+@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.option(
+    "--past",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="The store of past nights; a signature is new if no run there has it.  It need not exist yet.",
+)
+@click.option("--new", "only_new", is_flag=True, help="List new signatures only.")
+@click.option(
+    "--issues",
+    type=click.Path(path_type=Path, file_okay=False),
+    help=f"Write a text for GitHub into this folder for each new signature, at most {ISSUES_MAX}.",
+)
+@click.option("--add", is_flag=True, help="Add the runs of FOLDER to --past afterwards.")
+@click.option(
+    "--keep-days",
+    type=click.IntRange(1, DAYS_MAX),
+    default=90,
+    show_default=True,
+    help="With --add: drop from --past the runs that are so much older than the newest.",
+)
+@click.option(
+    "--step-summary",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Append the list to a file, such as $GITHUB_STEP_SUMMARY.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def signatures_command(
+    folder: Path,
+    *,
+    past: Path | None,
+    only_new: bool,
+    issues: Path | None,
+    add: bool,
+    keep_days: int,
+    step_summary: Path | None,
+    as_json: bool,
+) -> None:
+    """List the signatures of failures in the runs of FOLDER, and which of them are new.
+
+    A signature is equal for the same failure in other runs.  Failures that a scenario expects, and those of
+    seeded bugs, have none.  --past is a store: krucible list, summary and serve read it.
+    """
+    if not folder.is_dir():
+        raise UsageError(
+            "there is no such folder of runs", where=str(folder), next_step="name a store, such as runs"
+        )
+    if add and past is None:
+        raise UsageError("--add needs the store that it adds to", next_step="name --past DIR")
+    if add and folder in run_folders(folder):
+        raise UsageError(
+            "--add needs a store, in which each run has a place",
+            got=f"{folder}, which is a run",
+            next_step="name the folder of all runs",
+        )
+    before = () if past is None else past_runs(past)
+    seen = seen_in(signed_runs(folder), before)
+    shown = [one for one in seen if one.new] if only_new else list(seen)
+    click.echo(msgspec.json.encode(list(map(_as_json, shown))).decode() if as_json else _text(shown, seen))
+    with disk_errors_told():
+        if step_summary is not None:
+            append_blocks(_blocks(seen), step_summary, "`krucible signatures` over the artifacts")
+        new = [one for one in seen if one.new]
+        left_out = [] if issues is None else _write_issues(new, folder, issues)
+        if add and past is not None:
+            added, dropped = remember([folder], past, keep_days, left_out)
+            told_dropped = f", {number(dropped, 'run')} dropped" if dropped else ""
+            click.echo(f"past  {number(added, 'run')} added to {past}{told_dropped}", err=True)
+
+
+def _text(shown: Sequence[Seen], seen: Sequence[Seen]) -> str:
+    new = sum(one.new for one in seen)
+    lines = [f"{number(len(seen), 'signature')}, {new} new"]
+    for one in shown:
+        lines.append(f"{one.id}  {_name(one)}  {_how_often(one)}")
+        lines.append(f"  {clean(one.signature.words, _TEXT_MAX)}")
+        lines.append(f"  first in {clean(one.runs[0], _TEXT_MAX)}")
+    return "\n".join(lines)
+
+
+def _name(one: Seen) -> str:
+    return clean(f"{one.signature.checker}/{one.signature.anomaly}", _TEXT_MAX)
+
+
+def _how_often(one: Seen) -> str:
+    runs = number(len(one.runs), "run")
+    if one.new:
+        return f"{runs}, new"
+    return f"{runs}, {number(one.before, 'run')} before, first {clean(one.first_seen, _TEXT_MAX)}"
+
+
+def _as_json(one: Seen) -> dict[str, object]:
+    value: dict[str, object] = msgspec.to_builtins(one)
+    return value | {"new": one.new}
+
+
+def _blocks(seen: Sequence[Seen]) -> list[str]:
+    """For the page of a CI job."""
+    new = sum(one.new for one in seen)
+    blocks = [f"## Signatures: {len(seen):,}, {new:,} new"]
+    if seen:
+        rows = [
+            (f"`{one.id}`", f"`{code(_name(one))}`", told(_how_often(one)), f"`{code(one.runs[0])}`")
+            for one in seen
+        ]
+        blocks.append(table(("signature", "anomaly", "runs", "first in"), rows))
+    return blocks
+
+
+def _write_issues(new: Sequence[Seen], root: Path, place: Path) -> list[str]:
+    """Write the texts; returns ids of signatures for which there is no room."""
+    place.mkdir(parents=True, exist_ok=True)
+    for one in new[:ISSUES_MAX]:
+        folder = root / one.runs[0]
+        verdict: Verdict = load_verdict(folder)
+        text = issue_of(one, render_issue(folder, verdict, identity_of(folder)))
+        write_whole(place / f"{one.id}.md", text.encode("utf-8", "backslashreplace"))
+    if left := new[ISSUES_MAX:]:
+        click.echo(f"issues  {number(len(left), 'signature')} left out; new again next time", err=True)
+    return [one.id for one in left]

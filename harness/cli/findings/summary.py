@@ -1,0 +1,72 @@
+"""``krucible summary``: what any runs found together, whatever their scenarios and settings."""
+
+from pathlib import Path
+
+import click
+
+from harness.campaigns.campaign import EXIT_CODES
+from harness.errors import UsageError, disk_errors_told
+from results.campaigns.markdown import render_campaign
+from results.campaigns.page import render_campaign_page
+from results.campaigns.step_summary import append_step_summary
+from results.campaigns.summary import encode_summary, outcome_of, summarise
+from results.run.junit import render_junit, stored_suite
+from results.store.addresses import reports_from
+from results.store.runs import list_runs, write_whole
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FOLDER…")
+@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to a file.")
+@click.option(
+    "--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the page as an HTML file too."
+)
+@click.option(
+    "--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write all runs as one JUnit file."
+)
+@click.option(
+    "--step-summary",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Append a summary for GitHub's page of the step to a file, such as $GITHUB_STEP_SUMMARY.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.pass_context
+def summary(
+    context: click.Context,
+    folders: tuple[Path, ...],
+    *,
+    out: Path | None,
+    html: Path | None,
+    junit: Path | None,
+    step_summary: Path | None,
+    as_json: bool,
+) -> None:
+    """Summarise all runs in the FOLDERs on one Markdown page, problems first.
+
+    The exit code is that of a campaign of these runs.
+    """
+    found = sorted({run.folder.resolve() for folder in folders for run in list_runs(folder)})
+    if not found:
+        raise UsageError(
+            "there are no runs to sum up",
+            where=", ".join(map(str, folders)),
+            expected="folders of runs, or folders that hold some",
+            next_step="krucible list",
+        )
+    outcomes = [outcome_of(run) for run in found]
+    summed = summarise(outcomes)
+    with disk_errors_told():
+        if html is not None:
+            reports = reports_from(html.parent, found)
+            write_whole(html, render_campaign_page(summed, reports).encode())
+        if junit is not None:
+            write_whole(junit, render_junit(map(stored_suite, found)))
+        if step_summary is not None:
+            append_step_summary(" ".join(map(str, folders)), outcomes, path=step_summary)
+    page = encode_summary(summed).decode() if as_json else render_campaign(summed)
+    if out is None:
+        click.echo(page, nl=False)
+    else:
+        write_whole(out, page.encode())
+        click.echo(f"summary  {out}")
+    context.exit(EXIT_CODES[summed.outcome])

@@ -1,0 +1,184 @@
+"""``krucible check`` and ``krucible report``: judge a history again, draw it again; no Docker needed."""
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+
+from checkers.foreign.judging import JudgingOptions
+from checkers.foreign.workloads import Workload
+from checkers.history.reading import read_history
+from checkers.judge import judge
+from checkers.registers.linearizability import MODELS
+from checkers.transactional.transactions import ConsistencyModel, Declared
+from harness.campaigns.doing import told_on_terminal
+from harness.campaigns.keeping import EXIT_CODES, identity_of, keep_for_ci, show
+from harness.campaigns.rejudging import check_run
+from harness.cli.histories.foreign import (
+    STDIN,
+    initial_of,
+    is_journal,
+    judge_file,
+    judge_journal,
+    save_proofs,
+    told,
+    verdict_as_json,
+)
+from harness.cli.histories.labels import compare, comparison_as_json, load_labels, summary_of, table_of
+from harness.cli.options.completion import complete_run
+from harness.cli.options.shared import runs_option
+from harness.errors import UsageError, disk_errors_told
+from results.markup.cleaning import clean
+from results.report import write_report
+from results.run.measures import measure
+from results.run.observation import observe
+from results.store.runs import LATEST, RunAmbiguousError, RunNotFoundError, find_run
+
+_DECLARED = {
+    "sequential_keys": "sequential",
+    "linearizable_keys": "linearizable",
+    "wfr_keys": "writes_follow_reads",
+}
+_FOREIGN = ("workload", "model", "initial", "out", *_DECLARED)
+_TEXT_MAX = 240
+
+
+@click.command()
+@click.argument("run", default=LATEST, metavar="[RUN|FILE|DIR]", shell_complete=complete_run)
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
+@click.option(
+    "--workload",
+    type=click.Choice([str(name) for name in Workload]),
+    help="Workload of FILE; inferred if not given.",
+)
+@click.option(
+    "--model",
+    type=click.Choice([str(name) for name in (*ConsistencyModel, *MODELS)]),
+    help="What FILE is checked against: a consistency model of transactions, or an object.",
+)
+@click.option("--initial", metavar="VALUE", help="The object's initial value, JSON or EDN.")
+@click.option(
+    "--sequential-keys",
+    is_flag=True,
+    default=None,
+    help="For rw-register: assume that each key is sequentially consistent.",
+)
+@click.option(
+    "--linearizable-keys",
+    is_flag=True,
+    default=None,
+    help="For rw-register: assume that each key is linearizable.",
+)
+@click.option(
+    "--wfr-keys",
+    is_flag=True,
+    default=None,
+    help="For rw-register: assume that writes of a transaction follow its reads.",
+)
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Write proofs and drawings of FILE to this folder.",
+)
+@click.option(
+    "--labels",
+    type=click.Path(path_type=Path),
+    help="File with verdicts of another checker: judge every file of DIR that it names, and compare.",
+)
+@runs_option
+def check(run: str, as_json: bool, runs: Path, labels: Path | None, **foreign: Any) -> int:  # noqa: FBT001 - click hands flags over like this
+    """Judge a stored RUN again (latest, a scenario's name or a folder), or the FILE of another harness.
+
+    RUN may also be the run's seed or the beginning of its time.
+    FILE is a history in Jepsen's EDN, JSON or log form, gzip-compressed or not; - is standard input.
+    Exit codes: 0 valid, 1 invalid, 2 unknown; with --labels 0 if all agree, otherwise 1.
+    """
+    if labels is not None:
+        _refuse(foreign, "with --labels, which says it for each file")
+        return _compare(run, labels, as_json=as_json)
+    if run == STDIN or _is_readable(run):
+        return _check_file(run, foreign, as_json=as_json)
+    folder = _find(runs, run)
+    _refuse(foreign, "for runs of krucible's own, which say it themselves")
+    return check_run(folder, as_json=as_json)
+
+
+def _is_readable(name: str) -> bool:
+    """Whether it is a file or, as in ``check <(zcat …)``, a pipe."""
+    return os.path.exists(name) and not os.path.isdir(name)  # noqa: PTH110, PTH112 - False, not an error, for whatever can't be either
+
+
+def _find(runs: Path, name: str) -> Path:
+    try:
+        return find_run(runs, name)
+    except RunNotFoundError as error:
+        if name == LATEST or isinstance(error, RunAmbiguousError):
+            raise
+        raise UsageError(
+            "no run and no file goes by that name",
+            got=clean(name, _TEXT_MAX),
+            expected=f"{LATEST}, a scenario with runs, a run's folder, seed or time, a file, "
+            "or a folder with --labels",
+            where=f"{runs}, and the folder you are in",
+            next_step="krucible list",
+        ) from error
+
+
+def _refuse(foreign: dict[str, Any], why: str) -> None:
+    given = [f"--{name.replace('_', '-')}" for name in _FOREIGN if foreign[name] is not None]
+    if given:
+        raise UsageError(
+            "an option that does not belong here", got=", ".join(given), expected=f"none of them {why}"
+        )
+
+
+def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
+    if name != STDIN and Path(name).is_file() and is_journal(name):
+        _refuse({**foreign, "out": None}, "for journals of krucible's own, which say it themselves")
+        judging = partial(judge_journal, Path(name))
+    else:
+        declared = Declared(**{name: bool(foreign[option]) for option, name in _DECLARED.items()})
+        asked = JudgingOptions(
+            foreign["workload"], foreign["model"], initial_of(foreign["initial"]), declared
+        )
+        judging = partial(judge_file, name, asked)
+    with told_on_terminal(2) as tell:
+        judged = judging(tell)
+    if foreign["out"] is not None:
+        count = save_proofs(foreign["out"], judged)
+        click.echo(f"{count} files in {foreign['out']}", err=True)
+    if as_json:
+        click.echo(verdict_as_json(judged))
+    else:
+        show(told(judged))
+    return EXIT_CODES[judged.verdict.validity]
+
+
+def _compare(folder: str, labels: Path, *, as_json: bool) -> int:
+    if not os.path.isdir(folder):  # noqa: PTH112 - False, not an error, for whatever can't be a folder
+        raise UsageError(
+            "no folder to compare", got=folder, expected="the folder that the labels name files of"
+        )
+    rows = list(compare(Path(folder), load_labels(labels)))
+    if as_json:
+        click.echo(comparison_as_json(rows))
+    else:
+        Console().print(table_of(rows))
+        click.echo(summary_of(rows))
+    return int(any(row.agrees is False for row in rows))
+
+
+@click.command()
+@click.argument("run", default=LATEST, shell_complete=complete_run)
+@runs_option
+def report(run: str, runs: Path) -> None:
+    """Write a stored RUN's report again and say where it is."""
+    folder = find_run(runs, run)
+    history = read_history(folder)
+    verdict, identity = judge(history), identity_of(folder)
+    with disk_errors_told():
+        click.echo(write_report(folder, history, verdict, identity))
+        keep_for_ci(folder, verdict, identity, measure(observe(history), verdict))

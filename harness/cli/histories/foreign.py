@@ -1,0 +1,264 @@
+"""``krucible check FILE``: judges a history that somebody else recorded, and tells what it found."""
+
+import io
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.foreign.edn import read_values
+from checkers.foreign.files import open_source
+from checkers.foreign.json_text import read_lines
+from checkers.foreign.judging import JudgingOptions, UnfitError, judge_foreign
+from checkers.foreign.records import foreign_of
+from checkers.foreign.text import FilePlace, Pieces
+from checkers.history.operations import OperationType
+from checkers.history.reading import HistoryError, read_journals
+from checkers.judge import judge
+from checkers.transactional.transactions import draw_cycle
+from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
+from harness.campaigns.doing import Tell, untold
+from harness.errors import UsageError
+from results.markup.cleaning import clean
+
+STDIN = "-"
+"""Name of a file that is read from standard input."""
+
+_HEADER_MAX = 1_000
+_TEXT_MAX = 240
+_LINES_MAX = 20
+_SHOWN_MAX = 3
+_OPTIONS = "krucible check --help"
+_INITIAL = "--initial"
+
+
+class Judged(NamedTuple):
+    """What was found in a file.
+
+    Attributes:
+        file: its name, fit to be shown.
+        workload: whose operations it holds.
+        model: what they were held to; None where that goes without saying.
+        operations: how many there are.
+        succeeded: how many of them ended ok; None where nobody counted.
+        lines: the line in the file of each operation.
+        verdict: what was found.
+    """
+
+    file: str
+    workload: str
+    model: str | None
+    operations: int
+    succeeded: int | None
+    lines: Sequence[int]
+    verdict: Verdict
+
+
+def judge_file(name: str, asked: JudgingOptions, tell: Tell = untold) -> Judged:
+    """Read and judge a history of others, from a file or standard input.
+
+    Args:
+        name: of the file, or `STDIN`.
+        asked: what it is held to.
+        tell: hears which of the two begins.
+
+    Raises:
+        HistoryError: it can't be read.
+        UsageError: what was asked for does not fit it.
+    """
+    file = "standard input" if name == STDIN else clean(name, _TEXT_MAX)
+    tell("reading")
+    with _opened(name) as stream:
+        source = open_source(stream, file)
+        foreign = foreign_of(source.elements, file, source.damage)
+    tell("judging")
+    try:
+        judgement = judge_foreign(foreign, asked)
+    except UnfitError as error:
+        raise UsageError(
+            "workload, model and initial value do not fit",
+            got=str(error),
+            expected=error.expected,
+            next_step=_OPTIONS,
+        ) from error
+    lines = [record.line for record in foreign.records]
+    return Judged(
+        file=file,
+        workload=judgement.workload,
+        model=judgement.model,
+        operations=len(foreign.calls),
+        succeeded=foreign.succeeded,
+        lines=lines,
+        verdict=judgement.verdict,
+    )
+
+
+def is_journal(name: str) -> bool:
+    """Whether a file is a journal of krucible's own.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    with Path(name).open("rb") as stream:
+        return stream.readline(_HEADER_MAX).startswith(b'{"krucible_history":')
+
+
+def judge_journal(path: Path, tell: Tell = untold) -> Judged:
+    """Judge one journal of krucible's own by itself; `tell` hears which step begins, as in `judge_file`.
+
+    Raises:
+        HistoryError: it can't be read.
+    """
+    tell("reading")
+    history = read_journals([path])
+    tell("judging")
+    lines = range(2, len(history.operations) + 2)
+    begun = sum(operation.type is OperationType.INVOKE for operation in history.operations)
+    return Judged(
+        file=clean(str(path), _TEXT_MAX),
+        workload="a journal of krucible's own",
+        model=None,
+        operations=begun,
+        succeeded=None,
+        lines=lines,
+        verdict=judge(history),
+    )
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[io.BufferedReader]:
+    if name == STDIN:
+        if sys.stdin is None:
+            raise UsageError("standard input is closed", expected="a history", where=STDIN)
+        yield io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False))
+        return
+    with Path(name).open("rb") as stream:
+        yield stream
+
+
+def initial_of(text: str | None) -> Any:
+    """A value written in JSON or EDN; None where there is none.
+
+    Raises:
+        UsageError: it is neither.
+    """
+    if text is None:
+        return None
+    try:
+        (value,) = _values_of(text)
+    except (HistoryError, ValueError) as error:
+        raise UsageError(
+            "the initial value can't be read",
+            got=clean(repr(text), _TEXT_MAX),
+            expected="one value, JSON or EDN",
+            where=_INITIAL,
+        ) from error
+    return value
+
+
+def _values_of(text: str) -> list[Any]:
+    """The values of a text in JSON, or else in EDN."""
+    damage: list[str] = []
+    with suppress(HistoryError):
+        values = [element.value for element in read_lines(Pieces(iter([text]), _INITIAL), damage)]
+        if values and not damage:
+            return values
+    return read_values(text, FilePlace(_INITIAL, 1, 1), 0)
+
+
+def verdict_as_json(judged: Judged) -> str:
+    """Verdict and anomalies with their stable ids, as ``verdict.json`` has them, and what was judged."""
+    about = {"file": judged.file, "workload": judged.workload, "model": judged.model}
+    return json.dumps({**about, **msgspec.to_builtins(judged.verdict, enc_hook=str)})
+
+
+def told(judged: Judged) -> str:
+    """The verdict, its reasons, and the proofs of the first anomalies; at most a few screens."""
+    verdict = judged.verdict
+    held_to = f", held to {judged.model}" if judged.model not in {None, judged.workload} else ""
+    lines = [f"verdict    {verdict.validity.upper()}"]
+    lines += _labelled("why", (clean(reason, _TEXT_MAX) for reason in verdict.reasons[:_LINES_MAX]))
+    lines += _labelled("warning", (clean(text, _TEXT_MAX) for text in _warnings(verdict)))
+    lines += _labelled("anomalies", _counts(verdict))
+    none_ok = ", none of which succeeded" if judged.succeeded == 0 else ""
+    what = f"{judged.workload}{held_to}, {judged.operations:,} operations{none_ok}"
+    lines.append(f"history    {judged.file}: {what}")
+    for anomaly in _shown(verdict):
+        lines += ["", *proof_of(judged, anomaly)]
+    return "\n".join(lines)
+
+
+def _labelled(label: str, texts: Iterator[str]) -> list[str]:
+    return [f"{'' if position else label:<11}{text}" for position, text in enumerate(texts)]
+
+
+def _warnings(verdict: Verdict) -> Iterator[str]:
+    """What was odd about the file."""
+    for result in verdict.results:
+        yield from result.figures.get("warnings", ())
+
+
+def _counts(verdict: Verdict) -> Iterator[str]:
+    counts = {name: count for result in verdict.results for name, count in result.counts.items()}
+    legal = {a.id for result in verdict.results for a in result.anomalies if not a.illegal}
+    for name, count in counts.items():
+        yield f"{count:,} {name}{' (legal)' if name in legal else ''}"
+    if not counts:
+        yield "none found"
+
+
+def _shown(verdict: Verdict) -> Iterator[Anomaly]:
+    """The first illegal anomalies, each id in turn."""
+    seen: dict[str, Anomaly] = {}
+    for result in verdict.results:
+        for anomaly in result.anomalies:
+            if anomaly.illegal:
+                seen.setdefault(anomaly.id, anomaly)
+    yield from list(seen.values())[:_SHOWN_MAX]
+
+
+def proof_of(judged: Judged, anomaly: Anomaly) -> list[str]:
+    """An anomaly, why it is one, and where in the file the operations stand that show it."""
+    subject = f" ({clean(anomaly.subject, _TEXT_MAX)})" if anomaly.subject else ""
+    lines = [f"{anomaly.id}{subject}", f"  {clean(anomaly.summary, _TEXT_MAX)}"]
+    lines += [f"  {clean(text, _TEXT_MAX)}" for text in _ends_of(anomaly.explanation, _LINES_MAX)]
+    lines.append(f"  promise: {anomaly.guarantee} ({anomaly.source})")
+    if anomaly.witness:
+        where = [str(judged.lines[index]) for index in anomaly.witness]
+        lines.append(f"  lines:   {', '.join(_ends_of(where, _LINES_MAX))}")
+    return lines
+
+
+def _ends_of(texts: Sequence[str], limit: int) -> list[str]:
+    """All texts, or the first and the last where there are more; a proof's end is what it is about."""
+    if len(texts) <= limit:
+        return list(texts)
+    half = limit // 2
+    return [*texts[:half], f"… {len(texts) - 2 * half} more …", *texts[-half:]]
+
+
+def save_proofs(folder: Path, judged: Judged) -> int:
+    """Write every listed anomaly as a text, and every cycle as a drawing; how many files these are.
+
+    Raises:
+        OSError: the disk does not take them.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = [
+        (f"{anomaly.id}-{number}.txt", "\n".join([*proof_of(judged, anomaly), ""]))
+        for result in judged.verdict.results
+        for number, anomaly in enumerate(result.anomalies, start=1)
+    ]
+    drawings = [drawing for result in judged.verdict.results for drawing in _drawings(result)]
+    for name, text in [*texts, *drawings]:
+        (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
+    return len(texts) + len(drawings)
+
+
+def _drawings(result: CheckerResult) -> Iterator[tuple[str, str]]:
+    for number, cycle in enumerate(result.figures.get("cycles", ()), start=1):
+        yield f"cycle-{number}.svg", draw_cycle(cycle)

@@ -1,0 +1,212 @@
+"""Options that several commands share, and the shapes of their values."""
+
+import os
+import re
+from collections.abc import Callable
+from enum import Enum
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from harness.errors import UsageError
+from harness.record.folder import RUNS
+from harness.vocabulary.topology import Mode, NodeFile, Quorum
+
+SEED_MAX = 2**63 - 1
+"""The largest whole number that every reader of JSON takes as one."""
+SEEDS_MAX = 10_000
+DAYS_MAX = 10_000
+TIME_S_MAX = 7 * 24 * 3_600
+_UNITS = {"h": 3_600, "m": 60, "s": 1}
+_SEED = re.compile(r"[0-9]{1,18}")
+_LEVEL = re.compile(r"[0-9]{1,4}")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Pair(click.ParamType[Any]):
+    """A value of the form ``KEY=VALUE``."""
+
+    name = "KEY=VALUE"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
+        """Split at the first equals sign."""
+        key, separator, text = str(value).partition("=")
+        if not separator or not key:
+            self.fail(f"got {value!r}, expected KEY=VALUE", param, ctx)
+        return key, text
+
+
+class Level(Pair):
+    """``FEATURE=LEVEL`` with a whole number."""
+
+    name = "FEATURE=LEVEL"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Split, and read the level."""
+        key, text = super().convert(value, param, ctx)
+        if not _LEVEL.fullmatch(text):
+            self.fail(f"got {value!r}, expected a whole number after the equals sign", param, ctx)
+        return key, int(text)
+
+
+class Mount(click.ParamType[NodeFile]):
+    """``SRC:DST``: a file of this host, and where every node finds it."""
+
+    name = "SRC:DST"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> NodeFile:
+        """Split at the last colon; the source must exist and is made absolute."""
+        source, separator, destination = str(value).rpartition(":")
+        if not separator or not destination.startswith("/"):
+            self.fail(f"got {value!r}, expected SRC:DST with an absolute DST", param, ctx)
+        if not os.path.isfile(source):  # noqa: PTH113 - False, not an error, for whatever can't be a file
+            self.fail(f"{source!r} is not a file on this host", param, ctx)
+        resolved = str(Path(source).resolve())
+        if ":" in resolved:
+            self.fail(f"{resolved!r} has a colon in it, which compose can't mount", param, ctx)
+        return NodeFile(resolved, destination)
+
+
+class Word(click.Choice[Any]):
+    """A word of the vocabulary, by its value (click would go by the member's name)."""
+
+    def normalize_choice(self, choice: Any, ctx: click.Context | None) -> str:
+        """The word as it is typed."""
+        del ctx
+        return str(choice.value if isinstance(choice, Enum) else choice)
+
+
+class Seeds(click.ParamType[range]):
+    """``A..B``: every seed from A to B, both included."""
+
+    name = "A..B"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> range:
+        """Read both ends."""
+        if isinstance(value, range):
+            return value
+        first, separator, last = str(value).partition("..")
+        seeds = _SEED.fullmatch(first) and _SEED.fullmatch(last) and range(int(first), int(last) + 1)
+        if not (separator and seeds):
+            self.fail(f"got {value!r}, expected A..B such as 1..20", param, ctx)
+        if len(seeds) > SEEDS_MAX:
+            self.fail(f"got {len(seeds)} seeds, expected at most {SEEDS_MAX}", param, ctx)
+        return seeds
+
+
+class Time(click.ParamType[int]):
+    """``2h``, ``90m``, ``1h30m``: a time, in seconds."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read the value, or refuse it."""
+        if isinstance(value, int):
+            return value
+        parts = re.findall(r"([0-9]{1,6})([hms])", str(value))
+        found = sum(int(number) * _UNITS[unit] for number, unit in parts)
+        if "".join(map("".join, parts)) != value or not 1 <= found <= TIME_S_MAX:
+            self.fail(f"got {value!r}, expected a time such as 2h, 90m or 1h30m, a week at most", param, ctx)
+        return found
+
+
+def require_nothing_else(option: str, *allowed: str) -> None:
+    """Refuse whatever was typed beside an option that tells everything.
+
+    Args:
+        option: as it is typed.
+        allowed: names of parameters that may be typed.
+
+    Raises:
+        UsageError: with all that was typed and may not be.
+    """
+    context = click.get_current_context()
+    typed = [
+        parameter.opts[0] if isinstance(parameter, click.Option) else parameter.human_readable_name
+        for parameter in context.command.params
+        if context.get_parameter_source(str(parameter.name)) is ParameterSource.COMMANDLINE
+        and parameter.name not in allowed
+    ]
+    if typed:
+        raise UsageError(
+            f"{option} takes everything from what is stored",
+            got=f"{option} and {', '.join(typed)}",
+            next_step=f"drop {', '.join(typed)}, or {option}",
+        )
+
+
+def runs_option(function: F) -> F:
+    """The option ``--runs DIR``."""
+    return click.option(
+        "--runs",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=RUNS,
+        show_default=True,
+        envvar="KRUCIBLE_RUNS",
+        show_envvar=True,
+        help="Where runs are kept.",
+    )(function)
+
+
+def image_options(function: F) -> F:
+    """Where Kafka comes from; `harness.cli.options.origins` makes it fit together."""
+    choices = (
+        click.option(
+            "--image-source",
+            type=click.Choice(["auto", "artifacts", "registry"]),
+            default="auto",
+            show_default=True,
+            help="Where Kafka comes from.",
+        ),
+        click.option(
+            "--kafka-tarball",
+            type=click.Path(dir_okay=False, resolve_path=True),
+            help="Run Kafka from a release's tarball, such as kafka_2.13-4.3.1.tgz.",
+        ),
+        click.option(
+            "--kafka-image",
+            metavar="REF",
+            help="Run Kafka from one image, by tag or digest; pulled if needed.",
+        ),
+    )
+    for choice in reversed(choices):
+        function = choice(function)
+    return function
+
+
+def topology_options(function: F) -> F:
+    """What a cluster is made of; None leaves it to the scenario."""
+    choices = (
+        click.option("--kafka-version", metavar="V", help="Kafka's version, such as 4.3.1."),
+        click.option(
+            "--mode",
+            type=Word(list(Mode)),
+            help="Whether nodes are both broker and controller.",
+        ),
+        click.option("--controllers", type=click.IntRange(1, 5), help="How many controllers."),
+        click.option("--brokers", type=click.IntRange(1, 5), help="How many brokers."),
+        click.option(
+            "--quorum",
+            type=Word(list(Quorum)),
+            help="Where the voters are: configuration (static) or metadata log (dynamic).",
+        ),
+        click.option(
+            "--feature", type=Level(), multiple=True, help="Feature level to format with; repeatable."
+        ),
+        click.option(
+            "--config", type=Pair(), multiple=True, help="Kafka property of every node; repeatable."
+        ),
+        click.option(
+            "--jvm-option", multiple=True, metavar="OPT", help="Option of every node's JVM; repeatable."
+        ),
+        click.option("--node-file", type=Mount(), multiple=True, help="File for every node; repeatable."),
+        image_options,
+    )
+    for choice in reversed(choices):
+        function = choice(function)
+    return function

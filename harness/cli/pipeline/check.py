@@ -1,0 +1,35 @@
+"""``krucible pipeline check``: what the tables hold is judged."""
+
+import time
+from functools import partial
+from pathlib import Path
+from shlex import quote
+
+import click
+
+from harness.cli.pipeline.options import require_ingested, shown, spark_options, tables_option
+from harness.cli.pipeline.text import of_check
+from results.pipeline.check import check as judge_again
+from results.pipeline.session import opened
+from results.pipeline.snapshot import CURRENT
+
+
+@click.command()
+@tables_option
+@click.option("--again", is_flag=True, help="Judge all runs, also those that these checkers have judged.")
+@spark_options
+def check(tables: Path, master: str | None, *, again: bool, verbose: bool) -> None:
+    """Judge the ingested runs by the checkers of this krucible, from the journals in their folders.
+
+    Runs that have verdicts of the same checkers are not judged again.  A verdict that differs from the one in
+    the run's folder is reported: other checkers judged the run, or its folder has changed.
+    """
+    require_ingested(tables)
+    began = time.monotonic()
+    opening = partial(opened, master, app="krucible check", verbose=verbose)
+    with shown() as progress:
+        done = judge_again(opening, tables, progress, again=again)
+    for line in of_check(done, f" in {time.monotonic() - began:.1f} s"):
+        click.echo(line)
+    click.echo(f"tables     {tables / CURRENT}")
+    click.echo(f"next       krucible pipeline tables --tables {quote(str(tables))}")

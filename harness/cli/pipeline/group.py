@@ -1,0 +1,63 @@
+"""``krucible pipeline``: runs become tables, are judged there, and are computed on; needs Spark.
+
+Spark is an extra: commands are imported when they are called, and where it is not installed, that is said.
+"""
+
+from importlib.util import find_spec
+
+import click
+
+from harness.cli.entries import Entry, LazyGroup
+from harness.errors import KrucibleError
+
+COMMANDS = {
+    "all": Entry(
+        "harness.cli.pipeline.everything",
+        "everything",
+        "Ingest, check and tables in one: faster, journals are read once.",
+    ),
+    "ingest": Entry(
+        "harness.cli.pipeline.ingest",
+        "ingest",
+        "Bring the tables up to date with every run below RUNS_FOLDER.",
+    ),
+    "check": Entry(
+        "harness.cli.pipeline.check", "check", "Judge the ingested runs by the checkers of this krucible."
+    ),
+    "tables": Entry(
+        "harness.cli.pipeline.tables",
+        "tables",
+        "Compute availability, latency, flakes, trends and the others from the tables.",
+    ),
+}
+_NEEDED = ("pyspark", "pyarrow", "pandas")
+
+
+class PipelineCommands(LazyGroup):
+    """A group whose commands need Spark; its help and its completion don't."""
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; None where there is none of that name.
+
+        Raises:
+            KrucibleError: Spark is not installed.
+        """
+        if cmd_name in self.entries:  # who mistyped is told that first
+            _require_spark()
+        return super().get_command(ctx, cmd_name)
+
+
+def _require_spark() -> None:
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise KrucibleError(
+            "Spark is not installed",
+            got=f"no {', '.join(missing)}",
+            expected="the extra that the pipeline needs",
+            next_step="make spark   in krucible's checkout",
+        )
+
+
+@click.group(cls=PipelineCommands, entries=COMMANDS)
+def pipeline() -> None:
+    """Write tables of stored runs, judge the runs again, and compute statistics, with Spark."""

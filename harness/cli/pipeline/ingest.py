@@ -1,0 +1,44 @@
+"""``krucible pipeline ingest``: runs become rows."""
+
+import time
+from functools import partial
+from pathlib import Path
+from shlex import quote
+
+import click
+
+from harness.cli.pipeline.options import (
+    MEND_RUNS,
+    require_ingested,
+    require_runs,
+    runs_argument,
+    shown,
+    spark_options,
+    tables_option,
+)
+from harness.cli.pipeline.text import of_ingest
+from results.pipeline.ingest import ingest as bring_up_to_date
+from results.pipeline.session import opened
+from results.pipeline.snapshot import CURRENT
+
+
+@click.command()
+@runs_argument
+@tables_option
+@spark_options
+def ingest(runs: Path, tables: Path, master: str | None, *, verbose: bool) -> None:
+    """Bring the tables up to date with every run below RUNS_FOLDER ($KRUCIBLE_RUNS, or runs).
+
+    Runs that are in the tables already are not read again. Incomplete and corrupt runs are left out and
+    reported. If it is killed, the tables are either unchanged or complete.
+    """
+    require_runs(runs)
+    began = time.monotonic()
+    opening = partial(opened, master, app="krucible ingest", verbose=verbose)
+    with shown() as progress:
+        done = bring_up_to_date(opening, runs, tables, progress)
+    for line in of_ingest(done, f" in {time.monotonic() - began:.1f} s"):
+        click.echo(line)
+    require_ingested(tables, MEND_RUNS)
+    click.echo(f"tables     {tables / CURRENT}")
+    click.echo(f"next       krucible pipeline check --tables {quote(str(tables))}")

@@ -1,0 +1,130 @@
+"""Options that the commands of ``krucible pipeline`` share, and how these show what goes on."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+from harness.errors import UsageError
+from harness.record.folder import RUNS
+from results.pipeline.progress import Lines, Progress
+from results.pipeline.session import LOCAL, is_master
+from results.pipeline.snapshot import holds_runs
+from results.store.runs import run_folders
+
+TABLES = Path("tables")
+MEND_RUNS = "mend or remove the runs that were skipped, or name another RUNS_FOLDER"
+"""What to do where runs were found and none could be ingested."""
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Master(click.ParamType[str]):
+    """A Spark master."""
+
+    name = "MASTER"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuse what has not the form of one."""
+        if not is_master(str(value)):
+            expected = "local[N], local[*], spark://HOST:PORT, yarn or k8s://URL"
+            self.fail(f"got {value!r}, expected {expected}", param, ctx)
+        return str(value)
+
+
+def spark_options(function: F) -> F:
+    """``--master M`` and ``--verbose``."""
+    choices = (
+        click.option(
+            "--master",
+            type=Master(),
+            envvar="KRUCIBLE_SPARK_MASTER",
+            show_envvar=True,
+            help=f"Spark master; {LOCAL} by default, under spark-submit that of spark-submit.  The JVM of a "
+            "local one gets 2g of memory, or SPARK_DRIVER_MEMORY.",
+        ),
+        click.option("--verbose", is_flag=True, help="Show Spark's own log."),
+    )
+    for choice in reversed(choices):
+        function = choice(function)
+    return function
+
+
+def tables_option(function: F) -> F:
+    """The option ``--tables DIR``."""
+    return click.option(
+        "--tables",
+        type=click.Path(path_type=Path, file_okay=False),
+        envvar="KRUCIBLE_TABLES",
+        show_envvar=True,
+        default=TABLES,
+        show_default=True,
+        help="Where the tables are kept.",
+    )(function)
+
+
+def runs_argument(function: F) -> F:
+    """``[RUNS_FOLDER]``, which is the store of the other commands unless it is given."""
+    return click.argument(
+        "runs",
+        default=RUNS,
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="[RUNS_FOLDER]",
+        envvar="KRUCIBLE_RUNS",
+    )(function)
+
+
+def require_runs(runs: Path) -> None:
+    """Refuse a store that is none, or that holds no run.
+
+    Raises:
+        UsageError: there is no such folder, or no run below it.
+    """
+    if next(run_folders(runs), None) is None:
+        raise UsageError(
+            "there are no runs to ingest",
+            got="a folder without runs" if runs.is_dir() else "no such folder",
+            expected="a folder that holds runs, at any depth",
+            where=str(runs),
+            next_step="name another RUNS_FOLDER, or make a run: krucible run smoke/partition",
+        )
+
+
+def require_ingested(tables: Path, next_step: str = "krucible pipeline ingest") -> None:
+    """Refuse tables that hold no run: nothing can be judged, computed or read there.
+
+    Raises:
+        UsageError: nothing was ingested.
+    """
+    if not holds_runs(tables):
+        raise UsageError(
+            "there are no runs in the tables",
+            expected="at least one that was ingested",
+            where=str(tables),
+            next_step=next_step,
+        )
+
+
+@contextmanager
+def shown() -> Iterator[Progress]:
+    """Progress on stderr: bars on a terminal, lines elsewhere."""
+    console = Console(stderr=True)
+    if not (sys.stderr.isatty() and console.is_terminal):
+        yield Lines(lambda line: click.echo(line, err=True))
+        return
+    columns = (TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bars(*columns, console=console) as bars:
+        tasks: dict[str, Any] = {}
+
+        def show(doing: str, done: int, total: int) -> None:
+            if doing not in tasks:
+                tasks[doing] = bars.add_task(doing)
+            bars.update(tasks[doing], completed=done, total=total or None)
+
+        yield show

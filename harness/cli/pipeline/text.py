@@ -1,0 +1,48 @@
+"""What the commands of ``krucible pipeline`` tell at their end, line by line."""
+
+from collections.abc import Iterator, Sequence
+
+from results.markup.cleaning import clean
+from results.pipeline.analytics.updating import Computed
+from results.pipeline.checked import Checked
+from results.pipeline.found import Skipped
+from results.pipeline.ingest import Ingested
+
+_TOLD = 20
+_TEXT_MAX = 300
+
+
+def of_ingest(done: Ingested, how: str = "") -> Iterator[str]:
+    """What was added, and what was left out."""
+    yield f"ingested   {done.runs:,} runs, {done.operations:,} operations{how}"
+    yield from _unchanged(done.unchanged)
+    yield from _listed("skipped", done.skipped)
+
+
+def of_check(done: Checked, how: str = "") -> Iterator[str]:
+    """Verdicts, what differs, what could not be judged."""
+    validities = ", ".join(f"{count:,} {validity}" for validity, count in done.validities.items())
+    yield f"judged     {done.runs:,} runs{how}" + (f": {validities}" if validities else "")
+    yield from _unchanged(done.unchanged)
+    yield from _listed("skipped", done.skipped)
+    yield from _listed("differing", done.differing, f" from their verdict.json, {done.changed:,} in validity")
+
+
+def of_tables(done: Computed, how: str = "") -> str:
+    """How many were computed."""
+    return f"computed   {len(done.tables)} tables{how}" if done.tables else "unchanged  all computed tables"
+
+
+def _unchanged(runs: int) -> Iterator[str]:
+    if runs:
+        yield f"unchanged  {runs:,} runs"
+
+
+def _listed(name: str, runs: Sequence[Skipped], how: str = "") -> Iterator[str]:
+    if not runs:
+        return
+    yield f"{name:<10} {len(runs):,} runs{how}"
+    for run in runs[:_TOLD]:
+        yield f"  {clean(run.folder, _TEXT_MAX)}: {clean(' '.join(run.reason.split()), _TEXT_MAX)}"
+    if len(runs) > _TOLD:
+        yield f"  and {len(runs) - _TOLD:,} more"

@@ -1,0 +1,178 @@
+"""``krucible list``: scenarios, and the runs there are of them, a line each."""
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import msgspec
+
+from checkers.verdict.verdict import Validity
+from harness.cli.options.completion import complete_scenario
+from harness.cli.options.shared import runs_option
+from harness.cli.runs.catalogue_page import render_catalogue
+from harness.errors import UsageError
+from harness.plan.catalogue import load_scenario, scenario_names
+from harness.vocabulary.scenario import Scenario
+from results.markup.cleaning import clean
+from results.store.runs import RunSummary, place_of, run_folders, summarise_folder
+
+UNJUDGED = "unjudged"
+_LINE_MAX = 80
+_SCENARIO_WIDTH_MAX = 30
+_RUN_WIDTH_MAX = 45
+_TEXT_MAX = 500
+
+
+class _Asked(NamedTuple):
+    """Which scenarios and runs are listed; None and empty ones leave all in."""
+
+    scenario: str | None
+    verdicts: tuple[str, ...]
+    limit: int | None
+
+    def names(self, scenario: str) -> bool:
+        """Whether it is the scenario, or in the folder, that was named."""
+        if self.scenario is None:
+            return True
+        wanted = self.scenario.rstrip("/")  # a shell completes a folder with it
+        return scenario == wanted or scenario.startswith(f"{wanted}/")
+
+    def takes(self, run: RunSummary) -> bool:
+        """Whether a run is one of those that were asked for."""
+        return self.names(run.scenario) and (not self.verdicts or _verdict(run) in self.verdicts)
+
+
+@click.command("list")
+@click.option("--scenarios/--runs-too", "only_scenarios", default=False, help="List scenarios only.")
+@click.option(
+    "--scenario",
+    metavar="NAME",
+    shell_complete=complete_scenario,
+    help="List only this scenario and its runs, or those of a folder such as smoke.",
+)
+@click.option(
+    "--verdict",
+    "verdicts",
+    type=click.Choice([*(each.value for each in Validity), UNJUDGED]),
+    multiple=True,
+    help="List only runs with this verdict, and no scenarios; repeatable.",
+)
+@click.option(
+    "--limit", type=click.IntRange(1), metavar="N", help="List only the N newest runs, and no scenarios."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--markdown", "as_page", is_flag=True, help="Print the page of scenarios, docs/scenarios.md.")
+@runs_option
+def list_command(*, only_scenarios: bool, as_json: bool, as_page: bool, runs: Path, **given: Any) -> None:
+    """List scenarios and stored runs, newest first.
+
+    The line of a run shows its verdict, Kafka's version, its name and its anomalies.  Every command that
+    takes a RUN takes that name.
+    """
+    asked = _Asked(**given)
+    _refuse_contradictions(asked, only_scenarios=only_scenarios, as_json=as_json, as_page=as_page)
+    if as_page:
+        click.echo(render_catalogue(), nl=False)
+        return
+    found = [] if only_scenarios else _runs(runs, asked)
+    scenarios = {} if asked.verdicts or asked.limit else _scenarios(asked)
+    if asked.scenario is not None and not found and not any(map(asked.names, scenario_names())):
+        load_scenario(asked.scenario)  # says which names are near
+    if as_json:
+        click.echo(json.dumps(_listing(scenarios, found, runs)))  # names of folders need not be UTF-8
+        return
+    for line in _scenario_lines(scenarios):
+        click.echo(line)
+    if scenarios and found:
+        click.echo()
+    for line in _run_lines(found, runs):
+        click.echo(line)
+
+
+def _refuse_contradictions(asked: _Asked, *, only_scenarios: bool, as_json: bool, as_page: bool) -> None:
+    """Options that exclude each other.
+
+    Raises:
+        UsageError: if two of them are given.
+    """
+    of_runs = [name for name, value in (("--verdict", asked.verdicts), ("--limit", asked.limit)) if value]
+    if as_page:
+        chosen = ["--json"] if as_json else of_runs or (["--scenario"] if asked.scenario else [])
+        if chosen:
+            text = f"{chosen[0]} and --markdown exclude each other"
+            raise UsageError(text, next_step="drop one of them")
+    if only_scenarios and of_runs:
+        raise UsageError(f"{of_runs[0]} and --scenarios exclude each other", next_step="drop one of them")
+
+
+def _runs(root: Path, asked: _Asked) -> list[RunSummary]:
+    """The newest runs that were asked for; no more of them are read than are listed."""
+    folders = sorted(run_folders(root), key=lambda folder: (folder.name, str(folder)), reverse=True)
+    summaries = (summarise_folder(root, folder) for folder in folders)
+    return list(islice(filter(asked.takes, summaries), asked.limit))
+
+
+def _scenarios(asked: _Asked) -> dict[str, Scenario | UsageError]:
+    """Scenarios by name; in the place of one that can't be loaded, why."""
+    return {name: _loaded(name) for name in scenario_names() if asked.names(name)}
+
+
+def _loaded(name: str) -> Scenario | UsageError:
+    try:
+        return load_scenario(name)
+    except UsageError as error:
+        return error  # it is listed in the scenario's place
+
+
+def _listing(
+    scenarios: dict[str, Scenario | UsageError], found: list[RunSummary], root: Path
+) -> dict[str, Any]:
+    return {
+        "scenarios": [_described(name, scenario) for name, scenario in scenarios.items()],
+        "runs": [
+            {"name": place_of(root, run.folder)} | msgspec.to_builtins(run, enc_hook=str) for run in found
+        ],
+    }
+
+
+def _described(name: str, scenario: Scenario | UsageError) -> dict[str, Any]:
+    if isinstance(scenario, UsageError):
+        return {"name": name, "problem": str(scenario)}
+    fields = ("summary", "why", "ticket", "kafka_version", "versions_min", "expectations")
+    told: dict[str, Any] = msgspec.to_builtins({field: getattr(scenario, field) for field in fields})
+    return {"name": name} | told
+
+
+def _scenario_lines(scenarios: dict[str, Scenario | UsageError]) -> Iterator[str]:
+    width = min(max(map(len, scenarios), default=0), _SCENARIO_WIDTH_MAX)
+    for name, scenario in scenarios.items():
+        if isinstance(scenario, UsageError):
+            # Whole, however long: it is what must be fixed.
+            text = clean(" ".join(scenario.got.split()), _TEXT_MAX)
+            yield f"{name:<{width}}  can't be loaded: {scenario.where}: {text}"
+        else:
+            yield _cut(f"{name:<{width}}", scenario.summary)
+
+
+def _run_lines(found: list[RunSummary], root: Path) -> Iterator[str]:
+    places = [clean(place_of(root, run.folder), _TEXT_MAX) for run in found]
+    width = min(max(map(len, places), default=0), _RUN_WIDTH_MAX)
+    for run, place in zip(found, places, strict=True):
+        anomalies = ", ".join(f"{name} {count}" for name, count in run.anomalies.items())
+        version = clean(run.kafka_version, _TEXT_MAX) or "?"
+        yield _cut(f"{_verdict(run):<8}  {version:<5}  {place:<{width}}", clean(anomalies, _TEXT_MAX))
+
+
+def _verdict(run: RunSummary) -> str:
+    return run.validity.value if run.validity else UNJUDGED
+
+
+def _cut(head: str, rest: str) -> str:
+    """A line of at most 80 columns, unless the name in it is longer: that is never cut."""
+    line, name_end = f"{head}  {rest}".rstrip(), len(head.rstrip())
+    if len(line) <= max(_LINE_MAX, name_end):
+        return line
+    return line[: max(_LINE_MAX - 1, name_end)].rstrip() + ("…" if name_end < _LINE_MAX - 1 else "")

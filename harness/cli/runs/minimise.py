@@ -1,0 +1,133 @@
+"""``krucible minimise``: a red run made smaller, by running it again with less."""
+
+from pathlib import Path
+
+import click
+from msgspec.structs import replace
+
+from checkers.history.reading import read_history
+from checkers.judge import judge
+from checkers.verdict.verdict import Verdict
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.minimising.evidence import Outcome
+from harness.campaigns.minimising.runs import Budget, Minimising
+from harness.campaigns.minimising.sizes import size_of, smaller_told, taken_away
+from harness.campaigns.minimising.starting import Start, start_of
+from harness.campaigns.minimising.state import Kept
+from harness.cli.options.completion import complete_run
+from harness.cli.options.shared import Time, runs_option
+from harness.plan.planning import reproduce_line
+from harness.plan.replaying_plan import Recorded, load_recorded
+from harness.plan.scenario_files import name_of
+from harness.vocabulary.scenario import Scenario
+from results.failures.reproduction import rate_of
+from results.markup.cleaning import clean
+from results.store.runs import RunUnreadableError, find_run, load_verdict
+
+EXIT_MINIMISED, EXIT_NEVER, EXIT_UNFINISHED = 0, 1, 2
+_RUNS_MAX = 10_000
+_CONFIRMING_MAX = 1_000
+_TEXT_MAX = 4_096
+
+
+@click.command()
+@click.argument("run", shell_complete=complete_run)
+@click.option(
+    "--for",
+    "limit_s",
+    type=Time(),
+    default="45m",
+    show_default=True,
+    help="How long to search; the same command continues the search.",
+)
+@click.option("--runs-at-most", type=click.IntRange(1, _RUNS_MAX), help="Maximum number of runs.")
+@click.option(
+    "--confirm",
+    type=click.IntRange(0, _CONFIRMING_MAX),
+    default=8,
+    show_default=True,
+    help="How many runs of the smallest scenario, at the end, measure how often it shows the anomaly.",
+)
+@click.option("--anomaly", metavar="NAME", help="The anomaly that must return; by default the run's first.")
+@runs_option
+def minimise(
+    run: str, *, limit_s: int, runs_at_most: int | None, confirm: int, anomaly: str | None, runs: Path
+) -> int:
+    """Reduce an invalid RUN to a smaller scenario that still shows its anomaly.
+
+    It leaves out faults, admin operations and moves of gambits; then it shortens the run, and uses fewer
+    nodes, partitions and clients.  Each candidate is run until a sequential test decides whether it still
+    shows the anomaly.  The smallest one is written as a scenario file that krucible run takes.  RUN is the
+    run's folder, seed or time, or latest, or a scenario's name.  The last two mean the newest run that is
+    not a replay.
+
+    Exit codes: 0 nothing smaller is left to try, 1 the anomaly did not return, 2 the time or the runs were
+    used up, or the command was interrupted, before that, 3 the harness failed.
+    """
+    recorded = load_recorded(find_run(runs, run, originals=True))
+    start = start_of(recorded, _verdict(recorded.folder), anomaly)
+    kept = Kept(recorded.folder, recorded.identity.run, start.wanted)
+    click.echo(f"minimising {clean(str(recorded.folder), _TEXT_MAX)}: {start.wanted}", err=True)
+    with kept.held(), cancellable() as cancelled:
+        work = Minimising(
+            start,
+            kept,
+            runs,
+            budget=Budget(limit_s, runs_at_most, confirm),
+            cancelled=cancelled,
+            replay_of=recorded.identity.run,
+        )
+        work.go_on()
+    best = work.search.best
+    if best is None:
+        click.echo(_told_of_none(work, start, kept))
+        return EXIT_NEVER if work.complete else EXIT_UNFINISHED
+    click.echo("\n".join(_told(work, best, start, recorded, kept)))
+    return EXIT_MINIMISED if work.complete else EXIT_UNFINISHED
+
+
+def _verdict(folder: Path) -> Verdict:
+    """As it was written down; of a run that was not judged yet, as it would be."""
+    try:
+        return load_verdict(folder)
+    except RunUnreadableError:
+        return judge(read_history(folder))
+
+
+def _told_of_none(work: Minimising, start: Start, kept: Kept) -> str:
+    number = len(kept.state.tried)
+    runs = f"{number} {'run' if number == 1 else 'runs'}"
+    if not work.complete:
+        return f"undecided  whether {start.wanted} comes back at all, after {runs}"
+    return (
+        f"not shown  {start.wanted} did not come back often enough in {runs} of the whole schedule\n"
+        f"next       krucible replay {clean(str(kept.folder.parent.parent), _TEXT_MAX)} --times 10"
+    )
+
+
+def _told(work: Minimising, best: Scenario, start: Start, recorded: Recorded, kept: Kept) -> list[str]:
+    """The last lines; writes the scenario that they name."""
+    before, after = size_of(start.whole), size_of(best)
+    outcomes, fresh = work.outcomes(best)
+    deciding = [each for each in outcomes if each is not Outcome.UNDECIDED]
+    rate = rate_of(deciding.count(Outcome.SHOWN), len(deciding))
+    found = f"{rate.told()} with {smaller_told(before, after)}"
+    path = work.write_result(
+        f"{start.wanted} in {found}.\n\nMinimised from run {recorded.identity.run} of "
+        f"{recorded.identity.scenario}, Kafka {best.kafka_version}.\n"
+    )
+    options = replace(start.options, scenario=name_of(path), scenario_file=str(path))
+    measured = (
+        "runs after the search" if fresh else "the runs by which it was chosen, a rate that is too high"
+    )
+    left = "nothing smaller is left to try" if work.complete else "its rate is to be measured yet"
+    left = left if work.searched else "smaller ones are left to try"
+    return [
+        f"minimised  {start.wanted}: {found}",
+        f"rate       of {measured}; the interval is Wilson's of 95 %",
+        f"test       {work.search.level.told()}",
+        f"taken away {', '.join(taken_away(before, after)) or 'nothing'}",
+        f"runs       {len(kept.state.tried)}; {left}",
+        f"scenario   {clean(str(path), _TEXT_MAX)}",
+        f"reproduce  {clean(reproduce_line(options), _TEXT_MAX)}",
+    ]

@@ -1,0 +1,351 @@
+"""``krucible replay``: a recorded run's schedule again, and how often what it found comes back."""
+
+import contextlib
+import secrets
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import msgspec
+from msgspec.structs import replace
+
+from checkers.history.reading import HistoryError, read_history, read_journals
+from checkers.judge import judge
+from checkers.verdict.verdict import Verdict
+from harness.campaigns.campaign import Campaign
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.contents import Contents
+from harness.campaigns.making import run_one
+from harness.campaigns.series import Series, Venue
+from harness.cli.options.completion import complete_run
+from harness.cli.options.origins import settled
+from harness.cli.options.shared import image_options, runs_option
+from harness.cli.runs.run import tell_kept
+from harness.errors import KrucibleError, UsageError
+from harness.plan.replaying import differences
+from harness.plan.replaying_plan import (
+    STRIKING,
+    Instead,
+    Recorded,
+    Replay,
+    is_rerun,
+    is_resolved,
+    journals_of,
+    load_recorded,
+    plan_replay,
+    replay_line,
+)
+from results.failures.reproduction import (
+    Attempt,
+    Reproduction,
+    Signature,
+    came_back,
+    reproduction_of,
+    signature_of,
+)
+from results.markup.cleaning import clean
+from results.store.runs import (
+    RunUnreadableError,
+    StoreError,
+    find_original,
+    find_run,
+    load_identity,
+    load_verdict,
+)
+
+EXIT_BACK, EXIT_NEVER, EXIT_UNKNOWN, EXIT_FAILED = 0, 1, 2, 3
+BISECT_GOOD, BISECT_BAD, BISECT_SKIP, BISECT_ABORT = 0, 1, 125, 128
+"""What ``git bisect run`` takes them for."""
+_TIMES_MAX = 1_000
+_TEXT_MAX = 300
+
+
+class _Bisectable(click.Command):
+    """A command of which a line that can't be read is not taken for a bad commit by ``git bisect run``."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the line; says itself what is wrong with it where that must not be 64.
+
+        Raises:
+            click.exceptions.Exit: a bisection can't go on.
+        """
+        words = tuple(args)  # reading takes them away
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            if "--bisect" not in words:
+                raise
+            error.show()
+            raise click.exceptions.Exit(BISECT_ABORT) from error
+
+
+@click.command(cls=_Bisectable)
+@click.argument("run", shell_complete=complete_run)
+@click.option(
+    "--times",
+    type=click.IntRange(1, _TIMES_MAX),
+    default=1,
+    show_default=True,
+    help="How many runs; after an interruption the same command continues.",
+)
+@click.option("--symbolic", is_flag=True, help="Find the targets by their roles again, at the planned times.")
+@click.option("--kafka-version", metavar="V", help="Run another version of Kafka.")
+@image_options
+@click.option(
+    "--bisect",
+    is_flag=True,
+    help="Stop when the finding returns, with an exit code for git bisect run (see above).",
+)
+@click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; the output of the runs goes to stderr.")
+@runs_option
+def replay(run: str, *, times: int, bisect: bool, keep: bool, as_json: bool, **given: Any) -> int:
+    """Repeat the recorded schedule of RUN, and report how often its finding returns.
+
+    The same faults hit the same nodes at the same times, whatever roles they have now.  Roles that differ
+    are reported.  RUN is the run's folder, seed or time, or latest, or a scenario's name.  The last two mean
+    the newest run that is not a replay, so that the same command means the same run again.
+
+    Exit codes: 0 the finding returned at least once, 1 never, 2 no run decided it, 3 the harness failed.
+    With --bisect: 1 (bad) it returned, 0 (good) it never did, 125 (skip) undecided, 128 (abort) wrong
+    command.
+    """
+    if keep and times > 1:
+        raise UsageError("--keep is for a single run", next_step="drop it, or --times")
+    asked = _Asked(run, times, Venue(given.pop("runs"), keep=keep), bisect, as_json)
+    if not bisect:
+        return _exit_code(_reproduce(asked, given))
+    try:
+        return _bisect_code(_reproduce(asked, given))
+    except _InterruptedError:
+        return BISECT_ABORT
+    except (UsageError, StoreError) as error:
+        click.echo(f"krucible: {error}", err=True)
+        return BISECT_ABORT
+    except (KrucibleError, HistoryError, OSError) as error:
+        click.echo(f"krucible: {error}", err=True)
+        return BISECT_SKIP
+
+
+class _InterruptedError(Exception):
+    """A bisection was interrupted, so that nobody knows of this step."""
+
+
+class _Asked(NamedTuple):
+    """What was asked for beside what is to run."""
+
+    run: str
+    times: int
+    venue: Venue
+    bisect: bool
+    as_json: bool
+
+
+def _reproduce(asked: _Asked, given: dict[str, Any]) -> Reproduction:
+    with cancellable() as cancelled, _chatter(to_stderr=asked.as_json):
+        recorded = load_recorded(find_run(asked.venue.runs, asked.run, originals=True))
+        wanted = signature_of(_verdict(recorded.folder))
+        planned = _planned(recorded, asked.venue.runs, _instead(given), symbolic=given["symbolic"])
+        click.echo(f"replaying  {clean(str(recorded.folder), _TEXT_MAX)}: {wanted.told()}")
+        for note in planned.notes:
+            click.echo(f"note       {clean(note, _TEXT_MAX)}")
+        campaign = _campaign(planned, asked)
+        _run_missing(planned, campaign, wanted, asked, cancelled)
+        found = reproduction_of(wanted, _attempts(campaign, recorded, planned, asked.times))
+    click.echo(_as_json(found, recorded, planned) if asked.as_json else _as_text(found, planned))
+    if asked.bisect and cancelled.is_set():
+        raise _InterruptedError
+    return found
+
+
+def _planned(recorded: Recorded, runs: Path, instead: Instead, *, symbolic: bool) -> Replay:
+    """What is to be carried out; of a replay it is told that it is one, and of which run.
+
+    Raises:
+        UsageError: if roles are to be resolved anew that the run was not given, or it can't be carried out.
+    """
+    replay_of = recorded.identity.replay_of
+    if not replay_of or is_rerun(recorded.identity):
+        return plan_replay(recorded, instead, symbolic=symbolic)
+    original = find_original(runs, recorded.identity)
+    if symbolic and is_resolved(recorded.identity):
+        again = replay_line(original, instead, symbolic=True) if original else "name that run's folder"
+        raise UsageError(
+            "there are no roles to be resolved anew: that run is a replay, whose schedule names nodes",
+            got=f"a replay of run {clean(replay_of, _TEXT_MAX)}",
+            expected=f"the run that it goes back to, {original or f'which is not below {runs}'}",
+            where=str(recorded.folder),
+            next_step=again,
+        )
+    planned = plan_replay(recorded, instead, symbolic=symbolic)
+    source = original or f"run {replay_of}"
+    note = f"that run is a replay itself, of {source}; looked for is what the replay found"
+    return planned._replace(notes=(note, *planned.notes))
+
+
+@contextlib.contextmanager
+def _chatter(*, to_stderr: bool) -> Iterator[None]:
+    with contextlib.redirect_stdout(sys.stderr) if to_stderr else contextlib.nullcontext():
+        yield
+
+
+def _verdict(folder: Path) -> Verdict:
+    """As it was written down; of a run that was not judged yet, as it would be."""
+    try:
+        return load_verdict(folder)
+    except RunUnreadableError:
+        return judge(read_history(folder))
+
+
+def _instead(given: dict[str, Any]) -> Instead:
+    chosen = settled(given)
+    source = chosen["image_source"]
+    return Instead(
+        kafka_version=chosen["kafka_version"],
+        kafka_tarball=chosen["kafka_tarball"],
+        kafka_image=chosen["kafka_image"],
+        image_source=None if source == "auto" else source,
+    )
+
+
+def _campaign(planned: Replay, asked: _Asked) -> Campaign:
+    """What was done of this before; a tarball that was built anew is another one.
+
+    A step of a bisection is none that was before: anything may have changed, krucible itself too.
+    """
+    plan = planned.plan
+    name = f"{plan.replay_of} {plan.reproduce}"
+    contents = Contents()
+    if content := contents.of_plan(plan).key:
+        name += f" of {content}"
+    if asked.bisect:
+        name += f" step {secrets.token_hex(8)}"
+    plans = dict.fromkeys(range(1, asked.times + 1), plan)
+    return Campaign(asked.venue.runs, plan.options.scenario, plans, asked=name, each="run", contents=contents)
+
+
+def _run_missing(
+    planned: Replay, campaign: Campaign, wanted: Signature, asked: _Asked, cancelled: threading.Event
+) -> None:
+    """Run what is missing, until that is cancelled or a bisection knows enough."""
+    missing = campaign.missing()
+    with Series(asked.venue.runs, cancelled) as series:
+        for number in missing:
+            if cancelled.is_set():
+                return
+            click.echo(f"--- run {number} of {asked.times}")
+            then = None if number == missing[-1] else planned.plan
+            venue = replace(asked.venue, series=series, following=then)
+            found = _run(number, planned, campaign, venue, cancelled)
+            if found is None:
+                continue
+            back = came_back(wanted, found)
+            click.echo(
+                f"replayed   run {number} of {asked.times}: {'it came back' if back else 'it did not'}"
+            )
+            if back and asked.bisect:
+                return
+
+
+def _run(
+    number: int, planned: Replay, campaign: Campaign, venue: Venue, cancelled: threading.Event
+) -> Signature | None:
+    """What one run found; None where the harness failed, or was interrupted."""
+    try:
+        folder, verdict = run_one(planned.plan, venue, cancelled)
+    except (HistoryError, KrucibleError) as error:
+        campaign.record_failure(number, str(error))
+        click.echo(f"krucible: run {number} failed: {error}", err=True)
+        return None
+    if venue.keep:
+        tell_kept(folder)
+    if cancelled.is_set():
+        return None
+    campaign.record(number, folder)
+    return signature_of(verdict)
+
+
+def _attempts(campaign: Campaign, recorded: Recorded, planned: Replay, times: int) -> list[Attempt]:
+    done = [
+        _attempt(number, folder, recorded, planned)
+        for number, folder in sorted(campaign.done.items())
+        if number <= times
+    ]
+    failed = [Attempt(number=number, failure=why) for number, why in sorted(campaign.failed.items())]
+    return done + [attempt for attempt in failed if attempt.number <= times]
+
+
+def _attempt(number: int, folder: Path, recorded: Recorded, planned: Replay) -> Attempt:
+    try:
+        history = read_journals(journals_of(folder, STRIKING))
+        otherwise = (*_image_differs(recorded, folder), *differences(planned.roles, history.operations))
+        found = signature_of(load_verdict(folder))
+    except (HistoryError, StoreError) as error:
+        return Attempt(number=number, folder=str(folder), failure=str(error))
+    return Attempt(number=number, folder=str(folder), found=found, differences=otherwise)
+
+
+def _image_differs(recorded: Recorded, folder: Path) -> tuple[str, ...]:
+    """Whether other bytes ran under the same version."""
+    then, now = recorded.identity, load_identity(folder)
+    if then.image is None or now.image is None or then.kafka_version != now.kafka_version:
+        return ()
+    if then.image.checksums.get("jars") == now.image.checksums.get("jars"):
+        return ()
+    return (f"the image holds other jars: {now.image.reference}, then {then.image.reference}",)
+
+
+def _as_text(found: Reproduction, planned: Replay) -> str:
+    ticket = planned.plan.scenario.ticket
+    counts = ", ".join(f"{count} {name}" for name, count in found.counts.items() if count) or "none"
+    lines = [f"{f'{ticket}: ' if ticket else ''}{found.wanted.told()} came back in {found.rate.told()}"]
+    lines.append(f"runs       {counts}")
+    if found.rate.count and found.wanted.summary:
+        lines.append(f"alike      in {found.same_summary} the first sentence is the same")
+    for attempt in found.attempts:
+        lines.append(f"  {attempt.number:>4}  {_told(attempt, found.wanted)}")
+        lines += [f"        {clean(each, _TEXT_MAX)}" for each in attempt.differences]
+    if any(attempt.differences for attempt in found.attempts) and planned.roles:
+        lines.append("next       --symbolic has the roles resolved anew")
+    lines.append(f"reproduce  {clean(planned.plan.reproduce, _TEXT_MAX * 4)}")
+    return "\n".join(lines)
+
+
+def _told(attempt: Attempt, wanted: Signature) -> str:
+    if attempt.found is None:
+        return f"failed   {clean(attempt.failure.splitlines()[0], _TEXT_MAX)}"
+    back = "came back" if came_back(wanted, attempt.found) else attempt.found.told()
+    return f"{attempt.found.validity:<8} {back}  {attempt.folder}"
+
+
+def _as_json(found: Reproduction, recorded: Recorded, planned: Replay) -> str:
+    value: dict[str, Any] = {
+        "run": str(recorded.folder),
+        "scenario": recorded.identity.scenario,
+        "kafka_version": planned.plan.version,
+        "ticket": planned.plan.scenario.ticket,
+        "reproduce": planned.plan.reproduce,
+        "notes": planned.notes,
+        **msgspec.to_builtins(found),
+        "exit_code": _exit_code(found),
+    }
+    for attempt, told in zip(found.attempts, value["attempts"], strict=True):
+        told["came_back"] = attempt.found is not None and came_back(found.wanted, attempt.found)
+    return msgspec.json.encode(value).decode()
+
+
+def _exit_code(found: Reproduction) -> int:
+    if found.rate.count:
+        return EXIT_BACK
+    if found.counts["failed"]:
+        return EXIT_FAILED
+    return EXIT_NEVER if found.rate.of else EXIT_UNKNOWN
+
+
+def _bisect_code(found: Reproduction) -> int:
+    return {EXIT_BACK: BISECT_BAD, EXIT_NEVER: BISECT_GOOD}.get(_exit_code(found), BISECT_SKIP)

@@ -1,0 +1,76 @@
+"""``krucible rerun-failed``: what failed in a campaign or a store, again."""
+
+from pathlib import Path
+
+import click
+
+from harness.campaigns.campaign import EXIT_CODES
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.contents import Contents
+from harness.campaigns.making import run_missing
+from harness.campaigns.provisions import require_images
+from harness.campaigns.rerunning import (
+    Failures,
+    campaign_named,
+    campaigns_of,
+    failures_below,
+    failures_of_campaign,
+    last_campaign,
+)
+from harness.campaigns.series import Series, Venue
+from harness.cli.options.completion import complete_run
+from harness.cli.options.shared import runs_option
+from results.campaigns.summary import Outcome, worst
+from results.markup.cleaning import clean
+from results.markup.markdown import number
+
+_TEXT_MAX = 1_000
+
+
+@click.command("rerun-failed")
+@click.argument("folder", required=False, shell_complete=complete_run)
+@click.option("--dry-run", is_flag=True, help="Print what would be run again; start nothing.")
+@runs_option
+def rerun_failed(folder: str | None, *, dry_run: bool, runs: Path) -> int:
+    """Run again what failed in FOLDER: a campaign or any runs; without FOLDER, in the last campaign.
+
+    Failed are runs that are not as expected, unknown ones included, and those in which the harness failed.
+    Each is planned again from its scenario, options, seed and version of Kafka.  Replays and reruns are not
+    run again.  The original keeps its verdict.  After an interruption the same command continues.
+
+    The exit code is that of a campaign of these reruns; 0 if nothing failed.
+    """
+    place, failures = _failures(folder, runs)
+    click.echo(
+        f"failed   {len(failures.again) + len(failures.left_out)} of {number(failures.of, 'run')} in {place}"
+    )
+    for again in failures.again:
+        click.echo(f"again    {again.why:<8}{clean(again.plan.reproduce, _TEXT_MAX)}")
+    for told in failures.left_out:
+        click.echo(f"left out {clean(told, _TEXT_MAX)}", err=True)
+    outcomes = [Outcome.FAILED] if failures.left_out else []
+    if not dry_run and failures.again:
+        outcomes += _run_again(failures, runs)
+    return EXIT_CODES[worst(outcomes)] if outcomes else 0
+
+
+def _failures(folder: str | None, runs: Path) -> tuple[Path, Failures]:
+    campaign = last_campaign(runs) if folder is None else campaign_named(runs, folder)
+    if campaign is not None:
+        return campaign, failures_of_campaign(campaign)
+    place = next(
+        (path for path in (runs / str(folder), Path(str(folder))) if path.is_dir()), runs / str(folder)
+    )
+    return place, failures_below(place)
+
+
+def _run_again(failures: Failures, runs: Path) -> list[Outcome]:
+    contents = Contents()
+    campaigns = campaigns_of(failures, runs, contents)
+    require_images(plans[seed] for campaign, plans in campaigns for seed in campaign.missing())
+    with cancellable() as cancelled, Series(runs, cancelled) as series:
+        for campaign, plans in campaigns:
+            if not cancelled.is_set():
+                run_missing(campaign, plans, Venue(runs, series=series), cancelled)
+    codes = {code: outcome for outcome, code in EXIT_CODES.items()}
+    return [codes[campaign.finish()] for campaign, _plans in campaigns]

@@ -1,0 +1,168 @@
+"""``krucible run``: one scenario, once or once per seed."""
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from harness.campaigns.campaign import Campaign
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.keeping import EXIT_CODES
+from harness.campaigns.making import run_missing, run_one
+from harness.campaigns.rerunning import campaign_named, plan_again, plans_of_campaign
+from harness.campaigns.series import Series, Venue
+from harness.cli.clusters.hands_on import hands_on
+from harness.cli.options.completion import complete_run, complete_scenario
+from harness.cli.options.hosts import asked_hosts, hosts_options
+from harness.cli.options.origins import settled
+from harness.cli.options.shared import SEED_MAX, Seeds, require_nothing_else, runs_option, topology_options
+from harness.cli.runs.dry_run import foretold
+from harness.cluster.cluster import DESCRIPTION_FILE
+from harness.errors import UsageError
+from harness.plan.chance import KINDS
+from harness.plan.gambits import GAMBITS
+from harness.plan.planning import RunOptions, RunPlan, plan_run
+from harness.plan.scenario_files import is_file, name_of
+from results.markup.cleaning import clean
+from results.store.runs import find_run
+
+_SEEDS = 100_000
+_TEXT_MAX = 300
+_BESIDE = ("runs", "keep", "dry_run")
+"""What may be given beside ``--from``."""
+
+
+@click.command()
+@click.argument("scenario", required=False, shell_complete=complete_scenario)
+@click.option(
+    "--from",
+    "again",
+    metavar="RUN",
+    shell_complete=complete_run,
+    help="Run again what a stored run or a campaign's folder ran, with its scenario, options and seeds.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0, SEED_MAX),
+    help="Seed of the schedule; if not given, one is drawn and printed.",
+)
+@click.option("--seeds", type=Seeds(), help="One run for each seed, and one summary; resumable.")
+@click.option(
+    "--duration-s", type=click.IntRange(max=86_400), help="How long the load runs (random schedules only)."
+)
+@click.option(
+    "--fault",
+    type=click.Choice(KINDS),
+    multiple=True,
+    help="Draw only faults of this kind (random schedules only); repeatable.",
+)
+@click.option(
+    "--gambit",
+    type=click.Choice(list(GAMBITS)),
+    multiple=True,
+    help="Draw only gambits of this kind, of those in the scenario (random schedules only); repeatable.",
+)
+@topology_options
+@click.option("--acks", type=click.Choice(["all", "1", "0"]), help="What producers wait for.")
+@click.option("--idempotent/--no-idempotent", default=None, help="Whether producers are idempotent.")
+@click.option(
+    "--rate", type=click.IntRange(1, 1_000_000), help="Send operations a second, all producers together."
+)
+@click.option(
+    "--seeded-bug",
+    metavar="NAME",
+    help="Put a bug of the catalogue into Kafka (docs/seeded-bugs.md); the run should find it.",
+)
+@click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print schedule, targets and assumptions; start nothing, need no Docker."
+)
+@hosts_options
+@runs_option
+def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path, **given: Any) -> int:
+    """Run SCENARIO and judge it.
+
+    SCENARIO is a name (krucible list --scenarios) or a Python file that defines SCENARIO, such as one that
+    krucible minimise wrote.  The file is executed.
+
+    The last lines are the verdict, the run's folder and the command that repeats the run.
+    """
+    if (again := given.pop("again")) is not None:
+        require_nothing_else("--from", "again", *_BESIDE)
+        return _run_from(again, runs, keep=given["keep"], dry_run=given["dry_run"])
+    if scenario is None:
+        raise click.UsageError("Missing argument 'SCENARIO', or --from RUN.")
+    on_hosts = asked_hosts(given)
+    if is_file(scenario):
+        file = Path(scenario).resolve()
+        scenario, given["scenario_file"] = name_of(file), str(file)
+    if seeds is not None and seed is not None:
+        raise UsageError("--seed and --seeds exclude each other", next_step="drop one of them")
+    dry_run = given.pop("dry_run")
+    if dry_run and (seeds is not None or given["keep"]):
+        raise UsageError("--dry-run is for a single seed", next_step="drop it, or --seeds and --keep")
+    if seeds is not None:
+        if given.pop("keep"):
+            raise UsageError("--keep is for a single run", next_step="drop it, or name one --seed")
+        settings = settled(given)
+        return _run_many({one: plan_run(_options(scenario, one, settings)) for one in seeds}, runs, on_hosts)
+    if on_hosts is not None:
+        raise UsageError("--master is for campaigns", next_step="drop it, or name --seeds A..B")
+    kept = given.pop("keep")
+    chosen = random.SystemRandom().randrange(_SEEDS) if seed is None else seed
+    return _run_one(plan_run(_options(scenario, chosen, settled(given))), runs, keep=kept, dry_run=dry_run)
+
+
+def _run_one(plan: RunPlan, runs: Path, *, keep: bool, dry_run: bool) -> int:
+    if dry_run:
+        click.echo(foretold(plan))
+        return 0
+    with cancellable() as cancelled:
+        folder, verdict = run_one(plan, Venue(runs, keep=keep), cancelled)
+    if keep and (folder / DESCRIPTION_FILE).exists():  # none of several starts may have become ready
+        tell_kept(folder)
+    return EXIT_CODES[verdict.validity]
+
+
+def _options(scenario: str, seed: int, given: dict[str, Any]) -> RunOptions:
+    pairs = {name: dict(given[name]) for name in ("feature", "config")}
+    return RunOptions(scenario=scenario, seed=seed, **(given | pairs))
+
+
+def tell_kept(folder: Path) -> None:
+    """What to do with the cluster that a run left up."""
+    click.echo("kept       its cluster is up:")
+    click.echo(hands_on(folder))
+
+
+def _run_from(name: str, runs: Path, *, keep: bool, dry_run: bool) -> int:
+    """What a stored run or a campaign ran; a campaign that is not complete goes on, another begins anew."""
+    campaign = campaign_named(runs, name)
+    if campaign is None:
+        folder = find_run(runs, name, originals=True)
+        click.echo(f"again      {clean(str(folder), _TEXT_MAX)}")
+        return _run_one(plan_again(folder), runs, keep=keep, dry_run=dry_run)
+    if keep or dry_run:
+        raise UsageError(
+            "--keep and --dry-run are for a single run",
+            got=f"{campaign}, which is a campaign",
+            next_step="drop them, or name one of its runs",
+        )
+    click.echo(f"again      {clean(str(campaign), _TEXT_MAX)}")
+    return _run_many(plans_of_campaign(campaign), runs, None)
+
+
+def _run_many(plans: Mapping[int, RunPlan], runs: Path, on_hosts: OnHosts | None) -> int:
+    """One run per seed; what an earlier, unfinished campaign of the same options did is not done again."""
+    campaign = Campaign(runs, next(iter(plans.values())).options.scenario, plans)
+    if on_hosts is not None:
+        from harness.campaigns.hosting.campaigns import run_missing_on_hosts  # noqa: PLC0415 - it needs Spark
+
+        run_missing_on_hosts(campaign, plans, runs, on_hosts)
+        return campaign.finish()
+    with cancellable() as cancelled, Series(runs, cancelled) as series:
+        run_missing(campaign, plans, Venue(runs, series=series), cancelled)
+    return campaign.finish()

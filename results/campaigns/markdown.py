@@ -1,0 +1,49 @@
+"""A campaign's summary as a Markdown page: what went wrong first, then what was done, then every run."""
+
+from collections.abc import Iterator
+
+from results.campaigns.sections import (
+    MARKS,
+    anomaly_sections,
+    counted,
+    done_sections,
+    facts_of,
+    seed_of,
+    title_of,
+    troubled,
+)
+from results.campaigns.summary import Summary
+from results.markup.markdown import code, told
+from results.sections.markdown import section_blocks
+
+
+def render_campaign(summary: Summary) -> str:
+    """The page, with a newline at its end."""
+    blocks = [
+        f"# {told(title_of(summary))}",
+        f"{MARKS[summary.outcome]} **{summary.outcome.capitalize()}**: {counted(summary)}",
+        *_troubles(summary),
+        *(block for section in anomaly_sections(summary) for block in section_blocks(section)),
+        "## What was done",
+        *what_ran(summary),
+        *(block for section in done_sections(summary) for block in section_blocks(section)),
+    ]
+    return "\n\n".join(blocks) + "\n"
+
+
+def what_ran(summary: Summary) -> Iterator[str]:
+    """By what, on what and when, as a list."""
+    yield "\n".join(f"- {name}: {told(value)}" for name, value in facts_of(summary))
+
+
+def _troubles(summary: Summary) -> Iterator[str]:
+    """Every run that needs a look: its reasons, and how to run it again."""
+    runs = troubled(summary)
+    if runs:
+        yield "## To look at"
+    for run in runs:
+        lines = [f"- {MARKS[run.outcome]} seed {seed_of(run)}, {run.outcome}, `{code(run.folder)}`"]
+        lines += [f"  - {told(reason)}" for reason in run.why]
+        if run.identity is not None:
+            lines.append(f"  - again: `{code(run.identity.reproduce)}`")
+        yield "\n".join(lines)

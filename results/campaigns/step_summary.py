@@ -1,0 +1,227 @@
+"""What a CI job shows of its runs: Kafka's own words, what needs a look first, within GitHub's limit.
+
+Failed: not as expected, unknown and broken-off runs included. Flaky: by `results.repeats.flakes`, the same Kafka and
+schedule with different verdicts; other seeds are other tests, and one red seed of twenty is a find.
+Skipped: not run, with the reason. Quarantined: red as it is expected to be of this version.
+"""
+
+import os
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from results.campaigns.summary import Outcome, RunOutcome, Summary, summarise
+from results.markup.markdown import code, number, table, told
+from results.repeats.flakes import Told, minority, runs_alike, told_of
+from results.run.text import seconds
+
+ENVIRONMENT = "GITHUB_STEP_SUMMARY"
+"""Names the file that GitHub shows; whoever appends to it adds to the same step's page."""
+BYTES_MAX = 1_024 * 1_024
+"""GitHub drops a step's whole summary if it is larger."""
+_RESERVE_BYTES = 1_024
+_PASSED_SHOWN_MAX = 200
+
+
+class Word(StrEnum):
+    """How Kafka's CI calls what became of a test."""
+
+    FAILED = "Failed"
+    FLAKY = "Flaky"
+    SKIPPED = "Skipped"
+    QUARANTINED = "Quarantined"
+    PASSED = "Passed"
+
+
+MARKS = dict(zip(Word, ("❌", "⚠️", "🙈", "😷", "✅"), strict=True))
+
+
+class Skip(NamedTuple):
+    """What was not run, and why."""
+
+    name: str
+    reason: str
+
+
+class Line(msgspec.Struct, frozen=True):
+    """All runs of one schedule on one content of Kafka, and their word."""
+
+    word: Word
+    runs: tuple[RunOutcome, ...]
+
+
+def sorted_out(runs: Iterable[RunOutcome]) -> tuple[Line, ...]:
+    """Runs by content and schedule, in the order in which they first came."""
+    return tuple(Line(_word(group), tuple(group)) for group in runs_alike(runs, _told_alike))
+
+
+def _told_alike(run: RunOutcome) -> Told | None:
+    return told_of(run.identity, run.outcome) if run.identity else None
+
+
+def run_passes(run: RunOutcome) -> bool:
+    """Whether a run is as it should be: as expected, and where nothing was expected, valid."""
+    return run.outcome is Outcome.VALID if run.as_expected is None else run.as_expected
+
+
+def render_step_summary(
+    title: str, runs: Sequence[RunOutcome], skipped: Sequence[Skip] = (), limit_bytes: int = BYTES_MAX
+) -> str:
+    """The page, with a newline at its end, of at most so many bytes; what is left out is said.
+
+    Args:
+        title: what was run.
+        runs: all of them.
+        skipped: what was not.
+        limit_bytes: how much room there is.
+    """
+    lines = sorted_out(runs)
+    blocks = [f"## {told(title)}", _counts(lines, skipped), _figures(summarise(runs))]
+    for word in (Word.FAILED, Word.FLAKY):
+        blocks += _looked_at(word, [line for line in lines if line.word is word])
+    blocks += _skipped(skipped)
+    blocks += _listed(Word.QUARANTINED, [line for line in lines if line.word is Word.QUARANTINED])
+    blocks += _listed(Word.PASSED, [line for line in lines if line.word is Word.PASSED])
+    return _within(blocks, limit_bytes, "`krucible summary` over the artifacts")
+
+
+def append_blocks(blocks: Sequence[str], path: Path, whole: str) -> None:
+    """Append a page of Markdown to a file, of as many blocks as GitHub has room for.
+
+    Args:
+        blocks: headings, paragraphs, lists and tables, in their order.
+        path: the file; what is in it already counts.
+        whole: where all of it is, should blocks be left out.
+
+    Raises:
+        OSError: if it can't be written.
+    """
+    there_bytes = path.stat().st_size if path.exists() else 0
+    with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(_within(blocks, BYTES_MAX - there_bytes, whole))
+
+
+def append_step_summary(
+    title: str, runs: Sequence[RunOutcome], skipped: Sequence[Skip] = (), path: Path | None = None
+) -> Path | None:
+    """Append the page to a file, or else to the one that the environment names, if any.
+
+    Raises:
+        OSError: if it can't be written.
+    """
+    named = os.environ.get(ENVIRONMENT, "")
+    target = path or (Path(named) if named else None)
+    if target is None:
+        return None
+    there_bytes = target.stat().st_size if target.exists() else 0
+    page = render_step_summary(title, runs, skipped, BYTES_MAX - there_bytes)
+    with target.open("a", encoding="utf-8") as file:
+        file.write(page)
+    return target
+
+
+def _word(group: Sequence[RunOutcome]) -> Word:
+    verdicts = Counter[str](run.outcome for run in group if run.outcome is not Outcome.FAILED)
+    if minority(verdicts):
+        return Word.FLAKY
+    if not all(map(run_passes, group)):
+        return Word.FAILED
+    red = any(run.outcome is Outcome.INVALID for run in group)
+    return Word.QUARANTINED if red else Word.PASSED
+
+
+def _counts(lines: Sequence[Line], skipped: Sequence[Skip]) -> str:
+    found = {word: sum(line.word is word for line in lines) for word in Word}
+    found[Word.SKIPPED] += len(skipped)
+    parts = [f"{MARKS[word]} {count:,} {word}" for word, count in found.items() if count]
+    runs = sum(len(line.runs) for line in lines)
+    return f"**{' · '.join(parts) or 'Nothing was run'}** ({number(runs, 'run')})"
+
+
+def _figures(summary: Summary) -> str:
+    """What the good news rests on, whatever it is."""
+    faults = sum(total.count for total in summary.faults)
+    proven = sum(total.proven for total in summary.faults)
+    recovery = "" if summary.recovery is None else f"; recovery at most {seconds(summary.recovery.max_ms)}"
+    sent = number(summary.sent_ok, "acknowledged record")
+    return f"{sent} under {number(faults, 'fault')}, {proven:,} proven{recovery}."
+
+
+def _looked_at(word: Word, lines: Sequence[Line]) -> Iterator[str]:
+    """Each with its reasons and the line that runs it again, open on the page."""
+    if lines:
+        yield f"### {MARKS[word]} {word}"
+    for line in lines:
+        yield "\n".join(_told(line))
+
+
+def _told(line: Line) -> Iterator[str]:
+    first = line.runs[0]
+    passed = sum(map(run_passes, line.runs))
+    often = f", {passed} of {len(line.runs)} passed" if len(line.runs) > 1 else ""
+    yield f"- **{_name(first)}**{often}"
+    for run in line.runs:
+        if not run_passes(run):
+            yield f"  - {run.outcome}: `{code(run.folder)}`"
+            yield from (f"    - {told(reason)}" for reason in run.why)
+            if run.outcome is Outcome.VALID:
+                yield "    - it was to be red, and is not"
+    if first.identity is not None:
+        yield f"  - again: `{code(first.identity.reproduce)}`"
+
+
+def _skipped(skipped: Sequence[Skip]) -> Iterator[str]:
+    if skipped:
+        yield f"### {MARKS[Word.SKIPPED]} {Word.SKIPPED}"
+        yield table(("scenario", "reason"), [(f"`{code(one.name)}`", told(one.reason)) for one in skipped])
+
+
+def _listed(word: Word, lines: Sequence[Line]) -> Iterator[str]:
+    """Folded, one row each; of very many the beginning."""
+    if not lines:
+        return
+    rows = [(_name(line.runs[0]), _anomalies(line), f"{len(line.runs):,}") for line in lines]
+    shown = table(("run", "anomalies", ">runs"), rows[:_PASSED_SHOWN_MAX])
+    rest = f"\n\nAnd {len(rows) - _PASSED_SHOWN_MAX:,} more." if len(rows) > _PASSED_SHOWN_MAX else ""
+    head = f"{MARKS[word]} {word}: {number(len(lines), 'line')}"
+    yield f"<details><summary>{head}</summary>\n\n{shown}{rest}\n\n</details>"
+
+
+def _name(run: RunOutcome) -> str:
+    if run.identity is None:
+        return f"`{code(run.folder)}`"
+    one = run.identity
+    return f"{told(one.scenario)} on Kafka {told(one.kafka_version)}, seed {one.seed}"
+
+
+def _anomalies(line: Line) -> str:
+    return ", ".join(
+        f"`{code(name)}`" for name in sorted({name for run in line.runs for name in run.illegal})
+    )
+
+
+def _within(blocks: Sequence[str], limit_bytes: int, whole: str) -> str:
+    """As many blocks as there is room for; a sentence says how many are missing."""
+    kept: list[str] = []
+    size = 0
+    for position, block in enumerate(blocks):
+        size += len(_bytes(block)) + 2
+        if size > limit_bytes - _RESERVE_BYTES:
+            left = number(len(blocks) - position, "section")
+            kept.append(
+                f"**Cut here**: {left} left out, because GitHub shows at most {BYTES_MAX // 1024:,} KiB of a "
+                f"step. All of it: {whole}."
+            )
+            break
+        kept.append(block)
+    page = "\n\n".join(kept) + "\n\n"
+    return page if len(_bytes(page)) <= limit_bytes else ""
+
+
+def _bytes(text: str) -> bytes:
+    """As it is written: what comes from runs may hold half a character."""
+    return text.encode("utf-8", "backslashreplace")

@@ -1,0 +1,52 @@
+"""The gallery of reports in docs/gallery, made from real runs that are kept there: `make docs` renews it.
+
+A run is an archive ``NAME.tar.xz`` with its journals, identity and verdict, as it was judged when it ran.
+Its report is ``NAME.html``.
+"""
+
+import sys
+import tarfile
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from checkers.history.reading import read_history
+from results.report import render_report
+from results.store.runs import load_identity, load_verdict, write_whole
+
+BUNDLE_SUFFIX = ".tar.xz"
+
+
+def gallery_runs(folder: Path) -> list[Path]:
+    """The archives of a gallery, by name."""
+    return sorted(folder.glob(f"*{BUNDLE_SUFFIX}"))
+
+
+def page_of(bundle: Path) -> Path:
+    """Where the report of an archive is."""
+    return bundle.with_name(bundle.name.removesuffix(BUNDLE_SUFFIX) + ".html")
+
+
+def render_bundle(bundle: Path) -> bytes:
+    """The report of an archive's run, as this version of krucible writes it.
+
+    Raises:
+        StoreError: its identity or verdict can't be read.
+        tarfile.TarError: it is no archive.
+    """
+    with TemporaryDirectory() as folder, tarfile.open(bundle) as archive:
+        run = Path(folder)
+        for member in archive:
+            if (opened := archive.extractfile(member)) is not None:
+                (run / Path(member.name).name).write_bytes(opened.read())
+        page = render_report(read_history(run), load_verdict(run), load_identity(run))
+        return page.encode("utf-8", "backslashreplace")
+
+
+def main(folder: Path) -> None:
+    """Write the report of every archive of a folder anew."""
+    for bundle in gallery_runs(folder):
+        write_whole(page_of(bundle), render_bundle(bundle))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

@@ -1,0 +1,136 @@
+"""``issue.md``: a run that is not as expected, told so that it can be pasted into a tracker."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from checkers.history.identity import RunIdentity
+from checkers.verdict.verdict import Verdict
+from results.markup.trackers import MARKUPS, Format, Markup
+from results.run.causes import Cause, cause_line, first_of_kinds, illegal_causes, other_reasons, rest_text
+from results.run.junit import passes
+from results.run.text import headline, minimise_command
+from results.store.runs import write_whole
+
+ISSUE_FILE = "issue.md"
+CAUSES_MAX = 10
+"""How many causes are told, each with its witness."""
+_LINE_MAX = 1_000
+
+
+def save_issue(folder: Path, verdict: Verdict, identity: RunIdentity | None) -> Path | None:
+    """Write a run's ``issue.md``, or remove the one of an earlier judgement where there is nothing to tell.
+
+    Raises:
+        OSError: if the disk does not take it.
+    """
+    place = folder / ISSUE_FILE
+    if passes(verdict):
+        place.unlink(missing_ok=True)
+        return None
+    return write_whole(place, render_issue(folder, verdict, identity).encode())
+
+
+def render_issue(
+    folder: Path, verdict: Verdict, identity: RunIdentity | None, markup: Format = Format.MARKDOWN
+) -> str:
+    """The text, with a newline at its end; its first line is the title."""
+    return _Issue(MARKUPS[markup], folder, verdict, identity).rendered()
+
+
+class _Issue:
+    """What is told of one run."""
+
+    def __init__(self, markup: Markup, folder: Path, verdict: Verdict, identity: RunIdentity | None) -> None:
+        self._markup = markup
+        self._folder = folder
+        self._verdict = verdict
+        self._identity = identity
+
+    def rendered(self) -> str:
+        """The text of the whole issue."""
+        mark = self._markup
+        blocks = [mark.heading(1, self._title()), *self._what(), mark.heading(2, "Where"), self._where()]
+        blocks += [*self._anomalies(), *self._assumptions()]
+        if self._identity is not None:
+            again = mark.block([self._identity.reproduce], "sh", cut=False)
+            blocks += [mark.heading(2, "Again"), again]
+            blocks += ["A seed fixes the schedule of faults, not the interleaving: it may take several runs."]
+        if smaller := minimise_command(self._folder, self._verdict, self._identity):
+            blocks += ["The smallest scenario that still shows it:", mark.block([smaller], "sh", cut=False)]
+        check = mark.code(f"krucible check {self._folder}", _LINE_MAX)
+        blocks += [f"Judged again from what was recorded, without a cluster: {check}"]
+        return "\n\n".join(blocks) + "\n"
+
+    def _title(self) -> str:
+        code, identity = self._markup.code, self._identity
+        causes = _most_telling(self._verdict)
+        expected = frozenset(self._verdict.expected_anomalies)
+        names = [*_strange(causes[0], expected), causes[0].kinds[0][0]] if causes else []
+        found = code(names[0]) if names else f"verdict {self._verdict.validity}"
+        if identity is None:
+            return f"{found} in {code(self._folder.name)}"
+        return f"{found} in {code(identity.scenario)} on Kafka {code(identity.kafka_version)}"
+
+    def _what(self) -> Iterator[str]:
+        yield self._markup.bold(headline(self._verdict))
+        if reasons := other_reasons(self._verdict):
+            yield self._markup.block(reasons)
+
+    def _where(self) -> str:
+        facts, identity = {"folder": str(self._folder)}, self._identity
+        if identity is not None:
+            image = identity.image
+            facts = {
+                "scenario": identity.scenario,
+                "seed": str(identity.seed),
+                "Kafka": identity.kafka_version,
+                "image": f"{image.reference} {image.digest}".strip() if image else "",
+                "features": _pairs(identity.features),
+                "config": _pairs(identity.config),
+                "JVM options": " ".join(identity.jvm_options),
+                "krucible": identity.krucible_commit,
+                "host": f"Linux {identity.host.kernel}, {identity.host.cpus} CPUs, {identity.host.engine}",
+                "began": identity.began_at,
+            } | facts
+        return self._markup.table(("what", "value"), [fact for fact in facts.items() if fact[1]])
+
+    def _anomalies(self) -> Iterator[str]:
+        causes = _most_telling(self._verdict)
+        if causes:
+            yield self._markup.heading(2, "Anomalies")
+        for number, cause in enumerate(causes[:CAUSES_MAX], start=1):
+            yield self._markup.heading(3, f"{number}. {self._markup.code(cause_line(cause))}")
+            yield from self._first_of(cause)
+        if left := causes[CAUSES_MAX:]:
+            yield f"And {rest_text(left)} in {self._markup.code('verdict.json')}."
+
+    def _first_of(self, cause: Cause) -> Iterator[str]:
+        """The witness with its proof, and in a sentence the first one of each other kind."""
+        for position, one in enumerate(first_of_kinds(cause)):
+            anomaly = one.anomaly
+            if position:
+                yield self._markup.block([f"{anomaly.id}: {anomaly.summary}"])
+            else:
+                promise = f"promised: {anomaly.guarantee} ({anomaly.source})"
+                yield self._markup.block([f"{anomaly.id}: {anomaly.summary}", promise, *anomaly.explanation])
+
+    def _assumptions(self) -> Iterator[str]:
+        unmet = [a for result in self._verdict.results for a in result.assumptions if not a.met]
+        if unmet:
+            yield self._markup.heading(2, "Assumptions that were not met")
+            yield self._markup.block(f"{a.name}: expected {a.expected}; found {a.observed}" for a in unmet)
+
+
+def _pairs(values: dict[str, int] | dict[str, str]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())
+
+
+def _most_telling(verdict: Verdict) -> list[Cause]:
+    """Illegal ones, those with an unexpected id first."""
+    expected = frozenset(verdict.expected_anomalies)
+    return sorted(illegal_causes(verdict), key=lambda cause: not _strange(cause, expected))
+
+
+def _strange(cause: Cause, expected: frozenset[str]) -> list[str]:
+    """Ids that the scenario does not expect, the most severe one first."""
+    return [name for name, _ in cause.kinds if name not in expected]

@@ -1,0 +1,269 @@
+"""JUnit files, for whatever shows tests: one suite per run, one test case per checker.
+
+The form is that of Ant's JUnit schema, which Jenkins and its followers read: properties, then cases, then
+what was said. What is expected passes; a checker that could not decide is an error, because nobody may take
+a doubt for a success.  A checker that had nothing to judge is skipped.
+"""
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from checkers.history.identity import RunIdentity
+from checkers.verdict.verdict import CheckerResult, Validity, Verdict
+from results.markup.cleaning import clean
+from results.run.causes import cause_line, first_of_kinds, illegal_causes, other_reasons, rest_text
+from results.run.measures import load_measures
+from results.run.text import headline, minimise_command
+from results.store.runs import RunUnreadableError, load_identity, load_verdict, write_whole
+
+JUNIT_FILE = "junit.xml"
+EXPECTATION = "expectation"
+"""The case that says whether the whole is as expected, beside those of the checkers."""
+_MESSAGE_MAX = 500
+_LINE_MAX = 2_000
+_LINES_MAX = 100
+_CAUSES_MAX = 20
+_NOT_XML = re.compile("[\ufffe\uffff]")
+
+
+class Standing(StrEnum):
+    """What became of a case; an error could not be decided, and a skipped one had nothing to judge."""
+
+    PASSED = "passed"
+    FAILURE = "failure"
+    ERROR = "error"
+    SKIPPED = "skipped"
+
+
+class Case(msgspec.Struct, frozen=True, kw_only=True):
+    """One test case.
+
+    Attributes:
+        name: the checker's.
+        standing: what became of it.
+        kind: what is wrong, in a word or two; empty where it passed.
+        message: what is wrong, in a sentence.
+        text: why, in lines.
+    """
+
+    name: str
+    standing: Standing = Standing.PASSED
+    kind: str = ""
+    message: str = ""
+    text: str = ""
+
+
+class Suite(msgspec.Struct, frozen=True, kw_only=True):
+    """One run.
+
+    Attributes:
+        name: its scenario's.
+        cases: one per checker, and `EXPECTATION`.
+        properties: what tells it from other runs, and how to run it again.
+        began_at: ISO 8601 in UTC; empty where it is not known.
+        duration_ms: from its beginning to its last operation.
+        said: its reasons, one a line.
+    """
+
+    name: str
+    cases: tuple[Case, ...]
+    properties: dict[str, str] = {}
+    began_at: str = ""
+    duration_ms: int = 0
+    said: str = ""
+
+
+def passes(verdict: Verdict) -> bool:
+    """Whether a run is as it should be: as expected, and where nothing was expected, valid."""
+    if verdict.as_expected is None:
+        return verdict.validity is Validity.VALID
+    return verdict.as_expected
+
+
+def suite_of(
+    folder: Path, verdict: Verdict, identity: RunIdentity | None = None, duration_ms: int = 0
+) -> Suite:
+    """The suite of a judged run."""
+    cases = tuple(_case(result, verdict) for result in verdict.results)
+    reds = any(case.standing in {Standing.FAILURE, Standing.ERROR} for case in cases)
+    return Suite(
+        name=identity.scenario if identity else folder.parent.name,
+        cases=(*cases, _expectation(verdict, told_already=reds)),
+        properties=properties_of(folder, identity, verdict),
+        began_at=identity.began_at if identity else "",
+        duration_ms=duration_ms,
+        said="\n".join((headline(verdict), *other_reasons(verdict))),
+    )
+
+
+def stored_suite(folder: Path) -> Suite:
+    """The suite of a stored run; one that has no readable verdict is an error, never left out."""
+    identity: RunIdentity | None = None
+    try:
+        identity = load_identity(folder)
+        verdict = load_verdict(folder)
+    except RunUnreadableError as error:
+        case = Case(name="harness", standing=Standing.ERROR, kind="no verdict", message=str(error))
+        name = identity.scenario if identity else folder.parent.name
+        return Suite(name=name, cases=(case,), properties=properties_of(folder, identity))
+    try:
+        duration_ms = load_measures(folder).duration_ms
+    except RunUnreadableError:
+        duration_ms = 0
+    return suite_of(folder, verdict, identity, duration_ms)
+
+
+def properties_of(
+    folder: Path, identity: RunIdentity | None, verdict: Verdict | None = None
+) -> dict[str, str]:
+    """What tells a run from others: seed, image, folder, and the commands to repeat and minimise it."""
+    if identity is None:
+        return {"folder": str(folder)}
+    smaller = "" if verdict is None else minimise_command(folder, verdict, identity)
+    image = identity.image
+    return {
+        "seed": str(identity.seed),
+        "kafka_version": identity.kafka_version,
+        "image": f"{image.reference} {image.digest}".strip() if image else "",
+        "folder": str(folder),
+        "reproduce": identity.reproduce,
+    } | ({"minimise": smaller} if smaller else {})
+
+
+def explained(result: CheckerResult, verdict: Verdict) -> tuple[str, ...]:
+    """What a checker found against a promise, by cause, or could not decide.
+
+    Each cause is told with the first anomaly of each kind, the promise that it breaks and the proof.
+    """
+    lines: list[str] = []
+    causes = illegal_causes(verdict, result.checker)
+    for cause in causes[:_CAUSES_MAX]:
+        lines.append(cause_line(cause))
+        for one in first_of_kinds(cause):
+            anomaly = one.anomaly
+            lines += [f"  {anomaly.id}: {anomaly.summary}"]
+            lines += [f"    promised: {anomaly.guarantee} ({anomaly.source})"]
+            lines += [f"    {line}" for line in anomaly.explanation]
+    if left := causes[_CAUSES_MAX:]:
+        lines.append(f"and {rest_text(left)} in verdict.json")
+    lines += [f"could not decide: {result.unknown_because}"] if result.unknown_because else []
+    lines += [
+        f"assumption {one.name}: expected {one.expected}; found {one.observed}"
+        for one in result.assumptions
+        if not one.met
+    ]
+    return tuple(lines)
+
+
+def render_junit(suites: Iterable[Suite]) -> bytes:
+    """The file, with a newline at its end; whatever texts hold, it is well-formed."""
+    root = ET.Element("testsuites")
+    for number, suite in enumerate(suites):
+        root.append(_suite_element(number, suite))
+    ET.indent(root)
+    data: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return data + b"\n"
+
+
+def save_junit(folder: Path, suite: Suite) -> Path:
+    """Write a run's ``junit.xml``, whole or not at all.
+
+    Raises:
+        OSError: if the disk does not take it.
+    """
+    return write_whole(folder / JUNIT_FILE, render_junit([suite]))
+
+
+def _case(result: CheckerResult, verdict: Verdict) -> Case:
+    """A checker's case; where the whole is as expected, so is each of its parts."""
+    if result.validity is Validity.NOT_EXERCISED:
+        message = "the history has nothing that this checker judges"
+        return Case(name=result.checker, standing=Standing.SKIPPED, message=message)
+    if result.validity is Validity.VALID or passes(verdict):
+        return Case(name=result.checker)
+    text = "\n".join(explained(result, verdict))
+    if result.validity is Validity.UNKNOWN:
+        # The text's first line says what could not be decided, or which assumption is not met.
+        first = text.partition("\n")[0]
+        return Case(name=result.checker, standing=Standing.ERROR, kind="unknown", message=first, text=text)
+    illegal = {a.id: a.summary for a in reversed(result.anomalies) if a.illegal}
+    if illegal and illegal.keys() <= set(verdict.expected_anomalies):
+        return Case(name=result.checker)
+    strange = sorted(illegal.keys() - set(verdict.expected_anomalies))
+    counts = ", ".join(f"{result.counts.get(name, 1):,} {name}" for name in strange)
+    return Case(
+        name=result.checker,
+        standing=Standing.FAILURE,
+        kind=" ".join(strange),
+        message=f"{counts}: {illegal[strange[0]]}" if strange else "invalid",
+        text=text,
+    )
+
+
+def _expectation(verdict: Verdict, *, told_already: bool) -> Case:
+    """Red where no checker is and the whole still is not as expected, such as a bug that did not show."""
+    if passes(verdict) or told_already:
+        return Case(name=EXPECTATION)
+    standing = Standing.ERROR if verdict.validity is Validity.UNKNOWN else Standing.FAILURE
+    text = "\n".join(verdict.reasons)
+    return Case(name=EXPECTATION, standing=standing, kind="verdict", message=headline(verdict), text=text)
+
+
+def _suite_element(number: int, suite: Suite) -> ET.Element:
+    count = {one: sum(case.standing is one for case in suite.cases) for one in Standing}
+    element = ET.Element(
+        "testsuite",
+        {
+            "package": "krucible",
+            "id": str(number),
+            "name": _text(suite.name),
+            "timestamp": _text(suite.began_at.removesuffix("Z").partition(".")[0] or "1970-01-01T00:00:00"),
+            "hostname": "localhost",
+            "tests": str(len(suite.cases)),
+            "failures": str(count[Standing.FAILURE]),
+            "errors": str(count[Standing.ERROR]),
+            "skipped": str(count[Standing.SKIPPED]),
+            "time": _seconds(suite.duration_ms),
+        },
+    )
+    properties = ET.SubElement(element, "properties")
+    for name, value in suite.properties.items():
+        ET.SubElement(properties, "property", {"name": _text(name), "value": _text(value, _LINE_MAX)})
+    element.extend(_case_elements(suite))
+    ET.SubElement(element, "system-out").text = _lines(suite.said)
+    ET.SubElement(element, "system-err")
+    return element
+
+
+def _case_elements(suite: Suite) -> Iterator[ET.Element]:
+    for position, case in enumerate(suite.cases, start=1):
+        took = suite.duration_ms if position == len(suite.cases) else 0  # a run's time belongs to its whole
+        attributes = {"name": _text(case.name), "classname": _text(suite.name), "time": _seconds(took)}
+        element = ET.Element("testcase", attributes)
+        if case.standing is Standing.SKIPPED:
+            ET.SubElement(element, case.standing.value, {"message": _text(case.message)})
+        elif case.standing is not Standing.PASSED:
+            told = {"type": _text(case.kind), "message": _text(case.message)}
+            ET.SubElement(element, case.standing.value, told).text = _lines(case.text)
+        yield element
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:.3f}"
+
+
+def _text(text: str, limit: int = _MESSAGE_MAX) -> str:
+    return _NOT_XML.sub("?", clean(text, limit))
+
+
+def _lines(text: str) -> str:
+    lines = text.split("\n")
+    kept = [_text(line, _LINE_MAX) for line in lines[:_LINES_MAX]]
+    if len(lines) > _LINES_MAX:
+        kept.append(f"… and {len(lines) - _LINES_MAX:,} more lines")
+    return "\n".join(kept)

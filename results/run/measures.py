@@ -1,0 +1,166 @@
+"""The numbers of a run that its last lines, its report and the summary of a campaign repeat.
+
+They are kept in the run's folder beside the verdict, so that a campaign can be summed up without reading
+every history again.
+"""
+
+from pathlib import Path
+
+import msgspec
+
+from checkers.history.units import NS_PER_MS
+from checkers.runs.availability import CHECKER as AVAILABILITY
+from checkers.runs.starts import CHECKER as STARTS
+from checkers.verdict.verdict import Verdict
+from results.run.coverage import coverage_of
+from results.run.observation import FaultSeen, Observed, Recovery
+from results.store.runs import load_record, save_record
+
+MEASURES_FILE = "measures.json"
+UNDER_LOAD = ("load", "heal", "recover")
+"""Phases in which the load is on: it begins with the first of them and is off before any other."""
+
+
+class _Unavailability(msgspec.Struct, frozen=True):
+    id: str
+    unavailable_ms: float | None = None
+
+
+class FaultMeasures(msgspec.Struct, frozen=True, kw_only=True):
+    """One fault in numbers.
+
+    Attributes:
+        id: e.g. ``f1``.
+        kind: ``partition``, ``kill``, ``pause`` or ``stop``.
+        targets: names of the nodes acted upon.
+        proven: whether the probe confirmed that it took effect.
+        held_ms: how long it was proven to be in force.
+        unavailable_ms_max: longest time from an acknowledgement of one partition to its next one, or to the
+            load's end, of all such times that overlap the fault; None where it was not measured.
+    """
+
+    id: str
+    kind: str
+    targets: tuple[str, ...] = ()
+    proven: bool = False
+    held_ms: int | None = None
+    unavailable_ms_max: int | None = None
+
+
+class Measures(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in numbers.
+
+    Attributes:
+        duration_ms: from its beginning to its last operation.
+        load_ms: how much of that the load was on, faults and recovery included; None where it never was, and
+            in what an older krucible measured.
+        operations: operations in its history.
+        sent_ok: records acknowledged, each counted.
+        sent_fail: records that were certainly not appended.
+        sent_info: records whose fate the client does not know.
+        polled: records that polls returned, each counted.
+        read_finally: records that the final read returned, both clients and isolation levels together.
+        others: what clients did beside sending and reading records: ok, info and fail of each f.
+        faults: those that were attempted.
+        unavailable_ms_max: the longest of all faults' unavailability.
+        recovered: whether the cluster recovered within its bound; None if the run did not come to it.
+        recovery_ms: how long it took, or was waited for.
+        starts: how many starts the cluster took until it was ready, or until that was given up.
+        coverage: interesting states by name, how often each was reached; see `results.run.coverage`.
+    """
+
+    duration_ms: int
+    load_ms: int | None = None
+    operations: int
+    sent_ok: int = 0
+    sent_fail: int = 0
+    sent_info: int = 0
+    polled: int = 0
+    read_finally: int = 0
+    others: dict[str, dict[str, int]] = {}
+    faults: tuple[FaultMeasures, ...] = ()
+    unavailable_ms_max: int | None = None
+    recovered: bool | None = None
+    recovery_ms: int | None = None
+    starts: int = 1
+    coverage: dict[str, int] = {}
+
+
+def measure(observed: Observed, verdict: Verdict) -> Measures:
+    """The numbers of a run: counted where they are counts, taken from the verdict where they were judged."""
+    gaps = _unavailable_ms(verdict)
+    faults = tuple(_of_fault(fault, gaps.get(fault.id)) for fault in observed.faults if fault.attempted)
+    unavailable = [f.unavailable_ms_max for f in faults if f.unavailable_ms_max is not None]
+    recovery: Recovery | None = observed.recovery
+    return Measures(
+        duration_ms=observed.end_ns // NS_PER_MS,
+        load_ms=_load_ms(observed),
+        operations=observed.operations,
+        sent_ok=observed.records["ok"],
+        sent_fail=observed.records["fail"],
+        sent_info=observed.records["info"],
+        polled=int(observed.polls.records.sum()),
+        read_finally=observed.records_final,
+        others=observed.others,
+        faults=faults,
+        unavailable_ms_max=max(unavailable, default=None),
+        recovered=recovery.recovered if recovery else None,
+        recovery_ms=recovery.took_ms if recovery else None,
+        starts=_starts(verdict),
+        coverage=coverage_of(verdict),
+    )
+
+
+def save_measures(folder: Path, measures: Measures) -> Path:
+    """Write ``measures.json`` whole or not at all.
+
+    Raises:
+        OSError: if it can't be written.
+    """
+    return save_record(folder / MEASURES_FILE, measures)
+
+
+def load_measures(folder: Path) -> Measures:
+    """The inverse of `save_measures`.
+
+    Raises:
+        RunUnreadableError: if ``measures.json`` is missing or damaged.
+    """
+    return load_record(folder / MEASURES_FILE, Measures)
+
+
+def _starts(verdict: Verdict) -> int:
+    """What the starts checker counted; 1 where nothing was recorded of them."""
+    figures = next((result.figures for result in verdict.results if result.checker == STARTS), {})
+    counted = figures.get("starts")
+    return counted if isinstance(counted, int) and counted > 0 else 1
+
+
+def _load_ms(observed: Observed) -> int | None:
+    """From the phase of the load to the first one without it; to the end where none followed."""
+    began_ns = next((time_ns for name, time_ns in observed.phases if name == UNDER_LOAD[0]), None)
+    if began_ns is None:
+        return None
+    later = (ns for name, ns in observed.phases if ns >= began_ns and name not in UNDER_LOAD)
+    return (next(later, observed.end_ns) - began_ns) // NS_PER_MS
+
+
+def _of_fault(fault: FaultSeen, unavailable_ms: int | None) -> FaultMeasures:
+    return FaultMeasures(
+        id=fault.id,
+        kind=fault.kind,
+        targets=fault.targets,
+        proven=fault.effective_ns is not None,
+        held_ms=fault.held_ms,
+        unavailable_ms_max=unavailable_ms,
+    )
+
+
+def _unavailable_ms(verdict: Verdict) -> dict[str, int]:
+    """Per fault what the availability checker measured; a verdict of another krucible may lack it."""
+    figures = next((result.figures for result in verdict.results if result.checker == AVAILABILITY), {})
+    try:
+        told = msgspec.convert(figures.get("faults", []), list[_Unavailability])
+    except msgspec.ValidationError:
+        return {}
+    return {fault.id: round(fault.unavailable_ms) for fault in told if fault.unavailable_ms is not None}

@@ -1,0 +1,376 @@
+"""What a run looked like: one pass over its history that sorts out what is drawn, counted and listed.
+
+A history may be cut short or hand-made, so an operation whose value has an unexpected shape is counted as
+a misfit and left out; nothing here fails.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from checkers.history.observed import PARTITIONS, PartitionsSeen
+from checkers.history.operations import History, Operation, OperationType
+from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
+from checkers.history.shapes import OBSERVATIONS, OPENED, START
+from results.run.gambits import GambitSeen, GambitsSeen
+from results.run.loads import LOADS, answer, asked
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Numbers = npt.NDArray[np.int64]
+PartitionName = tuple[str, int]
+OUTCOMES = ("ok", "info", "fail")
+"""Outcomes of sends, in the order of their codes."""
+_COUNTED_ELSEWHERE = frozenset(
+    ("send", "assign", "poll", "final-read", "inject", "heal", "recover", *OBSERVATIONS)
+)
+_BEFORE_ALL = frozenset(("setup", START, OPENED))
+"""What the runner tells of before anything is asked of the cluster."""
+_LATEST_NS = 2**62
+_MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
+
+
+class FaultSeen(msgspec.Struct, kw_only=True):
+    """A fault as the nemesis recorded it; times in ns, None where it did not come to that.
+
+    Attributes:
+        id: e.g. ``f1``.
+        kind: ``partition``, ``kill``, ``pause`` or ``stop``.
+        spec: the planned fault with its symbolic target.
+        targets: names of the nodes that the target was resolved to.
+        cut: pairs of nodes between which packets were dropped or disturbed, from sender to receiver.
+        attempted: False where the nemesis decided not to inject it.
+        invoked_ns: when injecting began.
+        effective_ns: when the probe had confirmed it.
+        heal_invoked_ns: when healing began.
+        healed_ns: when the probe had confirmed the heal.
+        error: what was told of an injection or heal that was not confirmed.
+        glyph: its shape as its history tells it, unchecked.
+    """
+
+    id: str
+    kind: str
+    invoked_ns: int
+    spec: dict[str, Any] = {}
+    targets: tuple[str, ...] = ()
+    cut: tuple[tuple[str, str], ...] = ()
+    attempted: bool = True
+    effective_ns: int | None = None
+    heal_invoked_ns: int | None = None
+    healed_ns: int | None = None
+    error: str | None = None
+    glyph: str | None = None
+
+    @property
+    def held_ms(self) -> int | None:
+        """How long it was proven to be in force; None without a proof or a heal."""
+        if self.effective_ns is None or self.heal_invoked_ns is None:
+            return None
+        return (self.heal_invoked_ns - self.effective_ns) // 1_000_000
+
+
+class Claim(NamedTuple):
+    """A controller's answer: the epoch that it leads, or None where it does not or did not say."""
+
+    time_ns: int
+    epoch: int | None
+
+
+class PartitionView(NamedTuple):
+    """One partition as one broker told it; leader -1 where it has none."""
+
+    time_ns: int
+    node: str
+    partition: PartitionName
+    leader: int
+    epoch: int
+    isr: int
+
+
+class LogLine(NamedTuple):
+    """A line of a node's log that deserves a look; no line number where it sums up the rest."""
+
+    node: str
+    line: int | None
+    at: str
+    level: str
+    text: str
+
+
+class Recovery(NamedTuple):
+    """How the cluster came back after healing."""
+
+    recovered: bool
+    took_ms: int
+    bound_ms: int
+
+
+class Sends(NamedTuple):
+    """Completed send operations: when each began (ns), how long it took (ns), which of `OUTCOMES` it had."""
+
+    began_ns: Numbers
+    took_ns: Numbers
+    outcome: Numbers
+
+
+class Acks(NamedTuple):
+    """Acknowledged records: when (ns), their partition's position in `partitions`, how many."""
+
+    time_ns: Numbers
+    partition: Numbers
+    records: Numbers
+    partitions: tuple[PartitionName, ...]
+
+
+class Polls(NamedTuple):
+    """Polls that returned records: when (ns), how many."""
+
+    time_ns: Numbers
+    records: Numbers
+
+
+class Observed(msgspec.Struct, frozen=True, kw_only=True):
+    """A history, sorted out.
+
+    Attributes:
+        begin_ns: time of the first operation after the setup, 0 without one.
+        end_ns: time of the last operation, later than the first.
+        operations: how many operations the history has.
+        setup: the setup operation's value; empty without one.
+        phases: name and beginning of each phase, in order.
+        sends: completed sends.
+        records: sent records by outcome; what was never answered counts as info.
+        acks: acknowledged records.
+        others: what clients did beside sending and reading records: ok, info and fail of each f.
+        polls: polls with records.
+        records_final: records that the final read returned.
+        faults: in order of injection.
+        gambits: in order.
+        statuses: per node, when its container entered which status.
+        claims: per controller, its answers.
+        views: partitions as told, in order of time.
+        logs: lines of node logs.
+        recovery: None if the run did not come to it.
+        misfits: operations that were left out because of their shape.
+    """
+
+    begin_ns: int
+    end_ns: int
+    operations: int
+    setup: dict[str, Any]
+    phases: tuple[tuple[str, int], ...]
+    sends: Sends
+    records: dict[str, int]
+    acks: Acks
+    others: dict[str, dict[str, int]]
+    polls: Polls
+    records_final: int
+    faults: tuple[FaultSeen, ...]
+    gambits: tuple[GambitSeen, ...] = ()
+    statuses: dict[str, list[tuple[int, str]]]
+    claims: dict[str, list[Claim]]
+    views: list[PartitionView]
+    logs: list[LogLine]
+    recovery: Recovery | None
+    misfits: int
+
+
+def observe(history: History) -> Observed:
+    """Sort a history out."""
+    collector = _Collector()
+    for operation in history.operations:
+        collector.take(operation)
+    return collector.observed(len(history.operations))
+
+
+class _Collector:
+    """Takes operations in their order; one method for each thing that is done."""
+
+    def __init__(self) -> None:
+        self._begin_ns: int | None = None
+        self._end_ns = 1
+        self._misfits = 0
+        self._setup: dict[str, Any] = {}
+        self._phases: list[tuple[str, int]] = []
+        self._outstanding: dict[int | str, tuple[int, int]] = {}
+        self._sends: list[tuple[int, int, int]] = []
+        self._records = dict.fromkeys(OUTCOMES, 0)
+        self._acks: list[tuple[int, int, int]] = []
+        self._others: dict[str, dict[str, int]] = {}
+        self._partitions: dict[PartitionName, int] = {}
+        self._polls: list[tuple[int, int]] = []
+        self._records_final = 0
+        self._faults: dict[str, FaultSeen] = {}
+        self._gambits = GambitsSeen()
+        self._statuses: dict[str, list[tuple[int, str]]] = {}
+        self._claims: dict[str, list[Claim]] = {}
+        self._views: list[PartitionView] = []
+        self._logs: list[LogLine] = []
+        self._recovery: Recovery | None = None
+        self._takers: dict[str, Callable[[Operation, int], None]] = {
+            **dict.fromkeys(LOADS, self._load),
+            "poll": self._poll,
+            "final-read": self._final_read,
+            "inject": self._inject,
+            "heal": self._heal,
+            "choose": self._gambits.choose,
+            "gambit": self._gambits.end,
+            "setup": self._set_up,
+            "phase": self._phase,
+            "recover": self._recover,
+            "observe": self._observe,
+        }
+        self._observers: dict[str, Callable[[str, dict[str, Any], int], None]] = {
+            QUORUM: self._quorum,
+            PARTITIONS: self._partition_views,
+            "node": self._node,
+            "node-log": self._node_log,
+        }
+
+    def take(self, operation: Operation) -> None:
+        """Add an operation to the lists and counts that concern it."""
+        time_ns = min(max(operation.time_ns, 0), _LATEST_NS)
+        self._end_ns = max(self._end_ns, time_ns)
+        if self._begin_ns is None and operation.f not in _BEFORE_ALL:
+            self._begin_ns = time_ns
+        if operation.type is not OperationType.INVOKE and operation.f not in _COUNTED_ELSEWHERE:
+            counts = self._others.setdefault(operation.f, dict.fromkeys(OUTCOMES, 0))
+            counts[operation.type] += 1
+        taker = self._takers.get(operation.f)
+        if taker is None:
+            return
+        try:
+            taker(operation, time_ns)
+        except _MISFITS:
+            self._misfits += 1
+
+    def observed(self, operations: int) -> Observed:
+        """Everything taken so far."""
+        begin_ns = self._begin_ns or 0
+        self._records["info"] += sum(count for _, count in self._outstanding.values())
+        acked_ns, partitions, acked = _columns(self._acks, 3)
+        return Observed(
+            begin_ns=begin_ns,
+            end_ns=max(self._end_ns, begin_ns + 1),
+            operations=operations,
+            setup=self._setup,
+            phases=tuple(self._phases),
+            sends=Sends(*_columns(self._sends, 3)),
+            records=self._records,
+            acks=Acks(acked_ns, partitions, acked, tuple(self._partitions)),
+            others=self._others,
+            polls=Polls(*_columns(self._polls, 2)),
+            records_final=self._records_final,
+            faults=tuple(self._faults.values()),
+            gambits=self._gambits.all(),
+            statuses=self._statuses,
+            claims=self._claims,
+            views=self._views,
+            logs=self._logs,
+            recovery=self._recovery,
+            misfits=self._misfits,
+        )
+
+    def _load(self, operation: Operation, time_ns: int) -> None:
+        if operation.type is OperationType.INVOKE:
+            self._outstanding[operation.process] = (time_ns, asked(operation))
+            return
+        began_ns, count = self._outstanding.pop(operation.process, (time_ns, 0))
+        self._sends.append((began_ns, time_ns - began_ns, OUTCOMES.index(operation.type)))
+        told = answer(operation)
+        for outcome, records in told.outcomes.items():
+            self._records[outcome] += records
+        for topic, number, records in told.acks:
+            partition = self._partitions.setdefault((topic, number), len(self._partitions))
+            self._acks.append((time_ns, partition, records))
+        self._records[operation.type] += max(0, count - sum(told.outcomes.values()))
+
+    def _poll(self, operation: Operation, time_ns: int) -> None:
+        if operation.type is OperationType.OK and operation.value["records"]:
+            self._polls.append((time_ns, _count(operation)))
+
+    def _final_read(self, operation: Operation, _: int) -> None:
+        if operation.type is not OperationType.INVOKE and "records" in operation.value:
+            self._records_final += _count(operation)
+
+    def _set_up(self, operation: Operation, _: int) -> None:
+        self._setup = msgspec.convert(operation.value, dict[str, Any])
+
+    def _phase(self, operation: Operation, time_ns: int) -> None:
+        self._phases.append((str(operation.key), time_ns))
+
+    def _recover(self, operation: Operation, _: int) -> None:
+        if operation.type is not OperationType.INVOKE:
+            value = operation.value
+            recovered = operation.type is OperationType.OK
+            self._recovery = Recovery(recovered, int(value.get("took_ms", 0)), int(value.get("bound_ms", 0)))
+
+    def _inject(self, operation: Operation, time_ns: int) -> None:
+        name = str(operation.key)
+        if operation.type is OperationType.INVOKE:
+            kind, spec = str(operation.value["kind"]), operation.value.get("spec")
+            glyph = operation.value.get("glyph")
+            self._faults[name] = FaultSeen(
+                id=name,
+                kind=kind,
+                invoked_ns=time_ns,
+                spec=spec if isinstance(spec, dict) else {},
+                glyph=glyph if isinstance(glyph, str) else None,
+            )
+            return
+        fault = self._faults[name]
+        fault.attempted = operation.type is not OperationType.FAIL
+        fault.error = operation.error
+        fault.targets = tuple(str(node) for node in operation.value.get("targets", ()))
+        if operation.type is OperationType.OK:
+            fault.effective_ns = time_ns
+        fault.cut = tuple((str(a), str(b)) for a, b in operation.value.get("cut", ()))
+
+    def _heal(self, operation: Operation, time_ns: int) -> None:
+        fault = self._faults[str(operation.key)]
+        if operation.type is OperationType.INVOKE:
+            # A second one is of a fault that is not in force any more, and fails.
+            fault.heal_invoked_ns = fault.heal_invoked_ns or time_ns
+        elif operation.type is OperationType.OK:
+            fault.healed_ns = time_ns
+        else:
+            fault.error = operation.error
+
+    def _observe(self, operation: Operation, time_ns: int) -> None:
+        observer = self._observers.get(operation.key)
+        if observer is not None:
+            observer(operation.node or "?", operation.value, time_ns)
+
+    def _quorum(self, node: str, value: dict[str, Any], time_ns: int) -> None:
+        seen = quorum_seen(value)
+        epoch = seen.leader_epoch if isinstance(seen, LeaderSeen) else None
+        self._claims.setdefault(node, []).append(Claim(time_ns, epoch))
+
+    def _partition_views(self, node: str, value: dict[str, Any], time_ns: int) -> None:
+        for topic, states in msgspec.convert(value, PartitionsSeen).topics.items():
+            for state in states:
+                of = (topic, state.partition)
+                view = PartitionView(time_ns, node, of, state.leader, state.leader_epoch, len(state.isr))
+                self._views.append(view)
+
+    def _node(self, node: str, value: dict[str, Any], time_ns: int) -> None:
+        self._statuses.setdefault(node, []).append((time_ns, str(value["status"])))
+
+    def _node_log(self, node: str, value: dict[str, Any], _: int) -> None:
+        line = value.get("line")
+        at, level, text = (str(value.get(field) or "") for field in ("at", "level", "text"))
+        self._logs.append(LogLine(node, line if isinstance(line, int) else None, at, level, text))
+
+
+def _count(operation: Operation) -> int:
+    return sum(len(values) for _, _, values in operation.value["records"])
+
+
+def _columns(rows: Sequence[tuple[int, ...]], width: int) -> Numbers:
+    """Rows as an array of columns."""
+    return np.array(rows, dtype=np.int64).reshape(-1, width).T

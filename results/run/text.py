@@ -1,0 +1,212 @@
+"""The last lines of a run as plain text: what was found, why, in numbers, where it lies, what to do next."""
+
+import shlex
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from checkers.history.identity import RunIdentity
+from checkers.verdict.verdict import VERDICTS, Validity, Verdict
+from results.markup.cleaning import clean
+from results.run.causes import Cause, cause_line, causes_of, other_reasons, rest_text
+from results.run.coverage import coverage_line
+from results.run.measures import Measures
+from results.store.runs import REPORT_FILE
+
+LABEL_WIDTH = 11
+_TEXT_MAX = 240
+_PATH_MAX = 4_096
+_REASONS_MAX = 6
+_CAUSES_MAX = 8
+_SECONDS_FROM_MS = 1_000
+
+
+class Line(NamedTuple):
+    """A line with its label, so that a terminal can colour one by the other; the label may be empty."""
+
+    label: str
+    text: str
+
+
+def closing_text(
+    folder: Path, verdict: Verdict, identity: RunIdentity | None = None, measures: Measures | None = None
+) -> str:
+    """The last lines of a run, labels aligned, without a newline at the end."""
+    lines = closing_lines(folder, verdict, identity, measures)
+    return "\n".join(f"{line.label:<{LABEL_WIDTH}}{line.text}".rstrip() for line in lines)
+
+
+def closing_lines(
+    folder: Path, verdict: Verdict, identity: RunIdentity | None = None, measures: Measures | None = None
+) -> tuple[Line, ...]:
+    """The last lines of a run.
+
+    Args:
+        folder: the run's folder, as it should be shown.
+        verdict: what was found.
+        identity: of the run; None where ``run.json`` could not be read.
+        measures: numbers of the run; None where there is no history to count.
+    """
+    lines = [Line("verdict", headline(verdict)), *_labelled("why", _reasons(other_reasons(verdict)))]
+    lines += _labelled("anomalies", _anomalies(verdict))
+    lines += _labelled("checkers", _checkers(verdict))
+    if measures is not None:
+        lines += _labelled("figures", figures(measures))
+    if identity is not None:
+        lines.append(Line("run", identity_line(identity)))
+    place = clean(str(folder), _PATH_MAX)
+    lines += [Line("folder", place), Line("report", f"{place}/{REPORT_FILE}   (open it in a browser)")]
+    if identity is not None:
+        lines.append(Line("reproduce", clean(identity.reproduce, 2_000)))
+    if smaller := minimise_command(folder, verdict, identity):
+        lines.append(Line("minimise", smaller))
+    elif verdict.validity is not Validity.INVALID:
+        lines.append(Line("next", _next_command(folder, verdict)))
+    return tuple(lines)
+
+
+def minimise_command(folder: Path, verdict: Verdict, identity: RunIdentity | None) -> str:
+    """The command that makes a red run smaller; empty where there is nothing to repeat."""
+    if verdict.validity is not Validity.INVALID or identity is None:
+        return ""
+    return f"krucible minimise {clean(shlex.quote(str(folder)), _PATH_MAX)}"
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in capitals, and how it compares with what was expected."""
+    return f"{verdict.validity.upper()} ({expectation(verdict)})"
+
+
+def expectation(verdict: Verdict) -> str:
+    """How a verdict compares with its scenario's expectation, in a few words."""
+    if verdict.expected is None:
+        return "nothing was expected"
+    wanted = verdict.expected.value
+    if verdict.expected_anomalies:
+        with_these = "with" if verdict.expected is Validity.INVALID else "or invalid with nothing but"
+        wanted += f" {with_these} {' or '.join(verdict.expected_anomalies)}"
+    return f"{wanted} was expected" if not verdict.as_expected else f"as expected: {wanted}"
+
+
+def identity_line(identity: RunIdentity) -> str:
+    """Scenario, version and seed on one line."""
+    bug = f" · seeded bug {identity.seeded_bug}" if identity.seeded_bug else ""
+    return clean(
+        f"{identity.scenario} · Kafka {identity.kafka_version} · seed {identity.seed}{bug}", _TEXT_MAX
+    )
+
+
+def figures(measures: Measures) -> tuple[str, ...]:
+    """Numbers worth a line each."""
+    sent = (
+        f"{measures.sent_ok:,} records acknowledged, {measures.sent_fail:,} failed, "
+        f"{measures.sent_info:,} unknown; {measures.polled:,} polled, "
+        f"{measures.read_finally:,} read at the end"
+    )
+    told = coverage_line(measures.coverage)
+    return (
+        *(
+            [f"{measures.starts} starts of the cluster: see starts/ in the folder"]
+            if measures.starts > 1
+            else []
+        ),
+        sent,
+        *_other_figures(measures),
+        _fault_figures(measures),
+        *([f"reached {told}"] if told else []),
+        _recovery_figure(measures),
+    )
+
+
+def seconds(milliseconds: int | None) -> str:
+    """A duration for reading: ``380 ms``, ``4.2 s`` or ``not known``."""
+    if milliseconds is None:
+        return "not known"
+    if milliseconds < _SECONDS_FROM_MS:
+        return f"{milliseconds} ms"
+    return f"{milliseconds / _SECONDS_FROM_MS:,.1f} s"
+
+
+def _other_figures(measures: Measures) -> Iterator[str]:
+    """What clients did beside sending and reading records, if anything, on one line."""
+    told = (
+        f"{clean(name, _TEXT_MAX)} {', '.join(f'{count:,} {outcome}' for outcome, count in counts.items())}"
+        for name, counts in sorted(measures.others.items())
+    )
+    line = "; ".join(told)
+    if line:
+        yield clean(line, _TEXT_MAX)
+
+
+def _fault_figures(measures: Measures) -> str:
+    count = len(measures.faults)
+    if not count:
+        return "no fault was injected"
+    proven = sum(fault.proven for fault in measures.faults)
+    told = "fault" if count == 1 else "faults"
+    return f"{count} {told}, {proven} proven; longest unavailability {seconds(measures.unavailable_ms_max)}"
+
+
+def _recovery_figure(measures: Measures) -> str:
+    if measures.recovered is None:
+        return "the run did not come to its recovery"
+    took = seconds(measures.recovery_ms)
+    return f"recovered in {took}" if measures.recovered else f"not recovered within {took}"
+
+
+def _reasons(reasons: Sequence[str]) -> Iterator[str]:
+    for reason in reasons[:_REASONS_MAX]:
+        yield clean(reason, _TEXT_MAX)
+    if len(reasons) > _REASONS_MAX:
+        yield f"and {len(reasons) - _REASONS_MAX} more reasons in verdict.json"
+
+
+def _anomalies(verdict: Verdict) -> Iterator[str]:
+    """A line for each cause with its first witness below it; of what is legal, a line for each id."""
+    causes = causes_of(verdict)
+    if not causes:
+        yield "none found"
+    illegal = [cause for cause in causes if cause.illegal]
+    for cause in illegal[:_CAUSES_MAX]:
+        yield clean(cause_line(cause), _TEXT_MAX)
+        if cause.witness is not None:
+            yield f"  {clean(cause.witness.anomaly.summary, _TEXT_MAX)}"
+    if left := illegal[_CAUSES_MAX:]:
+        yield f"and {rest_text(left)} in the report"
+    yield from _legal([cause for cause in causes if not cause.illegal])
+
+
+def _legal(causes: Sequence[Cause]) -> Iterator[str]:
+    """One line per id: its number, and the first example."""
+    counts = Counter[str]()
+    examples: dict[str, str] = {}
+    for cause in causes:
+        counts.update(dict(cause.kinds))
+        for one in cause.shown:
+            examples.setdefault(one.anomaly.id, f": {one.anomaly.summary}")
+    for name, count in sorted(counts.items()):
+        yield clean(f"{count:,} {name} (legal){examples.get(name, '')}", _TEXT_MAX)
+
+
+def _checkers(verdict: Verdict) -> Iterator[str]:
+    """How many checkers said what, and which had nothing to judge."""
+    said = Counter(result.validity for result in verdict.results)
+    idle = [result.checker for result in verdict.results if result.validity is Validity.NOT_EXERCISED]
+    told = [f"{said[validity]} {validity}" for validity in VERDICTS if said[validity]]
+    if idle:
+        told.append(f"not exercised: {', '.join(idle)}")
+    if told:
+        yield clean("; ".join(told), _TEXT_MAX)
+
+
+def _labelled(label: str, texts: Iterator[str] | tuple[str, ...]) -> list[Line]:
+    """The label stands before the first of several lines."""
+    return [Line("" if position else label, text) for position, text in enumerate(texts)]
+
+
+def _next_command(folder: Path, verdict: Verdict) -> str:
+    command = f"krucible report {clean(shlex.quote(str(folder)), _PATH_MAX)}"
+    if verdict.validity is Validity.VALID:
+        return command
+    return f"{command}   (its assumptions say what happened)"

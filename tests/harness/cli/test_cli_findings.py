@@ -1,0 +1,71 @@
+"""`krucible findings` lists what was found, and prints a ticket."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import harness.cli.findings.findings
+from harness.cli import invoke
+from harness.cli.findings.findings import PAGE, complete_finding, findings_command
+from results.findings.page import read_findings
+
+NAMES = [each.name for each in read_findings(PAGE.read_text())]
+
+
+def test_every_finding_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["findings", "list"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in told if not line.startswith(" ")] == NAMES
+
+
+@pytest.mark.parametrize(("words", "heading"), [((), "h1. "), (("--format", "markdown"), "# ")])
+def test_a_finding_is_printed(
+    words: tuple[str, ...], heading: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["findings", "export", "formatting-does-not-sync", *words]) == 0
+    assert capsys.readouterr().out.startswith(f"{heading}Formatting does not sync\n")
+
+
+def test_a_name_that_is_none_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["findings", "export", "no-such"]) == 64
+    told = capsys.readouterr().err
+    assert "got:      no-such" in told
+    assert NAMES[0] in told
+
+
+def test_names_are_completed() -> None:
+    export = findings_command.commands["export"]
+    found = complete_finding(export.make_context("export", [NAMES[0]]), export.params[0], "formatting")
+    assert [item.value for item in found] == ["formatting-does-not-sync"]
+
+
+def test_what_has_no_docs_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(harness.cli.findings.findings, "PAGE", tmp_path / "findings.md")
+    ran = CliRunner().invoke(findings_command, ["list"])
+    assert "the page of findings is not here" in str(ran.exception)
+    assert invoke(["findings", "list"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        (("| versions |", "| version |"), "missing or unknown: versions"),
+        (("| observed | `kafka-storage", "| observed | <b>`kafka-storage"), "html_inline within a line"),
+    ],
+)
+def test_a_page_that_can_not_be_read_is_told(
+    change: tuple[str, str],
+    what: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    page = tmp_path / "findings.md"
+    page.write_text(PAGE.read_text().replace(*change))
+    monkeypatch.setattr(harness.cli.findings.findings, "PAGE", page)
+    assert invoke(["findings", "export", "formatting-does-not-sync"]) == 3
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert what in told.err
+    assert "git checkout docs/findings.md" in told.err

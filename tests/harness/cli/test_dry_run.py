@@ -1,0 +1,91 @@
+"""``run --dry-run`` tells what a run would do and starts nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from harness import cli
+from harness.cli.runs.dry_run import foretold
+from harness.plan.catalogue import scenario_names
+from harness.plan.planning import RunOptions, plan_run
+from harness.plan.schedule import faults_alone, gambits_of
+
+
+@pytest.fixture(autouse=True)
+def no_engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("DOCKER_HOST", f"unix://{tmp_path}/nobody.sock")
+    monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "runs"))
+
+
+def test_schedule_targets_and_assumptions_are_printed_and_nothing_is_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.invoke(["run", "smoke/partition", "--seed", "3", "--dry-run"]) == 0
+    assert capsys.readouterr().out == (
+        "dry run    smoke/partition, seed 3, Kafka 4.3.1; nothing is started\n"
+        "cluster    3 combined nodes, dynamic quorum: n1, n2, n3\n"
+        "load       log, 200 operations a second, 6 partitions with 3 replicas, "
+        "min.insync.replicas=2, acks=all\n"
+        "duration   45 s\n"
+        "schedule         4 s  f1      partition pattern=isolate-one target=active-controller, for 8 s\n"
+        "                18 s  f2      kill target=partition-leader, for 7 s\n"
+        "                31 s  f3      pause target=random, for 7 s\n"
+        "targets    active-controller: one of n1, n2, n3, chosen when the fault begins\n"
+        "           partition-leader: one of n1, n2, n3, chosen when the fault begins\n"
+        "           random: one of n1, n2, n3, chosen when the fault begins\n"
+        "assumed    at least 100 records acknowledged before each fault\n"
+        "           at least 20 records sent during each fault\n"
+        "           at least 100 records acknowledged after each fault\n"
+        "           each fault in force for at least 5 s\n"
+        "           recovery within 60 s after the faults\n"
+        "expected   valid\n"
+        "reproduce  krucible run smoke/partition --seed 3 --kafka-version 4.3.1\n"
+    )
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_every_fault_and_gambit_of_every_scenario_is_told(name: str) -> None:
+    plan = plan_run(RunOptions(scenario=name, seed=7))
+    told = foretold(plan)
+    for fault in faults_alone(plan.schedule):
+        assert f"{fault.__struct_config__.tag} " in told
+    for gambit in gambits_of(plan.schedule):
+        assert f"gambit {gambit.kind}, about" in told
+    assert ("gambits: each chooses" in told) == bool(gambits_of(plan.schedule))
+    assert f"reproduce  {plan.reproduce}" in told
+    assert "`" not in told
+
+
+def test_roles_are_given_to_nodes_that_can_have_them() -> None:
+    plan = plan_run(RunOptions(scenario="smoke/partition", seed=3, mode="isolated", controllers=3, brokers=2))
+    told = foretold(plan)
+    assert "active-controller: one of c1, c2, c3, chosen" in told
+    assert "partition-leader: one of b1, b2, chosen" in told
+    assert "random: one of c1, c2, c3, b1, b2, chosen" in told
+
+
+def test_what_is_lowered_and_what_is_expected_are_told() -> None:
+    grow = foretold(plan_run(RunOptions(scenario="kips/kip-853-grow", seed=3)))
+    assert "c3: named by the scenario" in grow
+    assert " 13.  await condition=(is-observer member=c5)" in grow
+    chaos = foretold(plan_run(RunOptions(scenario="exploratory/chaos", seed=3)))
+    assert "at least 2 answers to reassign" in chaos
+    lowered = [
+        plan
+        for plan in (plan_run(RunOptions(scenario=name, seed=1)) for name in scenario_names())
+        if plan.scenario.assumptions.why_lowered
+    ]
+    assert lowered
+    for plan in lowered:
+        assert f"lowered: {plan.scenario.assumptions.why_lowered}" in foretold(plan)
+    zombie = RunOptions(scenario="regressions/kafka-15489-zombie-leader", seed=1, kafka_version="3.6.2")
+    assert "expected   invalid, with " in foretold(plan_run(zombie))
+
+
+@pytest.mark.parametrize("words", [["--seeds", "1..2"], ["--keep"]])
+def test_it_is_for_one_seed_and_keeps_no_cluster(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.invoke(["run", "smoke/partition", "--dry-run", *words]) == 64
+    assert "--dry-run is for a single seed" in capsys.readouterr().err

@@ -1,0 +1,120 @@
+"""What is listed: a line for each scenario and run, of those that were asked for."""
+
+import json
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from checkers.history.identity import IDENTITY_FILE, encode_identity
+from checkers.verdict.verdict import CheckerResult, Validity, Verdict
+from harness import cli
+from harness.plan.catalogue import scenario_names
+from results.store.runs import find_run, save_verdict
+from tests.results.story import IDENTITY
+
+RED = "smoke/partition/20261120T215657Z-901"
+GREEN = "exploratory/chaos/20261121T000000Z-17"
+CUT = "smoke/partition/20261119T101500Z-7"
+DEEP = f"qualification/{'x' * 60}/20261118T101500Z-5"
+
+
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "runs"
+    monkeypatch.setenv("KRUCIBLE_RUNS", str(root))
+    for place, validity in ((RED, Validity.INVALID), (GREEN, Validity.VALID), (DEEP, Validity.UNKNOWN)):
+        folder = root / place
+        folder.mkdir(parents=True)
+        identity = replace(IDENTITY, scenario=place.rpartition("/")[0], kafka_version="4.3.1")
+        (folder / IDENTITY_FILE).write_bytes(encode_identity(identity))
+        counts = {"lost-write": 3, "offset-gap": 12} if validity is Validity.INVALID else {}
+        save_verdict(folder, Verdict(validity, (CheckerResult("log", validity, counts=counts),)))
+    (root / CUT).mkdir(parents=True)
+    return root
+
+
+def listed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
+    assert cli.invoke(["list", *words]) == 0
+    return capsys.readouterr().out.splitlines()
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_run_is_a_line_with_a_name_that_is_never_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    assert listed(capsys, "--limit", "9") == [
+        f"valid     4.3.1  {GREEN}",
+        f"invalid   4.3.1  {RED}           lost-write 3, o…",
+        f"unjudged  ?      {CUT}",
+        f"unknown   4.3.1  {DEEP}",
+    ]
+
+
+def test_a_scenario_is_a_line_of_80_columns(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = listed(capsys, "--scenarios")
+    assert [line.split()[0] for line in lines] == list(scenario_names())
+    assert max(map(len, lines)) == 80
+    assert all(len(line.split(maxsplit=1)[1]) > 20 for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("words", "places"),
+    [
+        (["--limit", "2"], [GREEN, RED]),
+        (["--verdict", "invalid"], [RED]),
+        (["--verdict", "invalid", "--verdict", "unjudged"], [RED, CUT]),
+        (["--verdict", "unknown", "--limit", "1"], [DEEP]),
+        (["--verdict", "valid", "--scenario", "smoke"], []),
+        (["--limit", "1", "--scenario", "smoke/partition"], [RED]),
+    ],
+)
+def test_runs_are_those_that_were_asked_for_by_names_that_are_taken_back(
+    runs: Path, words: list[str], places: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = [line.split()[2] for line in listed(capsys, *words)]
+    assert names == places
+    assert [find_run(runs, name) for name in names] == [(runs / place).resolve() for place in places]
+    assert cli.invoke(["list", "--json", *words]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert ([run["name"] for run in told["runs"]], told["scenarios"]) == (places, [])
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_folder_is_named_with_or_without_a_slash(capsys: pytest.CaptureFixture[str]) -> None:
+    assert listed(capsys, "--scenario", "smoke/") == listed(capsys, "--scenario", "smoke")
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_scenario_is_listed_with_its_runs(capsys: pytest.CaptureFixture[str]) -> None:
+    scenario, empty, red, cut = listed(capsys, "--scenario", "smoke/partition")
+    assert scenario.startswith("smoke/partition  Cut the active controller off")
+    assert (empty, red.split()[2], cut.split()[2]) == ("", RED, CUT)
+    folder = listed(capsys, "--scenario", "kips", "--scenarios")
+    assert folder
+    assert all(line.startswith("kips/") for line in folder)
+
+
+@pytest.mark.usefixtures("runs")
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--scenario", "smoke/partitoin"], "expected: smoke/partition"),
+        (["--scenario", "smok"], "there is no scenario 'smok'"),
+        (["--limit", "0"], "not in the range"),
+        (["--verdict", "red"], "'unjudged'"),
+        (["--verdict", "valid", "--scenarios"], "--verdict and --scenarios exclude each other"),
+        (["--limit", "1", "--markdown"], "--limit and --markdown exclude each other"),
+        (["--scenario", "smoke", "--markdown"], "--scenario and --markdown exclude each other"),
+    ],
+)
+def test_what_can_not_be_listed_is_refused(
+    words: list[str], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.invoke(["list", *words]) == 64
+    assert told in capsys.readouterr().err
+
+
+def test_anomalies_behind_a_long_name_are_left_out(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    counts = {"lost-write": 3}
+    red = Verdict(Validity.INVALID, (CheckerResult("log", Validity.INVALID, counts=counts),))
+    save_verdict(runs / DEEP, red)
+    assert listed(capsys, "--limit", "1", "--scenario", "qualification") == [f"invalid   4.3.1  {DEEP}"]

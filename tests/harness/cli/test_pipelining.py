@@ -1,0 +1,128 @@
+"""``krucible pipeline`` without a session: help, what is missing, and how progress is told."""
+
+import importlib.util
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from rich.console import Console
+
+from harness import cli
+from harness.cli.pipeline import options
+from harness.cli.pipeline.group import COMMANDS, pipeline
+from results.pipeline.progress import Lines
+from tests.results.pipeline.stored_runs import store
+
+
+def test_help_names_every_command_and_every_command_is_there() -> None:
+    shown = CliRunner().invoke(pipeline, ["--help"]).output
+    for name in COMMANDS:
+        assert name in shown
+        command = pipeline.get_command(click.Context(pipeline), name)
+        assert command is not None
+        assert command.help
+    assert pipeline.get_command(click.Context(pipeline), "nothing") is None
+
+
+def test_without_spark_the_extra_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        "harness.cli.pipeline.group.find_spec", lambda name: None if name == "pyspark" else found(name)
+    )
+    assert cli.invoke(["pipeline", "ingest"]) == 3
+    told = capsys.readouterr().err
+    assert "Spark is not installed" in told
+    assert "no pyspark" in told
+    assert "make spark" in told
+    assert "pip install" not in told
+    assert cli.invoke(["pipeline", "--help"]) == 0
+
+
+def test_help_names_the_environment_variables() -> None:
+    shown = " ".join(CliRunner().invoke(pipeline, ["all", "--help"]).output.split())
+    for name in ("KRUCIBLE_RUNS", "KRUCIBLE_TABLES", "KRUCIBLE_SPARK_MASTER", "SPARK_DRIVER_MEMORY"):
+        assert name in shown
+
+
+@pytest.mark.parametrize("step", ["ingest", "all"])
+@pytest.mark.parametrize(("made", "got"), [(True, "a folder without runs"), (False, "no such folder")])
+def test_the_store_is_that_of_the_other_commands_and_holds_runs(
+    step: str,
+    got: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    made: bool,
+) -> None:
+    runs, tables = tmp_path / "stored", tmp_path / "tables"
+    if made:
+        runs.mkdir()
+    monkeypatch.setenv("KRUCIBLE_RUNS", str(runs))
+    assert cli.invoke(["pipeline", step, "--tables", str(tables)]) == 64
+    told = capsys.readouterr()
+    assert told.out == ""
+    for text in ("there are no runs to ingest", got, str(runs), "krucible run smoke/partition"):
+        assert text in told.err
+    assert not tables.exists()
+
+
+@pytest.mark.parametrize("step", ["ingest", "all"])
+def test_where_no_run_can_be_ingested_it_is_told_why_and_what_to_do(
+    step: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    killed = store(tmp_path / "runs", "a0", verdict=None)
+    tables = tmp_path / "tables"
+    assert cli.invoke(["pipeline", step, str(tmp_path / "runs"), "--tables", str(tables)]) == 64
+    told = capsys.readouterr()
+    assert told.out.splitlines()[-1] == f"  {killed}: verdict.json is missing in {killed}"
+    assert "next  " not in told.out
+    assert "there are no runs in the tables" in told.err
+    assert options.MEND_RUNS in told.err
+
+
+@pytest.mark.parametrize("step", ["check", "tables"])
+def test_where_nothing_was_ingested_there_is_nothing_to_judge_or_compute(
+    step: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.invoke(["pipeline", step, "--tables", str(tmp_path / "tables")]) == 64
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert "there are no runs in the tables" in told.err
+    assert str(tmp_path / "tables") in told.err
+    assert "krucible pipeline ingest" in told.err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_lines_come_every_ten_per_cent_and_never_go_back() -> None:
+    lines: list[str] = []
+    tell = Lines(lines.append)
+    for done, total in ((0, 0), (0, 40), (3, 40), (4, 40), (5, 40), (21, 40), (21, 80), (80, 80), (80, 80)):
+        tell("ingest", done, total)
+    assert lines == [
+        "ingest      10 %  (4 of 40)",
+        "ingest      50 %  (21 of 40)",
+        "ingest     100 %  (80 of 80)",
+    ]
+
+
+def test_elsewhere_progress_is_lines_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    with options.shown() as progress:
+        progress("check", 1, 2)
+    captured = capsys.readouterr()
+    assert captured.err == "check       50 %  (1 of 2)\n"
+    assert captured.out == ""
+
+
+def test_on_a_terminal_progress_is_bars(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(options, "Console", lambda **_: Console(force_terminal=True, width=80, stderr=True))
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    with options.shown() as progress:
+        progress("check", 1, 2)
+        progress("check", 2, 2)
+    assert "2/2" in capsys.readouterr().err

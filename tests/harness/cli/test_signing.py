@@ -1,0 +1,183 @@
+"""``krucible signatures``: what a night found beside the nights before it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from checkers.verdict.verdict import Validity, Verdict
+from harness import cli
+from harness.cli.findings.signatures import ISSUES_MAX
+from results.failures.nights import LEFT_OUT_FILE
+from results.store.runs import VERDICT_FILE, list_runs
+from tests.harness.fake_runs import GREEN, RED
+from tests.harness.recorded_run import a_verdict, planned, store_run
+
+CHAOS = "exploratory/chaos"
+LOST = a_verdict(Validity.INVALID, "lost-write", summary="17 records of log-0/3 are lost")
+
+
+def put(store: Path, day: int, seed: int, verdict: Verdict | None) -> Path:
+    """A run of a day."""
+    folder = store / CHAOS / f"202611{day:02}T010000Z-{seed}"
+    store_run(folder, planned(CHAOS, seed), verdict, [], run=f"{day}-{seed}")
+    identity = folder / "run.json"
+    identity.write_text(identity.read_text().replace("2026-11-22T", f"2026-11-{day:02}T"))
+    return folder
+
+
+@pytest.fixture
+def night(tmp_path: Path) -> Path:
+    """A store with two red runs of one kind, one of another, a green one, and one without a verdict."""
+    store = tmp_path / "store"
+    for seed, verdict in enumerate((RED, LOST, RED, GREEN, None), start=1):
+        put(store, 20, seed, verdict)
+    return store
+
+
+def signatures(*words: object) -> int:
+    return cli.invoke(["signatures", *map(str, words)])
+
+
+def test_all_are_new_where_there_is_no_past(night: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert signatures(night) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("2 signatures, 2 new\n")
+    assert said.index("quorum/lost-write  1 run, new") < said.index("quorum/zombie-leader  2 runs, new")
+    assert f"  first in {CHAOS}/20261120T010000Z-1\n" in said
+    assert signatures(night, "--past", night.parent / "nowhere") == 0
+    assert capsys.readouterr().out == said
+
+
+def test_a_night_is_compared_with_those_before_and_added_to_them(
+    night: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    past, before = tmp_path / "nights", tmp_path / "before"
+    put(before, 1, 9, RED)
+    (before / CHAOS / "20261101T010000Z-9/report.html").touch()
+    assert signatures(before, "--past", past, "--add") == 0
+    assert "past  1 run added" in capsys.readouterr().err
+    assert {path.name for path in past.rglob("*.*")} == {"run.json", "verdict.json"}
+
+    for _ in range(2):  # a job that is run again tells the same
+        assert signatures(night, "--past", past, "--add", "--json") == 0
+        found = {one["signature"]["anomaly"]: one for one in json.loads(capsys.readouterr().out)}
+        assert (found["lost-write"]["new"], found["lost-write"]["before"]) == (True, 0)
+        assert (found["zombie-leader"]["new"], found["zombie-leader"]["before"]) == (False, 1)
+        assert found["zombie-leader"]["first_seen"] == "2026-11-01T01:00:00Z"
+    assert len(list_runs(past)) == 5
+
+    assert signatures(night, "--past", past, "--new") == 0
+    said = capsys.readouterr().out
+    assert said.startswith("2 signatures, 1 new\n")
+    assert "zombie-leader" not in said
+
+
+def test_the_past_forgets_what_is_too_old(
+    night: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    past = tmp_path / "nights"
+    put(past, 1, 9, RED)
+    put(past, 10, 9, RED)
+    assert signatures(night, "--past", past, "--add", "--keep-days", "10") == 0
+    assert "4 runs added" in capsys.readouterr().err
+    assert {run.began_at[:10] for run in list_runs(past)} == {"2026-11-10", "2026-11-20"}
+    (past / CHAOS / "20261110T010000Z-9/run.json").write_text("{")
+    assert signatures(night, "--past", past, "--add", "--keep-days", "1") == 0
+    assert len(list_runs(past)) == 5  # nobody knows how old that one is
+
+
+def test_each_new_signature_has_a_text_for_a_tracker(
+    night: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    past, issues, page = tmp_path / "nights", tmp_path / "issues", tmp_path / "step.md"
+    put(past, 1, 9, RED)
+    assert signatures(night, "--past", past, "--issues", issues, "--step-summary", page) == 0
+    (path,) = issues.iterdir()
+    assert f"\n{path.stem}  quorum/lost-write" in capsys.readouterr().out
+    text = path.read_text()
+    assert text.startswith(f"# `lost-write` in `{CHAOS}` on Kafka `")
+    assert f"## Signature `{path.stem}`" in text
+    assert f"- `{CHAOS}/20261120T010000Z-2`" in text
+    assert page.read_text().startswith("## Signatures: 2, 1 new\n\n| signature |")
+    assert f"| `{path.stem}` | `quorum/lost-write` | 1 run, new |" in page.read_text()
+
+
+def test_a_night_that_breaks_everything_writes_few_issues(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store, issues = tmp_path / "store", tmp_path / "issues"
+    names = [f"kind-{letter}" for letter in "abcdefghijkl"]
+    for seed, name in enumerate(names):
+        put(store, 1, seed, a_verdict(Validity.INVALID, name))
+    assert signatures(store, "--issues", issues) == 0
+    assert len(list(issues.iterdir())) == ISSUES_MAX
+    assert f"issues  {len(names) - ISSUES_MAX} signatures left out" in capsys.readouterr().err
+
+
+def test_signatures_beyond_the_limit_stay_new(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    names = [f"kind-{letter}" for letter in "abcdefghijkl"]
+    texts: list[set[str]] = []
+    for day in (1, 2, 3):
+        store, issues = tmp_path / f"store-{day}", tmp_path / f"issues-{day}"
+        for seed, name in enumerate(names):
+            put(store, day, seed, a_verdict(Validity.INVALID, name))
+        assert signatures(store, "--past", tmp_path / "nights", "--issues", issues, "--add") == 0
+        texts.append({path.name for path in issues.iterdir()})
+    assert list(map(len, texts)) == [ISSUES_MAX, len(names) - ISSUES_MAX, 0]
+    assert not texts[0] & texts[1]
+    assert "signatures, 0 new" in capsys.readouterr().out.partition(f"{len(names)} signatures, 2 new")[2]
+    assert len(list_runs(tmp_path / "nights")) == 3 * len(names)
+
+
+def test_a_record_of_what_was_left_out_that_can_not_be_read_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    put(tmp_path / "store", 1, 1, RED)
+    past = tmp_path / "nights"
+    assert signatures(tmp_path / "store", "--past", past, "--add") == 0
+    (kept,) = list_runs(past)
+    (kept.folder / LEFT_OUT_FILE).write_text("{")
+    assert signatures(tmp_path / "store", "--past", past, "--issues", tmp_path / "issues", "--add") == 3
+    assert LEFT_OUT_FILE in capsys.readouterr().err
+    assert not (tmp_path / "issues").exists()
+
+
+def test_a_quiet_night_has_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(tmp_path / "store", 1, 1, GREEN)
+    put(tmp_path / "store", 1, 2, RED).joinpath(VERDICT_FILE).write_text("{")
+    page = tmp_path / "step.md"
+    assert signatures(tmp_path / "store", "--issues", tmp_path / "issues", "--step-summary", page) == 0
+    assert capsys.readouterr().out == "0 signatures, 0 new\n"
+    assert list((tmp_path / "issues").iterdir()) == []
+    assert page.read_text() == "## Signatures: 0, 0 new\n\n"
+
+
+def test_what_does_not_fit_is_refused(night: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert signatures(night, "--add") == 64
+    assert "--add needs the store" in capsys.readouterr().err
+    assert signatures(night.parent / "nosuch") == 64
+
+
+def test_a_run_is_no_store_that_can_be_added(
+    night: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would become the past itself, and hide all runs there."""
+    past = tmp_path / "nights"
+    put(past, 1, 9, RED)
+    run = night / CHAOS / "20261120T010000Z-2"
+    assert signatures(run, "--past", past, "--add") == 64
+    assert "which is a run" in capsys.readouterr().err
+    assert len(list_runs(past)) == 1
+    assert signatures(run, "--past", past) == 0
+
+
+def test_times_of_others_are_printed_without_escapes(
+    night: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    identity = put(tmp_path / "nights", 1, 9, RED) / "run.json"
+    identity.write_text(identity.read_text().replace("2026-11-01T", "\\u001b[2J2026-11-01T"))
+    assert signatures(night, "--past", tmp_path / "nights") == 0
+    said = capsys.readouterr().out
+    assert "1 run before" in said
+    assert "\x1b" not in said

@@ -1,0 +1,184 @@
+"""``krucible track-record`` with runs that need no cluster, and whether what it lists can be run."""
+
+import json
+import threading
+from pathlib import Path
+
+import click
+import pytest
+
+from checkers.history.identity import RunIdentity, encode_identity
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
+from harness import cli
+from harness.campaigns import making as running
+from harness.campaigns.series import Venue
+from harness.errors import KrucibleError
+from harness.plan.catalogue import expectation_for, known_outcomes, scenario_names
+from harness.plan.planning import RunOptions, RunPlan, plan_run
+from harness.vocabulary import KnownOutcome, Side
+from results.store.runs import save_verdict
+
+ZOMBIE = "KAFKA-15489"
+SIDES = [(known, side) for known in known_outcomes() for side in known.sides]
+
+
+class FakeRuns:
+    """In the place of a single run: leaves what a run leaves, and counts."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[str, int]] = []
+        self.verdicts: dict[tuple[str, int], Validity] = {}
+        self.failing: set[int] = set()
+        self.interrupt_after = 1_000
+
+    def __call__(self, plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:
+        click.echo("chatter of a run")
+        options = plan.options
+        if options.seed in self.failing:
+            raise KrucibleError("no engine")
+        self.done.append((plan.version, options.seed))
+        validity = self.verdicts.get((plan.version, options.seed), plan.expectation.validity)
+        found = [Anomaly(name, "s", "g", "s") for name in plan.expectation.anomalies]
+        verdict = Verdict(
+            validity, (result_of("quorum", found),), as_expected=validity is plan.expectation.validity
+        )
+        folder = venue.runs / options.scenario / f"20261120T22000{len(self.done)}Z-{options.seed}"
+        folder.mkdir(parents=True)
+        identity = RunIdentity(
+            run="r",
+            scenario=options.scenario,
+            seed=options.seed,
+            kafka_version=plan.version,
+            began_at="2026-11-20T22:00:00Z",
+            reproduce=plan.reproduce,
+        )
+        (folder / "run.json").write_bytes(encode_identity(identity))
+        save_verdict(folder, verdict)
+        if len(self.done) == self.interrupt_after:
+            cancelled.set()
+        return folder, verdict
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRuns:
+    monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "runs"))
+    made = FakeRuns()
+    monkeypatch.setattr(running, "run_one", made)
+    return made
+
+
+def record(*words: str) -> int:
+    return cli.invoke(["track-record", "--only", ZOMBIE, *words])
+
+
+def test_what_is_missing_is_run_once_and_the_page_comes_from_what_is_stored(
+    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = tmp_path / "page.md"
+    assert record("--seeds", "2", "--out", str(page)) == 0
+    assert fake.done == [("3.6.2", 1), ("3.6.2", 2), ("3.7.1", 1), ("3.7.1", 2)]
+    captured = capsys.readouterr()
+    assert captured.out == f"as expected; written to {page}\n"
+    assert captured.err.count("chatter of a run") == 4
+    written = page.read_text()
+    assert "✅ 2 invalid of 2 | 2 `zombie-leader` |" in written
+    command = "krucible run regressions/kafka-15489-zombie-leader --seeds 1..2 --kafka-version 3.6.2"
+    assert f"\n{command}\n" in written
+
+    for words in (("--no-run",), ()):
+        assert record("--seeds", "2", *words) == 0
+        assert capsys.readouterr().out == written
+    assert len(fake.done) == 4
+
+
+def test_the_runs_are_those_of_krucible_run_with_the_same_seeds(
+    fake: FakeRuns, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["regressions/kafka-15489-zombie-leader", "--seeds", "1..1", "--kafka-version", "3.6.2"]
+    assert cli.invoke(["run", *words]) == 1
+    capsys.readouterr()
+    assert record("--no-run", "--json") == 2
+    seen = json.loads(capsys.readouterr().out)
+    assert [side["standing"] for side in seen["sides"]] == ["as expected", "unknown"]
+    assert len(fake.done) == 1
+
+
+@pytest.mark.parametrize(
+    ("verdict", "code", "standing"),
+    [(Validity.VALID, 1, "not as expected"), (Validity.UNKNOWN, 2, "unknown")],
+)
+def test_a_side_that_is_not_as_expected_shows_in_the_exit_code(
+    fake: FakeRuns, capsys: pytest.CaptureFixture[str], verdict: Validity, code: int, standing: str
+) -> None:
+    fake.verdicts["3.6.2", 1] = verdict
+    assert record("--json") == code
+    seen = json.loads(capsys.readouterr().out)
+    assert seen["standing"] == standing
+    assert [side["standing"] for side in seen["sides"]] == [standing, "as expected"]
+
+
+def test_a_run_that_failed_is_tried_again(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
+    fake.failing = {2}
+    assert record("--seeds", "2") == 3
+    captured = capsys.readouterr()
+    assert "💥 1 failed, 1 valid of 2" in captured.out
+    assert "seed 2 failed: no engine" in captured.err
+    fake.failing = set()
+    assert record("--seeds", "2") == 0
+    assert fake.done == [("3.6.2", 1), ("3.7.1", 1), ("3.6.2", 2), ("3.7.1", 2)]
+
+
+def test_an_interrupt_ends_it_and_the_page_says_what_is_missing(
+    fake: FakeRuns, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.interrupt_after = 2
+    assert record("--seeds", "2") == 2
+    assert fake.done == [("3.6.2", 1), ("3.6.2", 2)]
+    page = capsys.readouterr().out
+    assert "❔ 1 invalid, 1 missing of 2" in page
+    assert "❔ 2 missing of 2" in page
+
+
+def test_sides_may_differ_in_features_and_properties(fake: FakeRuns, monkeypatch: pytest.MonkeyPatch) -> None:
+    side = Side(version="4.3.1", features={"f": 1}, config={"p": "q r"}, expected_red=False)
+    known = KnownOutcome("KIP-1", "smoke/partition", (side,))
+    monkeypatch.setattr("harness.cli.campaigns.track_record.known_outcomes", lambda: (known,))
+    assert cli.invoke(["track-record"]) == 0
+    assert fake.done == [("4.3.1", 1)]
+
+
+def test_a_name_that_nobody_knows_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["track-record", "--only", "KAFKA-1", "--no-run"]) == 64
+    said = capsys.readouterr().err
+    assert "KAFKA-1" in said
+    assert ZOMBIE in said
+
+
+def test_a_page_that_can_not_be_written_is_told(
+    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert record("--out", str(tmp_path / "nowhere" / "page.md")) == 3
+    assert "the operating system refused" in capsys.readouterr().err
+    assert len(fake.done) == 2
+
+
+@pytest.mark.parametrize(
+    ("known", "side"), SIDES, ids=[f"{known.scenario}-{number}" for number, (known, _) in enumerate(SIDES)]
+)
+def test_every_side_can_be_planned_and_its_scenario_expects_the_same(known: KnownOutcome, side: Side) -> None:
+    plan = plan_run(
+        RunOptions(
+            scenario=known.scenario,
+            seed=1,
+            kafka_version=side.version,
+            feature=side.features,
+            config=side.config,
+        )
+    )
+    assert plan.expectation == expectation_for(plan.scenario, side.version, side.features)
+    assert (plan.expectation.validity is Validity.INVALID) is side.expected_red
+
+
+def test_every_regression_is_on_record() -> None:
+    recorded = {known.scenario for known in known_outcomes()}
+    assert {name for name in scenario_names() if name.startswith("regressions/")} <= recorded

@@ -1,0 +1,244 @@
+"""The decision, by table; and what becomes a fact for it."""
+
+import msgspec
+import pytest
+
+from checkers.history.identity import ImageIdentity
+from results.campaigns.summary import Outcome
+from results.qualification import Decision, Elsewhere, OnRecord, Role, Run, render_text
+from results.qualification.deciding import RuleInput, decide
+from results.qualification.finding import Standing, found_in
+from tests.results.qualified import CHAOS, CONTROLS, LOST, QUESTION, both, run, said, side
+
+GOOD, RED, UNSURE = Decision.QUALIFIED, Decision.NOT_QUALIFIED, Decision.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("given", "decision", "reasons"),
+    [
+        (RuleInput(), GOOD, []),
+        (RuleInput(unexplained=("a",)), RED, ["a"]),
+        (RuleInput(worse=("w",)), RED, ["w"]),
+        (RuleInput(controls=("c",)), UNSURE, ["c"]),
+        (RuleInput(mixed=("m",)), UNSURE, ["m"]),
+        (RuleInput(doubtful=("d",)), UNSURE, ["d"]),
+        (RuleInput(short=("s",)), UNSURE, ["s"]),
+        (RuleInput(unreached=("u",)), UNSURE, ["u"]),
+        (
+            RuleInput(
+                unreached=("u",),
+                short=("s",),
+                doubtful=("d",),
+                mixed=("m",),
+                controls=("c",),
+                worse=("w",),
+                unexplained=("a",),
+            ),
+            RED,
+            ["a", "w", "c", "m", "d", "s", "u"],
+        ),
+    ],
+)
+def test_the_rule(given: RuleInput, decision: Decision, reasons: list[str]) -> None:
+    decided, told = decide(given)
+    assert decided is decision
+    assert [reason.text for reason in told] == reasons
+
+
+def red(seed: int = 1, role: Role = Role.CANDIDATE, mode: str = "combined", *, expected: bool = False) -> Run:
+    return run(role, seed, Outcome.INVALID, found=[LOST], as_expected=expected, mode=mode)
+
+
+KNOWN = OnRecord("lost-write", "KIP-966", CHAOS, "documented")
+KNOWN_ELSEWHERE = OnRecord("lost-write", "KIP-966", "regressions/kip-966", "documented")
+
+
+@pytest.mark.parametrize(
+    ("runs", "elsewhere", "on_record", "standing"),
+    [
+        ([red()], (), (), Standing.UNEXPLAINED),
+        ([red(), run(Role.BASELINE)], (), (), Standing.UNEXPLAINED),
+        ([red(), red(2, Role.BASELINE)], (), (), Standing.ON_BASELINE),
+        ([red(), red(2, Role.BASELINE, "isolated")], (), (), Standing.ON_BASELINE),
+        (
+            [red(), run(Role.BASELINE)],
+            (Elsewhere(CHAOS, "4.1.1", ("lost-write",)),),
+            (),
+            Standing.ON_BASELINE,
+        ),
+        (
+            [red(), run(Role.BASELINE)],
+            (
+                Elsewhere("smoke/partition", "4.1.1", ("lost-write",)),
+                Elsewhere(CHAOS, "3.9.0", ("lost-write",)),
+            ),
+            (),
+            Standing.UNEXPLAINED,
+        ),
+        ([red()], (), (KNOWN_ELSEWHERE,), Standing.DOUBTFUL),
+        ([red(expected=True)], (), (KNOWN,), Standing.EXPECTED),
+        ([red(expected=True), red(2)], (), (KNOWN,), Standing.DOUBTFUL),
+        ([run(), red(2, Role.BASELINE)], (), (), Standing.GONE),
+    ],
+)
+def test_what_explains_an_anomaly(
+    runs: list[Run], elsewhere: tuple[Elsewhere, ...], on_record: tuple[OnRecord, ...], standing: Standing
+) -> None:
+    found = found_in(runs, elsewhere, on_record)
+    assert [one.standing for one in found if one.mode == "combined"] == [standing]
+
+
+@pytest.mark.parametrize(
+    ("content", "standing"),
+    [("", Standing.ON_BASELINE), ("4.1.1" * 8, Standing.ON_BASELINE), ("other", Standing.UNEXPLAINED)],
+)
+def test_another_build_of_the_version_of_the_baseline_explains_nothing(
+    content: str, standing: Standing
+) -> None:
+    elsewhere = (Elsewhere(CHAOS, "4.1.1", ("lost-write",), content),)
+    (found,) = found_in([red(), run(Role.BASELINE)], elsewhere)
+    assert found.standing is standing
+
+
+def test_an_anomaly_says_how_often_and_since_when() -> None:
+    older = Elsewhere(CHAOS, "3.9.0", ("lost-write",)), Elsewhere(CHAOS, "3.10.0", ())
+    (found,) = found_in([red(), run(seed=2), red(3, Role.BASELINE), run(seed=4, mode="isolated")], older)
+    assert (found.candidate, found.candidate_of, found.baseline, found.baseline_of) == (1, 2, 1, 1)
+    assert (found.low, found.high) == pytest.approx((0.0126, 0.9874))
+    assert found.first_seen == "3.9.0"
+    assert found.seen == ("3.9.0", "4.1.1", "4.3.1")
+    assert found.tried == ("3.9.0", "3.10.0", "4.1.1", "4.3.1")
+    assert found.command == "krucible run exploratory/chaos --seed 1 --mode combined --kafka-version 4.3.1"
+    assert found.example is LOST
+
+
+def test_a_whole_matrix_without_findings_qualifies() -> None:
+    decided = said(both(1, 2))
+    assert (decided.decision, decided.reasons) == (GOOD, ())
+    assert (
+        decided.claim == "No anomaly against what is promised was found in 2,000 operations under 4 faults."
+    )
+
+
+def of_content(one: Run, checksums: dict[str, str], digest: str = "sha256:1") -> Run:
+    assert one.outcome is not None
+    assert one.outcome.identity is not None
+    image = ImageIdentity(reference="krucible/kafka:x", digest=digest)
+    named = msgspec.structs.replace(one.outcome.identity, image=image)
+    outcome = msgspec.structs.replace(one.outcome, identity=named)
+    return msgspec.structs.replace(one, outcome=outcome, image_checksums=checksums)
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_runs_of_two_builds_on_one_side_decide_nothing(role: Role) -> None:
+    runs = [*both(1, 2), of_content(run(role, 3), {"jars": "0" * 64})]
+    decided = said(runs)
+    assert decided.decision is UNSURE
+    (reason,) = decided.reasons
+    assert reason.text.startswith(
+        f"runs of the {role} {'4.3.1' if role is Role.CANDIDATE else '4.1.1'} are of 2"
+    )
+    assert f"{'0' * 19} in 1" in reason.text
+    assert said([red(), *runs]).decision is RED
+
+
+def test_a_build_that_is_compared_to_itself_is_not_qualified_by_having_its_own_defects() -> None:
+    alike = [of_content(one, {"jars": "1" * 64}) for one in (*both(1, 2, 3), red(4), red(4, Role.BASELINE))]
+    decided = said(alike)
+    assert decided.decision is UNSURE
+    assert f"4.3.1 was compared to itself: 4.1.1 is the same Kafka ({'1' * 19})" in {
+        reason.text for reason in decided.reasons
+    }
+
+
+def test_one_content_in_images_of_two_machines_is_one() -> None:
+    runs = [of_content(one, one.image_checksums, f"sha256:{number}") for number, one in enumerate(both(1, 2))]
+    decided = said(runs)
+    assert (decided.decision, decided.reasons) == (GOOD, ())
+    assert "runs of 4.3.1 are of 2 different images" in "\n".join(decided.gaps)
+
+
+@pytest.mark.parametrize(
+    ("checksums", "digest", "content"),
+    [
+        ({"jars": "1", "upstream": "2"}, "sha256:3", "1"),
+        ({}, "sha256:3", "sha256:3"),
+        ({}, "", "krucible/kafka:x"),
+    ],
+)
+def test_jars_tell_one_content_from_another(checksums: dict[str, str], digest: str, content: str) -> None:
+    assert of_content(run(), checksums, digest).content == content
+    assert run(outcome=None).content == ""
+
+
+UNKNOWN, FAILED = Outcome.UNKNOWN, Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    ("runs", "controls", "decision", "why"),
+    [
+        (
+            (*both(1), red(2), run(Role.BASELINE, 2)),
+            CONTROLS,
+            RED,
+            "lost-write in exploratory/chaos (combined)",
+        ),
+        (
+            both(1),
+            (side(Outcome.VALID),),
+            UNSURE,
+            "control KAFKA-15489 on 3.6.2, expected red: not as expected",
+        ),
+        (both(1), (side(seeds=2),), UNSURE, "expected red: unknown (1 of 2 runs)"),
+        ((*both(1), run(seed=2, outcome=UNKNOWN)), CONTROLS, UNSURE, "runs came to a verdict, 2 needed"),
+        ((*both(1), run(seed=2, outcome=None)), CONTROLS, UNSURE, "on the candidate: 1 of 2 runs"),
+        ((*both(1), run(Role.BASELINE, 2, FAILED)), CONTROLS, UNSURE, "on the baseline: 1 of 2 runs"),
+        ((*both(1, 2, 3), *both(4, outcome=UNKNOWN)), CONTROLS, GOOD, ""),
+        (both(1), (), UNSURE, "no positive control was run"),
+        ((run(),), CONTROLS, UNSURE, "no run of the baseline came to a verdict"),
+        ((), CONTROLS, UNSURE, "no run of the candidate came to a verdict"),
+        (both(1, coverage={"elections": 0}), CONTROLS, UNSURE, "required, and never reached: elections of"),
+    ],
+)
+def test_what_was_seen_decides(
+    runs: tuple[Run, ...], controls: tuple[object, ...], decision: Decision, why: str
+) -> None:
+    decided = said(runs, controls)  # type: ignore[arg-type]
+    assert decided.decision is decision
+    assert why in "\n".join(reason.text for reason in decided.reasons)
+    assert bool(decided.reasons) is bool(why)
+
+
+def test_a_candidate_alone_may_qualify_and_its_gap_is_told() -> None:
+    decided = said((run(),), CONTROLS, msgspec.structs.replace(QUESTION, baseline=None))
+    assert decided.decision is GOOD
+    assert decided.gaps[0].startswith("there is no baseline")
+
+
+def test_without_counterparts_nothing_is_compared_and_that_is_told() -> None:
+    others = said((run(mode="isolated"), run(Role.BASELINE)))
+    assert "so no duration was compared" in "\n".join(others.gaps)
+    alone = said((run(), run(Role.BASELINE, outcome=None)))
+    assert "so no duration was compared" in "\n".join(alone.gaps)
+    assert "Against 4.1.1: nothing could be compared.\n" in render_text(alone)
+
+
+def test_gaps_are_told() -> None:
+    runs = (
+        *both(1),
+        run(seed=2, outcome=UNKNOWN, reasons=("no traffic",)),
+        run(seed=3, outcome=FAILED, reasons=("no engine",)),
+        run(seed=4, outcome=None),
+        run(seed=5, as_expected=False),
+    )
+    gaps = "\n".join(said(runs, (), QUESTION).gaps)
+    for gap in (
+        "there is no positive control",
+        "1 planned run of the candidate not run",
+        "1 run of the candidate with verdict unknown (20261122T010002Z-2: no traffic)",
+        "1 run of the candidate that failed (20261122T010003Z-3: no engine)",
+        "never reached by the candidate: sets of voters",
+        "fewer than 6 pairs of runs, so no difference could be shown: unavailability under kill (1)",
+        "1 run of the candidate valid where an anomaly was expected (20261122T010005Z-5)",
+    ):
+        assert gap in gaps

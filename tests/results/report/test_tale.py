@@ -1,0 +1,253 @@
+"""The story of a cause: in the order of time, from the history alone, and harmless to look at."""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from checkers.columns.tables import PartitionName
+from checkers.licences import Event, Licences, Permit
+from checkers.logs.log import anomalies
+from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
+from checkers.logs.replicas.judging import check_replicas
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
+from results.report import tale
+from results.report.limits import STEPS
+from results.report.page import render_report
+from results.report.tale import Tales, partition_named
+from results.run.causes import causes_of
+from results.run.observation import observe
+from tests.checkers.replicas.replica_histories import Batch, metadata
+from tests.results.story import MS, Run, S, Story
+
+TOPIC = {"name": "log-0", "topicId": "T"}
+MADE = {
+    "topicId": "T",
+    "partitionId": 3,
+    "leader": 1,
+    "leaderEpoch": 4,
+    "replicas": [1, 2, 3],
+    "isr": [1, 2, 3],
+}
+
+
+def changed(**fields: Any) -> dict[str, Any]:
+    return {"topicId": "T", "partitionId": 3, **fields}
+
+
+def story() -> Story:
+    """Broker 1 is cut off, broker 2 is elected uncleanly, and record 205 is gone."""
+    told = Story()
+    told.setup()
+    told.add(18 * S, 1, "invoke", "send", "log-0", [[3, 205]])
+    told.add(19 * S, 1, "ok", "send", "log-0", [[3, 205, 205, "ok"]])
+    plan = {"kind": "partition", "spec": {"kind": "partition"}}
+    told.add(20 * S, "nemesis", "invoke", "inject", "f1", plan)
+    told.add(21 * S, "nemesis", "ok", "inject", "f1", plan | {"targets": ["n1"]})
+    told.add(22 * S, "admin", "invoke", "elect-leaders", "unclean", {"partitions": [["log-0", 3]]})
+    answer = {"code": 0, "results": [["log-0", 3, 0, None]]}
+    told.add(23 * S, "admin", "ok", "elect-leaders", "unclean", answer)
+    told.add(24 * S, "admin", "invoke", "alter-reassignments", None, {"targets": [["log-0", 3, [2, 4]]]})
+    told.add(25 * S, "admin", "ok", "alter-reassignments", None, answer)
+    records = [
+        [0, 1, "TOPIC_RECORD", TOPIC],
+        [1, 1, "PARTITION_RECORD", MADE],
+        [2, 1, "PARTITION_CHANGE_RECORD", changed(isr=[2], leader=2, leaderRecoveryState=1)],
+        [3, 1, "PARTITION_CHANGE_RECORD", changed(addingReplicas=[4], replicas=[1, 2, 3, 4])],
+        [4, 1, "PARTITION_CHANGE_RECORD", changed(leader=-1, eligibleLeaderReplicas=[3])],
+    ]
+    for count, time_ns in enumerate((2 * S, 2 * S, 23 * S, 25 * S, 30 * S), start=1):
+        mark = {"began_ns": time_ns, "answer": "leader", "leader_id": 1, "leader_epoch": 1}
+        mark |= {"high_watermark": count, "wall_ms": 0, "voters": []}
+        told.add(time_ns, "observer-n1", "ok", "observe", "quorum", mark, node="n1")
+    seen = metadata([Batch(0, len(records))], records=records)
+    told.add(45 * S, "observer-n1", "ok", "observe", "metadata-log", seen, node="n1")
+    notes = {"topic": "log-0", "partition": 3, "entries": [[4, 0], [5, 206]]}
+    told.add(46 * S, "observer-n1", "ok", "observe", "leader-epochs", notes, node="n1")
+    return told
+
+
+LOST = Anomaly(
+    "lost-write", "205 was acknowledged and is gone", "g", "s",
+    subject="log-0/3@205", time_ns=50 * S, witness=(4, 5),
+)  # fmt: skip
+
+
+def lines(told: Story, anomaly: Anomaly, checker: str = "log", step: int = 0) -> list[str]:
+    history = told.history()
+    seen = observe(history)
+    (cause,) = causes_of(Verdict(Validity.INVALID, (result_of(checker, [anomaly]),)))
+    return [
+        f"{line.time} {line.text}".strip()
+        for line in Tales(history, seen.faults, seen.claims).of(cause, STEPS[step])
+    ]
+
+
+def test_what_happened_stands_in_the_order_of_time_and_ends_with_what_broke() -> None:
+    told = lines(story(), LOST)
+    asked = [
+        "18.0 s 1 send log-0 began (4)",
+        "19.0 s 1 send log-0 ended ok (5)",
+        "20.0 s Fault f1 partition n1 began.",
+        "22.0 s admin asked for the unclean election of log-0/3. Kafka answered NONE (0).",
+        "24.0 s admin asked for [2, 4] of log-0/3.",
+    ]
+    assert [line for line in told if line in asked] == asked
+    broke, why = told[-2:]
+    assert broke == "50.0 s The promise broke: 205 was acknowledged and is gone"
+    assert why.startswith("This does not permit it: ElectLeaders UNCLEAN: ")
+    assert why.endswith(", losses from offset 206 on.")
+
+
+def test_without_an_event_that_permits_losses_that_is_said() -> None:
+    told = Story()
+    told.setup()
+    told.add(19 * S, 1, "ok", "send", "log-0", [[3, 205, 205, "ok"]])
+    assert lines(told, LOST)[-1] == "No event of the history permits a loss in log-0/3."
+
+
+def test_events_that_were_over_before_or_began_after_it_are_not_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    wiped = [
+        Permit(Event(at_s * S, (at_s + 1) * S, None, ""), covers_returned=True, text=f"wiped {at_s}")
+        for at_s in (1, 30, 51)
+    ]
+    for some, told in (
+        (wiped, ["This does not permit it: wiped 30."]),
+        (wiped[::2], ["No event from 3.0 s to 50.0 s permits it."]),
+        (
+            wiped[1:2] * 5,
+            ["This does not permit it: wiped 30."] * 3
+            + ["2 more events permit losses in log-0/3, but not these."],
+        ),
+    ):
+        licences = Licences({"log-0": some})
+        monkeypatch.setattr(tale, "licences_of", lambda _, found=licences: found)
+        shown = lines(story(), LOST)
+        assert shown[-len(told) :] == told
+        assert shown[-len(told) - 1].startswith("50.0 s The promise broke: ")
+
+
+def test_removals_are_named_for_what_they_may_permit_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    event = Event(30 * S, 31 * S, None, "", below=100)
+    licences = Licences({"log-0": [Permit(event, covers_returned=True, text="deleted")]})
+    monkeypatch.setattr(tale, "licences_of", lambda _: licences)
+    for name, told in (
+        ("lost-write", "This does not permit it: deleted, losses below offset 100."),
+        ("duplicate", "No event from 3.0 s to 50.0 s permits it."),
+        ("G1a", f"The promise broke: {LOST.summary}"),
+    ):
+        assert lines(story(), msgspec.structs.replace(LOST, id=name))[-1].endswith(told)
+
+
+def test_events_are_named_for_what_the_log_checker_found_alone() -> None:
+    phantom = msgspec.structs.replace(LOST, id="phantom", summary="205 was never sent")
+    differ = msgspec.structs.replace(LOST, id="replica-divergence", summary="replicas differ")
+    results = (result_of("log", [phantom]), result_of("replicas", [differ]))
+    (cause,) = causes_of(Verdict(Validity.INVALID, results))
+    told = [line.text for line in Tales(story().history()).of(cause, STEPS[0])]
+    assert told[-1] == "No event permits a phantom."
+
+
+def test_changes_of_the_partition_are_told() -> None:
+    told = " | ".join(lines(story(), LOST))
+    for part in (
+        "broker 1 led in epoch 4",
+        "Broker 2 was uncleanly chosen as leader of epoch 5, ISR [1, 2, 3] became [2]",
+        "a reassignment began",
+        "Nobody led from epoch 6 on, ELR [] became [3]",
+    ):
+        assert part in told, part
+
+
+def test_controllers_that_lead_are_told(red_run: Run) -> None:
+    seen = observe(red_run.history)
+    (cause,) = causes_of(red_run.verdict, "quorum")
+    told = [line.text for line in Tales(red_run.history, seen.faults, seen.claims).of(cause, STEPS[0])]
+    assert "n2 answered as leader of epoch 2." in told
+    assert told.index("Fault f1 partition n1 began, in force until 12.4 s.") < len(told) - 1
+    assert told[-1].startswith("The promise broke: n1 still answered as leader of epoch 1")
+
+
+def test_without_a_moment_or_a_history_there_is_no_story() -> None:
+    assert not lines(story(), Anomaly("lost-write", "s", "g", "s", subject="log-0/3@205"))
+    assert not lines(Story(), LOST)
+
+
+def test_errors_have_the_names_of_kafka() -> None:
+    told = story()
+    for at_s, code in ((31, 84), (33, 9_999)):
+        told.add(at_s * S, "admin", "invoke", "elect-leaders", "preferred", {"partitions": None})
+        answer = {"code": 0, "results": [["log-0", 3, code, None]]}
+        told.add((at_s + 1) * S, "admin", "ok", "elect-leaders", "preferred", answer)
+    asked = [line.partition("Kafka answered ")[2] for line in lines(told, LOST) if "preferred" in line]
+    assert asked == ["ELECTION_NOT_NEEDED (84).", "UNKNOWN (9999)."]
+
+
+def test_a_long_story_is_cut_in_its_middle_and_says_so() -> None:
+    told = story()
+    for number in range(100):
+        plan = {"kind": "pause", "spec": {}}
+        told.add(30 * S + number * MS, "nemesis", "invoke", "inject", f"b{number}", plan)
+    shown = lines(told, LOST)
+    assert any(line.endswith("more events") for line in shown)
+    assert len(shown) < STEPS[0].rows + 10
+
+
+def test_a_damaged_history_still_has_a_story() -> None:
+    told = story()
+    told.add(26 * S, "admin", "invoke", "elect-leaders", "unclean", 7)
+    told.add(27 * S, "admin", "invoke", "alter-reassignments", None, "x")
+    told.add(47 * S, "observer-n1", "ok", "observe", "metadata-log", {"records": 7}, node="n1")
+    assert "50.0 s The promise broke: 205 was acknowledged and is gone" in lines(told, LOST)
+
+
+def test_hostile_values_stay_text() -> None:
+    evil = "</li><script>alert(1)</script>\x1b[31m\u202e"
+    told = story()
+    told.add(17 * S, evil, "info", "send", evil, None, error=evil, node=evil)
+    anomaly = Anomaly(evil, evil, evil, evil, subject=f"{evil}/3@1", time_ns=50 * S, witness=(1, 2, 3))
+    history = told.history()
+    page = render_report(history, Verdict(Validity.INVALID, (result_of("log", [anomaly, anomaly]),)))
+    assert "<script>alert" not in page
+    assert "\x1b" not in page
+    assert "\u202e" not in page
+    assert "&lt;script&gt;alert" in page
+
+
+def test_places_that_are_partitions() -> None:
+    assert partition_named("log-0/3") == PartitionName("log-0", 3)
+    assert [partition_named(place) for place in ("n1", "/3", "a/b", "a/" + "9" * 11)] == [None] * 4
+
+
+def test_where_leader_epochs_began_is_told_of_the_cause_in_that_epoch() -> None:
+    history = story().history()
+    disks = check_replicas(history)
+    assert disks.epoch_starts == {"log-0/3": ((4, 0), (5, 206))}
+    later = msgspec.structs.replace(LOST, subject="log-0/3@210")
+    (cause,) = causes_of(Verdict(Validity.INVALID, (result_of("log", [later]), disks)), "log")
+    assert cause.epochs == (5, 5)
+    told = [line.text for line in Tales(history).of(cause, STEPS[0])]
+    assert (
+        "Leader epoch 5 begins at offset 206. "
+        "A replica that had records of an earlier epoch from there on has to truncate them."
+    ) in told
+
+
+def test_no_permit_is_named_for_kinds_that_nothing_permits() -> None:
+    phantom = msgspec.structs.replace(LOST, id="phantom", summary="205 was never sent")
+    told = lines(story(), phantom)
+    assert told[-2:] == ["50.0 s The promise broke: 205 was never sent", "No event permits a phantom."]
+    (cause,) = causes_of(Verdict(Validity.INVALID, (result_of("log", [phantom, LOST]),)))
+    both = [line.text for line in Tales(story().history()).of(cause, STEPS[0])][-2:]
+    assert both[0] == "No event permits a phantom."
+    assert both[1].startswith("This does not permit the other anomalies: ElectLeaders UNCLEAN: ")
+
+
+def test_kinds_that_nothing_permits_are_those_that_the_checker_finds_without_a_licence() -> None:
+    source = "".join(path.read_text() for path in Path(anomalies.__file__).parent.glob("*.py"))
+    assert frozenset(re.findall(r'illegal\(\s*"([\w-]+)"', source)) == NO_LICENCE
+    assert ANOMALIES.keys() >= NO_LICENCE

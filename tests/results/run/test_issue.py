@@ -1,0 +1,141 @@
+"""``issue.md``: everything a stranger needs, and nothing in it but text."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from checkers.verdict.verdict import Anomaly, Assumption, Validity, Verdict, result_of
+from results.markup.trackers import Format
+from results.run.issue import CAUSES_MAX, ISSUE_FILE, render_issue, save_issue
+from tests.results.story import IDENTITY, Run
+
+FOLDER = Path("runs/smoke/partition/20261120T215657Z-7")
+
+
+def of(*found: Anomaly, reasons: tuple[str, ...] = ("log: lost",), expected: tuple[str, ...] = ()) -> Verdict:
+    results = (result_of("log", list(found)),)
+    return Verdict(Validity.INVALID, results, Validity.VALID, expected, as_expected=False, reasons=reasons)
+
+
+def outside_of_code(page: str) -> str:
+    """What is left of a page once blocks and spans of code are taken out, as CommonMark finds them."""
+    without_blocks = re.sub(r"^(`{3,})[a-z]+\n.*?\n\1$", "", page, flags=re.DOTALL | re.MULTILINE)
+    return re.sub(r"(?<!`)(`+)(?!`).+?(?<!`)\1(?!`)", "", without_blocks)
+
+
+def test_it_says_what_where_why_and_how_to_see_it_again(red_run: Run) -> None:
+    page = render_issue(FOLDER, red_run.verdict, red_run.identity)
+    assert page.startswith("# `lost-write` in `smoke/partition` on Kafka `4.3.1`\n")
+    for part in (
+        "**INVALID (valid was expected)**",
+        "| Kafka | `4.3.1` |",
+        "| seed | `7` |",
+        f"| image | `krucible/kafka:4.3.1 sha256:{'5c' * 32}` |",
+        "| config | `broker.session.timeout.ms=3000` |",
+        f"| folder | `{FOLDER}` |",
+        "promised: a record acknowledged with acks=all survives as long as one in-sync replica does (Kafka's",
+        "No event of the history licenses the loss",
+        "```sh\nkrucible run smoke/partition --kafka-version 4.3.1 --seed 7\n```",
+        f"The smallest scenario that still shows it:\n\n```sh\nkrucible minimise {FOLDER}\n```",
+        f"`krucible check {FOLDER}`",
+    ):
+        assert part in page
+
+
+def test_each_cause_is_told_once_unexpected_ones_first() -> None:
+    many = [Anomaly("known", f"k{n}", "g", "s", subject=f"n{n}", time_ns=n) for n in range(15)]
+    many += [
+        Anomaly("more", "also", "g", "s", subject="n0"),
+        Anomaly("known", "again", "g", "s", subject="n0"),
+    ]
+    news = Anomaly("news", "n", "g", "s", subject="n99")
+    page = render_issue(FOLDER, of(*many, news, expected=("known", "more")), IDENTITY)
+    told = re.findall(r"^### \d+\. `(.*?)`", page, re.MULTILINE)
+    first = "n0: 3 anomalies of 2 kinds (2 known, 1 more)"
+    assert told == ["n99: 1 news", first, *(f"n{n}: 1 known" for n in range(1, CAUSES_MAX - 1))]
+    assert page.startswith("# `news` in ")
+    assert "```text\nmore: also\n```" in page
+    assert f"And {16 - CAUSES_MAX} more anomalies of {16 - CAUSES_MAX} more causes in `verdict.json`." in page
+
+
+def test_a_doubt_is_told_with_what_was_missing() -> None:
+    unmet = Assumption("fault-held", met=False, expected="at least 5000 ms", observed="1 ms")
+    verdict = Verdict(Validity.UNKNOWN, (result_of("assumptions", [], assumptions=(unmet,)),))
+    page = render_issue(FOLDER, verdict, None)
+    assert page.startswith(f"# verdict unknown in `{FOLDER.name}`\n")
+    assert "fault-held: expected at least 5000 ms; found 1 ms" in page
+    assert "## Anomalies" not in page
+    assert "minimise" not in page
+    assert "minimise" not in render_issue(FOLDER, verdict, IDENTITY)
+
+
+@pytest.mark.parametrize(
+    "hostile", ["a\n```\n# b @all", "`a``b`", "<img src=x>|\x1b[31m", "```" * 9, "", "`"]
+)
+def test_values_are_text_and_stay_inside_of_code(hostile: str) -> None:
+    anomaly = Anomaly(hostile, hostile, hostile, hostile, subject=hostile, explanation=(hostile,))
+    identity = msgspec.structs.replace(IDENTITY, config={hostile: hostile}, scenario=hostile)
+    plain = of(Anomaly("x", "x", "x", "x", subject="x", explanation=("x",)), reasons=("x",))
+    page = render_issue(FOLDER, of(anomaly, reasons=(hostile,)), identity)
+    expected = render_issue(FOLDER, plain, msgspec.structs.replace(IDENTITY, config={"x": "x"}, scenario="x"))
+    assert "\x1b" not in page
+    if hostile:
+        assert re.sub(" +", " ", outside_of_code(page)) == re.sub(" +", " ", outside_of_code(expected))
+
+
+@settings(max_examples=30)
+@given(st.text(max_size=200), st.text(alphabet="`~|\\\n@#a ", max_size=50))
+def test_no_text_gets_out_of_its_code(first: str, second: str) -> None:
+    anomaly = Anomaly("x", second, first, second, explanation=(second, first))
+    page = render_issue(FOLDER, of(anomaly, reasons=(second, first)), IDENTITY)
+    assert outside_of_code(page) == outside_of_code(
+        render_issue(FOLDER, of(Anomaly("x", "x", "x", "x")), IDENTITY)
+    )
+
+
+def test_it_goes_when_a_later_judgement_is_as_expected(tmp_path: Path, green_run: Run, red_run: Run) -> None:
+    assert save_issue(tmp_path, red_run.verdict, red_run.identity) == tmp_path / ISSUE_FILE
+    assert save_issue(tmp_path, green_run.verdict, green_run.identity) is None
+    assert not (tmp_path / ISSUE_FILE).exists()
+
+
+def without_blocks(page: str) -> str:
+    """What is left of a page in JIRA's markup without its blocks."""
+    return re.sub(r"^\{noformat\}\n.*?\n\{noformat\}$", "", page, flags=re.DOTALL | re.MULTILINE)
+
+
+def test_jira_has_the_same_in_its_own_markup(red_run: Run) -> None:
+    markdown = render_issue(FOLDER, red_run.verdict, red_run.identity)
+    page = render_issue(FOLDER, red_run.verdict, red_run.identity, Format.JIRA)
+    assert page.startswith("h1. {{lost-write}} in {{smoke/partition}} on Kafka {{4.3.1}}\n")
+    for part in (
+        "*INVALID (valid was expected)*",
+        "||what||value||\n",
+        "|Kafka|{{4.3.1}}|",
+        "h2. Again\n\n{noformat}\nkrucible run smoke/partition",
+        "promised: a record acknowledged with acks=all survives as long as one in-sync replica does (Kafka's",
+    ):
+        assert part in page
+    assert len(page.split("\n\n")) == len(markdown.split("\n\n"))
+    assert page.count("{noformat}") == markdown.count("```")
+
+
+HOSTILE = "}} {noformat} {code} [~admin] |x| !pic.png! *b* -s- _i_ \\ h1. &lt; <b>"
+
+
+def test_nothing_that_a_run_tells_is_markup_of_jira() -> None:
+    anomaly = Anomaly(HOSTILE, HOSTILE, HOSTILE, HOSTILE, subject=HOSTILE, explanation=(HOSTILE,))
+    identity = msgspec.structs.replace(IDENTITY, scenario=HOSTILE, config={HOSTILE: HOSTILE})
+    page = render_issue(Path(HOSTILE.replace("/", "")), of(anomaly), identity, Format.JIRA)
+    assert page.count("{noformat}") % 2 == 0
+    outside = without_blocks(page)
+    assert "{noformat}" not in outside
+    told = re.sub(r"\{\{.*?\}\}", "", outside)
+    assert not re.search(r"[{}!~]|\[|\\|<b>|code|admin|pic", told), told
+    spans = re.findall(r"\{\{(.*?)\}\}", outside)
+    assert spans
+    assert not any(re.search(r"[{}\[\]|!*_~<>\\]", span) for span in spans)

@@ -1,0 +1,246 @@
+"""Kinds of misses, rates, and the pages of a sensitivity."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
+from results.campaigns.summary import Outcome
+from results.sensitivity import (
+    Control,
+    Ending,
+    Found,
+    LeftOut,
+    Reach,
+    Sensitivity,
+    Sought,
+    Trial,
+    encode_sensitivity,
+    ending_of,
+    found_in,
+    headline,
+    render_comparison,
+    render_comparison_page,
+    render_markdown,
+    render_page,
+)
+from results.sensitivity.model import best, first_rate_of, rate_of
+from results.sensitivity.sections import alarms_of, told_rate
+
+
+@pytest.mark.parametrize(
+    ("outcome", "reach", "ending"),
+    [
+        (Outcome.INVALID, Reach.TRIGGERED, Ending.SEEN),
+        (Outcome.INVALID, Reach.NEVER_TRIGGERED, Ending.UNEXPLAINED),
+        (Outcome.INVALID, Reach.NEVER_REACHED, Ending.UNEXPLAINED),
+        (Outcome.INVALID, Reach.NOT_INJECTED, Ending.UNEXPLAINED),
+        (Outcome.INVALID, None, Ending.UNEXPLAINED),
+        (Outcome.VALID, Reach.TRIGGERED, Ending.TRIGGERED),
+        (Outcome.VALID, Reach.NEVER_TRIGGERED, Ending.NEVER_TRIGGERED),
+        (Outcome.VALID, Reach.NEVER_REACHED, Ending.NEVER_REACHED),
+        (Outcome.VALID, Reach.NOT_INJECTED, Ending.NOT_INJECTED),
+        (Outcome.VALID, None, Ending.UNKNOWN),
+        (Outcome.UNKNOWN, Reach.TRIGGERED, Ending.UNKNOWN),
+        (Outcome.UNKNOWN, None, Ending.UNKNOWN),
+        (Outcome.FAILED, Reach.TRIGGERED, Ending.FAILED),
+        (Outcome.FAILED, None, Ending.FAILED),
+    ],
+)
+def test_a_miss_is_told_apart(outcome: Outcome, reach: Reach | None, ending: Ending) -> None:
+    assert ending_of(outcome, reach) is ending
+
+
+def test_of_several_runs_the_one_counts_in_which_a_bug_came_farthest() -> None:
+    assert best([]) is Ending.NOT_RUN
+    assert best([Ending.NOT_INJECTED, Ending.TRIGGERED, Ending.UNKNOWN]) is Ending.TRIGGERED
+    assert best([Ending.TRIGGERED, Ending.SEEN]) is Ending.SEEN
+
+
+def anomaly(id_: str, at_ns: int | None, *, illegal: bool = True) -> Anomaly:
+    return Anomaly(id_, "s", "g", "s", illegal=illegal, time_ns=at_ns)
+
+
+def test_anomalies_come_in_the_order_in_which_they_were_visible_each_once() -> None:
+    log = result_of(
+        "log",
+        [
+            *(anomaly("lost-write", at) for at in (9_900_000_000, 9_500_000_000)),
+            anomaly("permitted", 1, illegal=False),
+        ],
+    )
+    partitions = result_of("partitions", [anomaly("short-replica", 7_250_000_000), anomaly("timeless", None)])
+    assert found_in(Verdict(Validity.INVALID, (log, partitions))) == (
+        Found("short-replica", 7_250),
+        Found("lost-write", 9_500),
+        Found("timeless", None),
+    )
+    timeless = Verdict(Validity.INVALID, (result_of("log", [anomaly("timeless", None)]),))
+    assert found_in(timeless) == (Found("timeless", None),)
+    assert found_in(Verdict(Validity.VALID, (result_of("log", []),))) == ()
+
+
+def trial(number: int = 1, ending: Ending = Ending.NOT_RUN, **more: object) -> Trial:
+    name = f"krucible run exploratory/chaos --seed {number}"
+    made = {"number": number, "scenario": "exploratory/chaos", "mode": "combined", "command": name}
+    return Trial(**made, ending=ending, **more)  # type: ignore[arg-type]
+
+
+def sought(name: str, area: str, *trials: Trial, fitting: bool = True) -> Sought:
+    return Sought(name=name, area=area, anomalies=("lost-write",), fitting=fitting, trials=trials)
+
+
+MISSED = trial(1, Ending.TRIGGERED, reach=Reach.TRIGGERED, folder="A", run_ms=60_000)
+SEEN = trial(
+    2, Ending.SEEN, reach=Reach.TRIGGERED, folder="B", found=(Found("lost-write", 21_400),), run_ms=61_000
+)
+FOUND = sought("ack-early", "replication", MISSED, SEEN)
+
+
+def test_seconds_are_those_until_the_anomaly_was_visible() -> None:
+    assert (FOUND.ending, FOUND.runs, FOUND.spent_ms) == (Ending.SEEN, 2, 81_400)
+    late = trial(2, Ending.SEEN, found=(Found("odd", 5), Found("lost-write", None)), run_ms=9_000)
+    whole = sought("x", "replication", MISSED, late)
+    assert (whole.spent_ms, whole.first) == (69_000, Found("lost-write", None))
+    assert sought("x", "replication", MISSED).spent_ms == 60_000
+
+
+def test_a_bug_is_seen_by_what_it_is_known_to_show() -> None:
+    others = trial(1, Ending.SEEN, found=(Found("node-died", 5),)).held_to(("lost-write", "G1a"))
+    assert others.ending is Ending.OTHERWISE
+    assert others.held_to(("node-died",)).ending is Ending.SEEN
+    assert [one.held_to(()) for one in (MISSED, trial(1))] == [MISSED, trial(1)]
+    both = sought("x", "replication", others, SEEN)
+    assert (both.ending, both.runs, both.first) == (Ending.SEEN, 2, Found("lost-write", 21_400))
+    assert sought("x", "replication", MISSED, others).ending is Ending.OTHERWISE
+
+
+def test_a_rate_is_of_the_bugs_whose_budget_is_spent() -> None:
+    waiting = sought("waiting", "storage", MISSED, trial(2))
+    failed = sought("failed", "storage", trial(1, Ending.FAILED))
+    assert [bug.finished for bug in (FOUND, waiting, failed)] == [True, False, True]
+    rate = rate_of([FOUND, waiting, failed])
+    assert (rate.seen, rate.of) == (1, 2)
+    assert told_rate(rate) == "1 of 2, 50 % (95 % interval 9-91 %)"
+    assert told_rate(rate_of([waiting])) == "none was completed"
+
+
+def test_the_rate_of_first_runs_is_of_the_bugs_that_had_one() -> None:
+    late, waiting = sought("late", "storage", trial(1), SEEN), sought("waiting", "storage", MISSED, trial(2))
+    at_once = sought("at-once", "storage", trial(1, Ending.SEEN, found=(Found("lost-write", 1),)))
+    rate = first_rate_of([FOUND, late, waiting, at_once])
+    assert (rate.seen, rate.of) == (1, 3)
+    assert first_rate_of([]).of == 0
+
+
+RED = "krucible run exploratory/txn --seed 5"
+SAID = Sensitivity(
+    version="4.3.1",
+    preset="nightly",
+    budget="2x120",
+    seed=1,
+    bugs=(
+        FOUND,
+        sought("disk-lies", "storage", trial(1, Ending.FAILED, why="no engine"), trial(2), fitting=False),
+        sought(
+            "odd",
+            "storage",
+            trial(1, Ending.UNEXPLAINED, reach=Reach.NEVER_TRIGGERED, folder="C", found=(Found("G1a", 5),)),
+            trial(2, Ending.UNKNOWN, folder="D", why="<b>a fault | was not proven"),
+        ),
+        sought(
+            "surprise",
+            "storage",
+            trial(1, Ending.OTHERWISE, folder="E", found=(Found("G2", 1_000), Found("G1a", 2_000))),
+        ),
+    ),
+    controls=(
+        Control(
+            scenario="exploratory/chaos", mode="combined", command="c1", outcome=Outcome.VALID, folder="F"
+        ),
+        Control(
+            scenario="exploratory/txn",
+            mode="isolated",
+            command=RED,
+            outcome=Outcome.INVALID,
+            anomalies=("G1a",),
+            folder="G",
+        ),
+        Control(
+            scenario="exploratory/txn", mode="isolated", command="c3", outcome=Outcome.UNKNOWN, why="slow"
+        ),
+        Control(scenario="exploratory/txn", mode="isolated", command="c4"),
+    ),
+    withheld=("old-one",),
+    series="before gambits",
+    commits=("0123456789ab",),
+    left_out=(LeftOut("disk-lies", 2, control=True, why="the bug's file has changed since"),),
+)
+PAGE = Path(__file__).parent / "sensitivity.md"
+
+
+def test_the_page_as_a_whole() -> None:
+    assert render_markdown(SAID) == PAGE.read_text()
+
+
+def test_the_line_says_rate_and_false_alarms() -> None:
+    assert headline(SAID) == (
+        "Seen: 1 of 3, 33 % (95 % interval 6-79 %); 1 false alarm in 2 decided control runs."
+    )
+
+
+def test_the_page_of_html_stands_alone_and_trusts_no_run() -> None:
+    page = render_page(SAID)
+    assert page.startswith("<!doctype html>")
+    assert "&lt;b&gt;a fault | was not proven" in page
+    assert "<b>" not in page
+    assert "http://" not in page
+    assert "https://" not in page
+    assert "<code>ack-early</code>" in page
+    assert "33 %" in page
+
+
+def test_nothing_tried_is_no_rate() -> None:
+    empty = Sensitivity(version="4.3.1", preset="nightly", budget="1x20", seed=1, bugs=(), controls=())
+    assert headline(empty) == "Seen: none was completed; 0 false alarms in 0 decided control runs."
+    assert "| all | 0 | 0 |  |  |  |\n" in render_markdown(empty)
+    assert encode_sensitivity(empty).endswith(b"}\n")
+
+
+EARLY = trial(1, Ending.SEEN, found=(Found("lost-write", 9_400),), run_ms=60_000)
+AFTER = Sensitivity(
+    version="4.3.1",
+    preset="nightly",
+    budget="1x120",
+    seed=1,
+    bugs=(
+        sought("ack-early", "replication", EARLY),
+        sought("new-one", "elections", trial(1)),
+    ),
+    controls=(),
+    series="with gambits",
+    commits=("0123456789ab", "ba9876543210"),
+)  # fmt: skip
+COMPARED = Path(__file__).parent / "sensitivity-compared.md"
+
+
+def test_measurements_side_by_side() -> None:
+    assert render_comparison([SAID, AFTER]) == COMPARED.read_text()
+    page = render_comparison_page([SAID, AFTER])
+    assert "with gambits: seen in the first run 1 of 1" in page
+    assert "&lt;b&gt;a fault | was not proven" in page
+    assert "<b>" not in page
+
+
+def test_no_measurement_is_told_as_such() -> None:
+    assert render_comparison([]).endswith("No measurement is kept yet.\n")
+    assert "No measurement is kept yet." in render_comparison_page([])
+    assert encode_sensitivity([]) == b"[]\n"
+
+
+def test_what_a_scenario_allows_for_is_no_false_alarm() -> None:
+    allowed = msgspec.structs.replace(SAID.controls[1], allowed=True)
+    said = msgspec.structs.replace(SAID, controls=(SAID.controls[0], allowed))
+    assert alarms_of(said) == (0, 2)
+    assert "| invalid, as its scenario allows | G1a |" in render_markdown(said)

@@ -1,0 +1,128 @@
+"""Files of outcomes: a run a line, read as they were written, and refused where they are something else."""
+
+import json
+
+import pytest
+
+from results.campaigns.summary import Outcome
+from results.sensitivity import Control, Ending, Found, Reach, Trial
+from results.sensitivity.outcomes import (
+    Asked,
+    Line,
+    Origin,
+    Outcomes,
+    decode_outcomes,
+    encode_outcomes,
+    line_of_control,
+    line_of_trial,
+    outcomes_of,
+)
+
+ASKED = Asked(kafka_version="4.3.1", preset="nightly", budget="1x120", seed=1)
+TRIAL = Trial(
+    number=1,
+    scenario="exploratory/chaos",
+    mode="combined",
+    command="krucible run exploratory/chaos --seed 1 --seeded-bug ack-early",
+    ending=Ending.SEEN,
+    reach=Reach.TRIGGERED,
+    folder="20261122T010001Z-1",
+    found=(Found("lost-write", 21_400),),
+    run_ms=61_000,
+)
+CONTROL = Control(
+    scenario="exploratory/chaos",
+    mode="combined",
+    command="krucible run exploratory/chaos --seed 1",
+    outcome=Outcome.UNKNOWN,
+    folder="20261122T010301Z-1",
+    why="a fault was not proven",
+)
+FAILED = Trial(number=2, scenario="s", mode="m", command="c", ending=Ending.FAILED)
+ORIGIN = Origin(bug="b" * 12, schedule="c" * 12, kafka="d" * 12, commit="0123456789ab")
+LINES = (
+    line_of_control("ack-early", 1, CONTROL, Origin(schedule="c" * 12)),
+    line_of_trial("ack-early", TRIAL, ORIGIN, fitting=True),
+    line_of_trial("a-bug", FAILED, Origin(commit="0123456789ab"), fitting=False),
+)
+KEPT = outcomes_of("before", ASKED, LINES)
+
+
+def test_a_file_has_what_it_is_of_and_then_a_line_a_run() -> None:
+    data = encode_outcomes(KEPT)
+    head, *rest = data.decode().splitlines()
+    assert head == '{"krucible_sensitivity":1,'
+    assert rest[0] == '"series":"before",'
+    assert rest[3] == (
+        '{"bug":"a-bug","number":2,"scenario":"s","mode":"m","ending":"harness failed","fitting":false,'
+        '"origin":{"commit":"0123456789ab"},"command":"c"},'
+    )
+    assert [json.loads(line.rstrip(","))["bug"] for line in rest[3:6]] == ["a-bug", "ack-early", "ack-early"]
+    assert json.loads(data)["runs"][2]["control"] is True
+    assert decode_outcomes(data) == KEPT
+    assert encode_outcomes(decode_outcomes(data)) == data
+    assert decode_outcomes(encode_outcomes(outcomes_of("none", ASKED, ()))).runs == ()
+
+
+def test_a_line_is_the_run_that_it_was_made_of() -> None:
+    assert LINES[1].as_trial(("lost-write",)) == TRIAL
+    assert LINES[1].as_trial(("G1a",)).ending is Ending.OTHERWISE
+    assert LINES[2].as_trial(("lost-write",)) == FAILED
+    assert LINES[0].as_control() == CONTROL
+    assert [line.failed for line in LINES] == [False, False, True]
+
+
+def test_of_two_lines_of_a_run_the_first_counts() -> None:
+    other = line_of_trial("ack-early", TRIAL, Origin(), fitting=True)
+    assert outcomes_of("before", ASKED, (*LINES, other)) == KEPT
+    assert [line.place for line in KEPT.runs] == [
+        ("a-bug", 2, False),
+        ("ack-early", 1, False),
+        ("ack-early", 1, True),
+    ]
+
+
+def test_budgets_of_more_runs_are_the_same_measurement() -> None:
+    longer = Asked(kafka_version="4.3.1", preset="nightly", budget="3x120", seed=1)
+    assert longer.told() == ASKED.told() == "Kafka 4.3.1, preset nightly, seed 1, runs of 120 s"
+    assert ASKED.longer(longer) == longer.longer(ASKED) == longer
+    assert (longer.runs, longer.duration_s) == (3, 120)
+
+
+def altered(**changes: object) -> bytes:
+    return json.dumps(json.loads(encode_outcomes(KEPT)) | changes).encode()
+
+
+BARE = {"bug": "b", "number": 1, "scenario": "s", "mode": "m", "command": "c"}
+
+
+def doubled() -> bytes:
+    return encode_outcomes(Outcomes(krucible_sensitivity=1, series="s", asked=ASKED, runs=(*LINES, LINES[0])))
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"", "truncated"),
+        (b"[]", "Expected `object`, got `array`"),
+        (b"{}", "missing required field `krucible_sensitivity`"),
+        (altered(krucible_sensitivity=2), "format 2, expected 1"),
+        (altered(asked={"kafka_version": "4.3.1"}), "missing required field `preset` - at `$.asked`"),
+        (altered(stranger=1), "unknown field `stranger`"),
+        (altered(asked={"kafka_version": "4", "preset": "p", "seed": 1, "budget": "3"}), "regex"),
+        (altered(runs=[BARE | {"number": 0}]), ">= 1"),
+        (altered(runs=[BARE]), "no ending"),
+        (doubled(), "ack-early 1, control, is there twice"),
+        (encode_outcomes(KEPT).replace(b'"number":1', b"<<<<<<< ours\n", 1), "line 6"),
+        (encode_outcomes(KEPT)[:-4], "truncated"),
+    ],
+)
+def test_what_is_no_such_file_is_refused_with_the_reason(data: bytes, told: str) -> None:
+    with pytest.raises(ValueError, match=r".") as refused:
+        decode_outcomes(data)
+    assert told in str(refused.value)
+
+
+def test_a_line_that_tells_no_outcome_can_not_be_made() -> None:
+    with pytest.raises(ValueError, match="the line of b 1 has no outcome"):
+        Line(bug="b", number=1, control=True, scenario="s", mode="m", command="c", ending=Ending.SEEN)
