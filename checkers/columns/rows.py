@@ -1,6 +1,6 @@
 """Rows of a history's columns, as they are gathered: codes of names and values, records sent and returned."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from itertools import chain, repeat
 from typing import Any, TypeVar
 
@@ -50,16 +50,16 @@ class ValueCodes:
 
     def __init__(self) -> None:
         self._codes: Codes[bytes] = Codes()
-        self.others: list[Any] = []
+        self.others: list[object] = []
 
-    def of(self, values: list[Any]) -> Integers:
+    def of(self, values: Sequence[object]) -> Integers:
         """Codes of values: integers from 0 stand for themselves."""
         plain = _plain(values)
         if plain is not None:
             return plain
         return np.fromiter(map(self._code, values), dtype=np.int64, count=len(values))
 
-    def _code(self, value: Any) -> int:
+    def _code(self, value: object) -> int:
         if type(value) is int and 0 <= value < NEVER:
             return value
         code = self._codes[msgspec.json.encode(value, order="deterministic")]
@@ -74,7 +74,7 @@ class SendRows:
     def __init__(self) -> None:
         self._rows = 0
         self._partition: list[int] = []
-        self._value: list[Any] = []
+        self._value: list[object] = []
         self._listed: list[tuple[int, int]] = []
         self._runs: list[tuple[int, int, int, int]] = []
         self._invoked: list[tuple[int, int, int, int, int]] = []
@@ -90,7 +90,7 @@ class SendRows:
         operation: Operation,
         process: int,
         partitions: list[int],
-        values: list[Any],
+        values: Sequence[object],
         *,
         transactional: bool = False,
     ) -> None:
@@ -187,7 +187,7 @@ class ReadRows:
     """Rows of records returned, of the calls that returned them, and of what final reads covered."""
 
     def __init__(self) -> None:
-        self.value: list[Any] = []
+        self.value: list[object] = []
         self._offset: list[int] = []
         self._chunks: list[tuple[int, int, int]] = []
         self._calls: list[tuple[int, int, int, int, int, int, int]] = []
@@ -245,7 +245,7 @@ class ReadRows:
         return FinalReads(call, partition, start, end, position, listed_ns, _booleans(whole))
 
 
-def _plain(values: list[Any]) -> Integers | None:
+def _plain(values: Sequence[object]) -> Integers | None:
     """Values that are integers from 0 all of them; None where one is not."""
     if not set(map(type, values)) <= {int}:
         return None
@@ -256,7 +256,7 @@ def _plain(values: list[Any]) -> Integers | None:
     return found if found.min(initial=0) >= 0 and found.max(initial=0) < NEVER else None
 
 
-def _integers(values: list[int]) -> Integers:
+def _integers(values: Sequence[object]) -> Integers:
     return np.array(values, dtype=np.int64)
 
 

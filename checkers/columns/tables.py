@@ -8,7 +8,7 @@ stands for itself; any other JSON value becomes a negative code, looked up by `C
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -218,7 +218,7 @@ class Columns:
 
     partitions: tuple[PartitionName, ...]
     readers: tuple[ReaderName, ...]
-    others: tuple[Any, ...]
+    others: tuple[object, ...]
     sends: Sends
     reads: Reads
     calls: Calls
@@ -244,6 +244,6 @@ class Columns:
         strict: Booleans = self.sends.transactional[rows] | durable[process]
         return strict
 
-    def value_named(self, code: int) -> Any:
+    def value_named(self, code: int) -> object:
         """The value that a code stands for."""
         return int(code) if code >= 0 else self.others[-1 - code]

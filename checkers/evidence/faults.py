@@ -103,7 +103,7 @@ def fault_windows(history: History) -> tuple[FaultWindow, ...]:
     Raises:
         msgspec.ValidationError: a value is not as docs/histories.md says.
     """
-    by_fault: dict[Any, list[Operation]] = {}
+    by_fault: dict[object, list[Operation]] = {}
     for operation in history.operations:
         if operation.f in ("inject", "heal"):
             by_fault.setdefault(operation.key, []).append(operation)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from checkers.columns.tables import NEVER
 from checkers.history.operations import INVOKE, OK, History, Operation, once
-from checkers.history.shapes import sends_of
+from checkers.history.transactions import sends_of
 
 _OFFSET = 4
 """Place of the offset in a send of a completed transaction."""

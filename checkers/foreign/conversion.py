@@ -94,8 +94,8 @@ def operation_of(
     clock: Clock,
     *,
     f: str,
-    key: Any,
-    value: Any,
+    key: object,
+    value: object,
     kind: OperationType | None = None,
 ) -> Operation:
     """An operation at a position, from its record."""
@@ -136,7 +136,7 @@ def _has_key(foreign: Foreign, call: Call) -> bool:
     return _is_pair(begun.value)
 
 
-def _is_pair(value: Any) -> bool:
+def _is_pair(value: object) -> bool:
     return isinstance(value, list) and len(value) == _PAIR
 
 

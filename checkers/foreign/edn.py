@@ -11,7 +11,7 @@ The parser keeps its own stack, so nesting costs no recursion, and one regular e
 import re
 from collections.abc import Generator, Iterator
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from checkers.foreign.text import (
     DEPTH_MAX,
@@ -72,7 +72,7 @@ class _Unreadable(Exception):  # noqa: N818 - never leaves this module
 class _Frame(NamedTuple):
     """An open collection: its items so far, how it began, and the prefixes that wait for their value."""
 
-    items: list[Any]
+    items: list[object]
     opener: str
     waiting: list[str]
 
@@ -90,7 +90,7 @@ def read_elements(pieces: Iterator[str], file: str) -> Iterator[Element]:
     return _Parser(Pieces(pieces, file), unwrap=True).elements()
 
 
-def read_values(text: str, place: FilePlace, offset: int) -> list[Any]:
+def read_values(text: str, place: FilePlace, offset: int) -> list[object]:
     """Read all values of a part of a line.
 
     Args:
@@ -168,7 +168,7 @@ class _Parser:
         if self._ended and kind != _COMMENT:
             raise self._place.error("something follows the history's end", "nothing after the last bracket")
 
-    def _take(self, value: Any) -> None:
+    def _take(self, value: object) -> None:
         """A value is complete: it belongs to the collection that is open, unless it is to be discarded."""
         items, _, waiting = self._frame
         while waiting:
@@ -227,17 +227,17 @@ class _Parser:
             raise self._place.error(f"{self._frame.waiting[-1]} is not followed by a value", "a value")
 
 
-class _Atoms(dict[str, Any]):
+class _Atoms(dict[str, object]):
     """Values of tokens that stand for themselves, remembered as long as there are not too many."""
 
-    def __missing__(self, token: str) -> Any:
+    def __missing__(self, token: str) -> object:
         value = _atom(token)
         if len(self) < _ATOMS_KEPT:
             self[token] = value
         return value
 
 
-def _atom(token: str) -> Any:
+def _atom(token: str) -> object:
     if token in _WORDS:
         return _WORDS[token]
     if token[0] == ":":
@@ -299,7 +299,7 @@ def _character(name: str) -> str:
     raise _Unreadable(f"\\{_shown(name)} is not a character")
 
 
-def _collection(opener: str, items: list[Any]) -> Any:
+def _collection(opener: str, items: list[object]) -> object:
     if opener == "#{":
         return sorted(items, key=json_of)
     if opener != "{":

@@ -7,7 +7,6 @@ over, and so are all other lines.  Value and error are EDN.  An operation withou
 
 import re
 from collections.abc import Iterator
-from typing import Any
 
 from checkers.foreign.edn import read_values
 from checkers.foreign.text import Element, FilePlace, Pieces
@@ -49,7 +48,7 @@ def read_log(text: Pieces, damage: list[str]) -> Iterator[Element]:
             damage.append(f"{place.file}, line {place.line}: cut short after {len(line)} characters, dropped")
 
 
-def _operation(line: str, place: FilePlace) -> dict[str, Any] | None:
+def _operation(line: str, place: FilePlace) -> dict[str, object] | None:
     """The operation that a line tells of; None where it tells of none."""
     found = OPERATION.match(line)
     if found is None:

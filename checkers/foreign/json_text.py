@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
 
@@ -106,7 +105,7 @@ def _is_json(line: str) -> bool:
     return True
 
 
-def _decoded(line: str, place: FilePlace) -> Any:
+def _decoded(line: str, place: FilePlace) -> object:
     """The value of a text.
 
     Raises:
@@ -135,7 +134,7 @@ def _check_depth(line: str, place: FilePlace) -> None:
             raise where.error(f"nested deeper than {DEPTH_MAX}", f"at most {DEPTH_MAX} deep")
 
 
-def _check_integers(value: Any, line: str, place: FilePlace) -> None:
+def _check_integers(value: object, line: str, place: FilePlace) -> None:
     """Refuse integers that no column of 64 bits takes."""
     left = [value]
     while left:

@@ -59,7 +59,7 @@ class JudgingOptions(NamedTuple):
 
     workload: str | None = None
     model: str | None = None
-    initial: Any = None
+    initial: object = None
     declared: Declared = NOTHING_DECLARED
 
 
@@ -153,7 +153,7 @@ def _of_transactions(
     return {str(workload): check}
 
 
-def _of_objects(history: History, workload: Workload, initial: Any) -> Mapping[str, Checker]:
+def _of_objects(history: History, workload: Workload, initial: object) -> Mapping[str, Checker]:
     if workload in {Workload.REGISTER, Workload.CAS_REGISTER} and _is_zoned(history, initial):
         return {"registers": partial(check_registers, initial=initial)}
     if workload is Workload.MULTI_REGISTER and isinstance(initial, Mapping):
@@ -167,7 +167,7 @@ def _of_objects(history: History, workload: Workload, initial: Any) -> Mapping[s
     return {"linearizability": partial(check_linearizable, model=model)}
 
 
-def _names_of(history: History) -> list[Any]:
+def _names_of(history: History) -> list[object]:
     """Names of all registers that transactions read or write."""
     return [part[1] for o in history.operations for part in o.value or () if len(part) > 1]
 
@@ -183,7 +183,7 @@ def _check_names(history: History, initial: Mapping[Any, Any]) -> None:
         )
 
 
-def _is_zoned(history: History, initial: Any) -> bool:
+def _is_zoned(history: History, initial: object) -> bool:
     """Whether zones decide: values are unique, and no read of null stands for one that saw nothing."""
     if not applies(history, initial):
         return False
@@ -191,12 +191,12 @@ def _is_zoned(history: History, initial: Any) -> bool:
     return initial is None or next(blind, None) is None
 
 
-def _refuse_initial(workload: Workload, initial: Any) -> None:
+def _refuse_initial(workload: Workload, initial: object) -> None:
     if initial is not None:
         raise UnfitError(f"{workload} has no initial value", "none")
 
 
-def _judge_kafka(foreign: Foreign, initial: Any) -> Judgement:
+def _judge_kafka(foreign: Foreign, initial: object) -> Judgement:
     _refuse_initial(Workload.KAFKA, initial)
     history, transactional, committed, names = kafka_history_of(foreign)
     keys = {f"partition {n}": key for n, key in names.items()}
@@ -209,7 +209,7 @@ def _judge_kafka(foreign: Foreign, initial: Any) -> Judgement:
     return Judgement(Workload.KAFKA, None, history, verdict)
 
 
-def _reading(foreign: Foreign, workload: Workload, more: Mapping[str, Any]) -> CheckerResult:
+def _reading(foreign: Foreign, workload: Workload, more: Mapping[str, object]) -> CheckerResult:
     """What was read; what was cut off of it makes the whole unknown, whatever is left.
 
     So does it where no transaction committed, as with Elle (``empty-transaction-graph``).  An object on which

@@ -18,7 +18,7 @@ own: a partition of the one topic `TOPIC`, with the key's own number where all k
 """
 
 from collections import defaultdict
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from checkers.foreign.conversion import Clock, imported, invocations_of, operation_of
 from checkers.foreign.kafka_parts import Chunk, Part, Poll, Send, keys_of, partitions_of, parts_of, text_of
@@ -99,7 +99,7 @@ class _Conversion:
 
     def _told(
         self, record: Record, parts: tuple[Part, ...], kind: OperationType
-    ) -> tuple[str, OperationType, Any]:
+    ) -> tuple[str, OperationType, object]:
         """Function, type and value."""
         if record.f in {"assign", "subscribe"}:
             return "assign", record.type, self._assigned(record)
@@ -134,8 +134,8 @@ class _Conversion:
             return []
         return self._positions[record.process].of(assigned)
 
-    def _poll(self, record: Record, polls: list[Poll]) -> tuple[str, OperationType, Any]:
-        reader: dict[str, Any] = {"client": CLIENT, "isolation": self._isolation}
+    def _poll(self, record: Record, polls: list[Poll]) -> tuple[str, OperationType, object]:
+        reader: dict[str, object] = {"client": CLIENT, "isolation": self._isolation}
         answered = any(poll.chunks is not None for poll in polls)
         if record.type is _TYPE.INVOKE or not (answered or record.type is _TYPE.OK):
             self._moved(record, polls)
@@ -143,9 +143,9 @@ class _Conversion:
         value = reader | {"records": [self._chunk(chunk) for poll in polls for chunk in poll.chunks or ()]}
         return "poll", _TYPE.OK, value | self._moved(record, polls)
 
-    def _transaction(self, record: Record, parts: tuple[Part, ...], kind: OperationType) -> dict[str, Any]:
+    def _transaction(self, record: Record, parts: tuple[Part, ...], kind: OperationType) -> dict[str, object]:
         begins = kind is _TYPE.INVOKE
-        value: dict[str, Any] = {
+        value: dict[str, object] = {
             "client": CLIENT,
             "isolation": self._isolation,
             "end": "commit",
@@ -156,7 +156,7 @@ class _Conversion:
         value["ended"] = "commit" if kind is _TYPE.OK else None
         return value | self._moved(record, [part for part in parts if isinstance(part, Poll)])
 
-    def _moved(self, record: Record, polls: list[Poll]) -> dict[str, Any]:
+    def _moved(self, record: Record, polls: list[Poll]) -> dict[str, object]:
         """Follow a consumer's positions; the mark of an operation that begins elsewhere than where it was."""
         if record.type is _TYPE.INVOKE:
             return {}
@@ -170,19 +170,19 @@ class _Conversion:
         positions.advance(chunks, failed=failed, told=all(poll.chunks is not None for poll in polls))
         return {} if begins is None else {"assigned": [list(begin) for begin in begins]}
 
-    def _sent(self, part: Send, kind: OperationType) -> list[Any]:
-        entry = [self._partitions[part.key], part.value]
+    def _sent(self, part: Send, kind: OperationType) -> list[object]:
+        entry: list[object] = [self._partitions[part.key], part.value]
         if kind is _TYPE.INVOKE:
             return entry
         known = part.offset is not None and kind is not _TYPE.FAIL
         outcome = _TYPE.OK if known else kind
         return [*entry, part.offset if known else None, outcome.value]
 
-    def _micro(self, part: Part, *, begins: bool) -> list[Any]:
+    def _micro(self, part: Part, *, begins: bool) -> list[object]:
         if isinstance(part, Poll):
             return ["poll", TOPIC, [self._chunk(chunk) for chunk in part.chunks or ()]]
-        entry = ["send", TOPIC, self._partitions[part.key], part.value]
+        entry: list[object] = ["send", TOPIC, self._partitions[part.key], part.value]
         return entry if begins else [*entry, part.offset]
 
-    def _chunk(self, chunk: Chunk) -> list[Any]:
+    def _chunk(self, chunk: Chunk) -> list[object]:
         return [self._partitions[chunk.key], chunk.offsets, chunk.values]

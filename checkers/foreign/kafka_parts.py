@@ -1,6 +1,6 @@
 """The micro-operations of Jepsen's kafka workload: checked and typed, one operation after the other."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from checkers.foreign.records import Foreign, Record
 from checkers.foreign.text import FilePlace, json_of
@@ -16,7 +16,7 @@ class Send(NamedTuple):
     """``[:send k v]`` or ``[:send k [offset v]]``; the offset is None where nobody told it."""
 
     key: str
-    value: Any
+    value: object
     offset: int | None
 
 
@@ -25,7 +25,7 @@ class Chunk(NamedTuple):
 
     key: str
     offsets: list[int]
-    values: list[Any]
+    values: list[object]
 
 
 class Poll(NamedTuple):
@@ -64,7 +64,7 @@ def parts_of(record: Record, asked: Record, place: FilePlace) -> tuple[Part, ...
     )
 
 
-def text_of(key: Any) -> str:
+def text_of(key: object) -> str:
     """One text for a key, which is a number in some places and, in JSON, a text in others."""
     return key if isinstance(key, str) else json_of(key)
 
@@ -94,25 +94,26 @@ def keys_of(foreign: Foreign, parts: list[tuple[Part, ...]]) -> list[str]:
     return list(found)
 
 
-def _listed_or_none(value: Any) -> list[list[Any]] | None:
-    fits = isinstance(value, list) and all(isinstance(p, list) and p and _is_known(p) for p in value)
-    return value if fits else None
+def _listed_or_none(value: object) -> list[list[object]] | None:
+    if not isinstance(value, list) or not all(isinstance(p, list) and p and _is_known(p) for p in value):
+        return None
+    return value
 
 
-def _is_known(part: list[Any]) -> bool:
+def _is_known(part: list[object]) -> bool:
     if part[0] == "send":
         return len(part) == _SEND_PARTS
     return part[0] == "poll" and len(part) <= _PAIR
 
 
-def _listed(value: Any, place: FilePlace) -> list[list[Any]]:
+def _listed(value: object, place: FilePlace) -> list[list[object]]:
     listed = _listed_or_none(value)
     if listed is None:
         raise place.error("not a list of sends and polls", "[[:send key value] [:poll] …]")
     return listed
 
 
-def _send(begun: list[Any], told: list[Any], place: FilePlace, *, answered: bool) -> Send:
+def _send(begun: list[object], told: list[object], place: FilePlace, *, answered: bool) -> Send:
     key, value, answer = text_of(begun[1]), begun[2], told[2]
     if text_of(told[1]) != key:
         raise place.error(f"answers a send to {text_of(told[1])}, one to {key} was invoked", f"key {key}")
@@ -125,11 +126,11 @@ def _send(begun: list[Any], told: list[Any], place: FilePlace, *, answered: bool
     return Send(key, value, None if answer[0] is None else _offset(answer[0], place))
 
 
-def _same(one: Any, other: Any) -> bool:
+def _same(one: object, other: object) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
-def _poll(told: list[Any], place: FilePlace) -> Poll:
+def _poll(told: list[object], place: FilePlace) -> Poll:
     answer = told[1] if len(told) == _PAIR else None
     if answer is None:
         return Poll(None)
@@ -138,13 +139,13 @@ def _poll(told: list[Any], place: FilePlace) -> Poll:
     return Poll(tuple(_chunk(key, records, place) for key, records in answer.items()))
 
 
-def _chunk(key: Any, records: Any, place: FilePlace) -> Chunk:
+def _chunk(key: object, records: object, place: FilePlace) -> Chunk:
     if not isinstance(records, list) or not all(isinstance(r, list) and len(r) == _PAIR for r in records):
         raise place.error(f"the records of key {text_of(key)} are not pairs", "[[offset value] …]")
     return Chunk(text_of(key), [_offset(record[0], place) for record in records], [r[1] for r in records])
 
 
-def _offset(offset: Any, place: FilePlace) -> int:
+def _offset(offset: object, place: FilePlace) -> int:
     if type(offset) is not int or not 0 <= offset <= LARGEST:
         raise place.error(f"{text_of(offset)[:40]} is not an offset", f"a number from 0 to {LARGEST}")
     return offset

@@ -4,7 +4,7 @@ What Jepsen guarantees of its histories is asked of every history, for a checker
 that never began, or of two at once in one process, can only guess.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -179,7 +179,7 @@ class _Gathering:
             )
         )
 
-    def _process_of(self, fields: dict[str, Any], kind: OperationType, place: FilePlace) -> int | str:
+    def _process_of(self, fields: Mapping[str, object], kind: OperationType, place: FilePlace) -> int | str:
         process = fields.get("process")
         nameless = process is None
         if self._nameless is not None and nameless is not self._nameless:
@@ -197,7 +197,7 @@ class _Gathering:
             raise place.error(f"{_shown(process)} is not a process", "a number or a name")
         return process if process >= 0 else NEMESIS
 
-    def _check_index(self, index: Any, place: FilePlace) -> None:
+    def _check_index(self, index: object, place: FilePlace) -> None:
         if index is None or index == _UNSET:
             return
         if not isinstance(index, int) or isinstance(index, bool) or index <= self._last_index:
@@ -206,7 +206,7 @@ class _Gathering:
             )
         self._last_index = index
 
-    def _time_of(self, fields: dict[str, Any], kind: OperationType, place: FilePlace) -> int | None:
+    def _time_of(self, fields: Mapping[str, object], kind: OperationType, place: FilePlace) -> int | None:
         """When it was.
 
         Jepsen's workers take the time before they are recorded, and published histories of its older
@@ -285,7 +285,7 @@ def _out_of_turn(
     return None if begun == record.f else f"completes {record.f} while {begun} is outstanding"
 
 
-def _type_of(fields: dict[str, Any], place: FilePlace) -> OperationType:
+def _type_of(fields: Mapping[str, object], place: FilePlace) -> OperationType:
     told = fields.get("type")
     kind = _TYPES.get(told.removeprefix(":")) if isinstance(told, str) else None
     if kind is None:
@@ -293,18 +293,18 @@ def _type_of(fields: dict[str, Any], place: FilePlace) -> OperationType:
     return kind
 
 
-def _function_of(fields: dict[str, Any], place: FilePlace) -> str:
+def _function_of(fields: Mapping[str, object], place: FilePlace) -> str:
     told = fields.get("f", _ANONYMOUS_FUNCTION)
     if not isinstance(told, str) or not told:
         raise place.error(f"f {_shown(told)} is not a function", "a name such as read or txn")
     return told.removeprefix(":")
 
 
-def _text_or_none(error: Any) -> str | None:
+def _text_or_none(error: object) -> str | None:
     return error if error is None or isinstance(error, str) else _shown(error)
 
 
-def _shown(value: Any) -> str:
+def _shown(value: object) -> str:
     """A value for messages."""
     text = json_of(value)
     return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"

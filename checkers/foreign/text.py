@@ -4,7 +4,7 @@ A history may be larger than memory, so nobody holds more of it than what is not
 """
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -25,12 +25,12 @@ DEPTH_MAX = 200
 _MEND = "restore the original file, or remove the damaged part and judge the rest"
 
 
-def json_of(value: Any) -> str:
+def json_of(value: object) -> str:
     """A value as JSON, one text for equal values; keys that JSON can't have are written as JSON in a text."""
     return msgspec.json.encode(_ordered(value)).decode()
 
 
-def _ordered(value: Any) -> Any:
+def _ordered(value: object) -> object:
     if isinstance(value, list):
         return [_ordered(item) for item in value]
     if not isinstance(value, dict):
@@ -57,7 +57,7 @@ class FilePlace(NamedTuple):
 class Element(NamedTuple):
     """One element of a history, and where it begins."""
 
-    value: Any
+    value: object
     place: FilePlace
 
 

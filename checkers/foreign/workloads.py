@@ -2,7 +2,6 @@
 
 from collections.abc import Collection
 from enum import StrEnum
-from typing import Any
 
 from checkers.foreign.records import Foreign
 from checkers.history.operations import OK
@@ -76,12 +75,12 @@ def functions_of(workload: Workload) -> frozenset[str]:
     return frozenset(_FUNCTIONS.get(workload, ()))
 
 
-def is_list_of_micro_operations(value: Any) -> bool:
+def is_list_of_micro_operations(value: object) -> bool:
     """Whether a value is a list of lists that each begin with a word."""
     return isinstance(value, list) and all(map(_is_micro_operation, value))
 
 
-def _is_micro_operation(part: Any) -> bool:
+def _is_micro_operation(part: object) -> bool:
     return isinstance(part, list) and bool(part) and isinstance(part[0], str)
 
 

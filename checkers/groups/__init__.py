@@ -18,7 +18,7 @@ vanish excuses findings of the partitions that it may have hit, and of no others
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from checkers.groups.anomalies import ANOMALIES, UNDELIVERED
 from checkers.groups.beginnings import beginnings, told
@@ -61,7 +61,7 @@ def check_groups(history: History) -> CheckerResult:
     anomalies: list[Anomaly] = []
     counts: dict[str, int] = {}
     doubts = list(untold_damage(history))
-    figures: dict[str, Any] = {}
+    figures: dict[str, dict[str, float]] = {}
     assumptions: list[Assumption] = []
     for group in sorted({*groups.names, *expected.groups}):
         deliveries = [delivery_of(groups, place) for place in groups.places(group)]
@@ -120,7 +120,7 @@ def _count(counts: dict[str, int], found: Iterable[Anomaly], deliveries: Iterabl
         counts[UNDELIVERED.id] = counts.get(UNDELIVERED.id, 0) + passed
 
 
-def _assumed(group: str, figures: Mapping[str, Any]) -> Iterable[Assumption]:
+def _assumed(group: str, figures: Mapping[str, float]) -> Iterable[Assumption]:
     generations, commits = figures["generations"], figures["commits_ok"]
     yield Assumption(
         f"rebalanced {group}",

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from checkers.groups.delivery import Delivery
 from checkers.groups.fencing import premature
@@ -11,7 +10,7 @@ from checkers.history.operations import FAIL, INFO, OK
 from checkers.history.units import NS_PER_MS
 
 
-def figures_of(groups: Groups, group: str, deliveries: Sequence[Delivery]) -> dict[str, Any]:
+def figures_of(groups: Groups, group: str, deliveries: Sequence[Delivery]) -> dict[str, float]:
     """Members, assignments, generations, commits and deliveries of one group, of all its places."""
     assignments = groups.assignments.get(group, [])
     commits = Counter(commit.outcome for commit in groups.commits.get(group, ()))

@@ -7,7 +7,7 @@ for is bounded here, by figures far above those of the largest runs measured (do
 import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Protocol
 
 from checkers.history.operations import INVOKE, Operation
 from checkers.history.refusal import HistoryError
@@ -62,7 +62,14 @@ def check_records(operations: Iterable[Operation], paths: Sequence[Path]) -> Non
         )
 
 
-def partitions_problem(topics: Iterable[Any]) -> str | None:
+class _Partitioned(Protocol):
+    """Something that has partitions, such as a topic."""
+
+    @property
+    def partitions(self) -> int: ...
+
+
+def partitions_problem(topics: Iterable[_Partitioned]) -> str | None:
     """What is wrong with how many partitions some topics have together, or None."""
     total = sum(topic.partitions for topic in topics)
     return (

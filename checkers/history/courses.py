@@ -3,7 +3,7 @@
 The fields are those of docs/histories.md, as in `checkers.history.shapes`.
 """
 
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -12,7 +12,7 @@ from checkers.history.shapes import written
 
 CHOOSE, AWAIT, PERFORM, MOVES = "choose", "await", "perform", "moves"
 """Functions of these operations."""
-Planned = dict[str, Any]
+Planned = dict[str, object]
 """A value of a scenario's vocabulary, as a schedule has it; unchecked."""
 
 
@@ -37,7 +37,7 @@ class ConditionSeen(ConditionAwaited, frozen=True, kw_only=True):
         saw: what the cluster showed in the end; its shape depends on the condition.
     """
 
-    saw: Any
+    saw: object
 
 
 class ChoiceAsked(msgspec.Struct, frozen=True):

@@ -47,11 +47,9 @@ from checkers.history.shapes import (
     Sent,
     SentRun,
     StartSeen,
-    Txn,
-    TxnPoll,
-    TxnSend,
     UnansweredRun,
 )
+from checkers.history.transactions import Txn, TxnPoll, TxnSend
 
 
 class Shape(msgspec.Struct, frozen=True, dict=True):
@@ -63,8 +61,8 @@ class Shape(msgspec.Struct, frozen=True, dict=True):
         rule: takes the value, tells what was expected of it and is not so, or None; None where types say all.
     """
 
-    key: Any
-    value: Any
+    key: object
+    value: object
     rule: Callable[[Any], str | None] | None = None
 
     @cached_property
@@ -116,7 +114,7 @@ def _name_of(operation: Operation) -> tuple[str, OperationType]:
     return name, operation.type
 
 
-def _problem_of(value: Any, kind: Any) -> str | None:
+def _problem_of(value: object, kind: object) -> str | None:
     try:
         msgspec.convert(value, kind)
     except msgspec.ValidationError as error:

@@ -3,8 +3,6 @@
 The fields are those of docs/histories.md, as in `checkers.history.shapes`.
 """
 
-from typing import Any
-
 import msgspec
 
 from checkers.history.shapes import written
@@ -199,7 +197,7 @@ class EpochBegun(msgspec.Struct, frozen=True):
     previous_epoch: int
 
 
-def vote_logged(value: Any) -> VoteLogged | VotesEnd:
+def vote_logged(value: object) -> VoteLogged | VotesEnd:
     """The value of an observation of a vote, or of the end of a node's votes.
 
     Raises:

@@ -4,7 +4,7 @@ The fields are those of docs/histories.md, as in `checkers.history.observed`.
 """
 
 from collections.abc import Iterator
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -88,7 +88,7 @@ class QuorumStateSeen(Observation, frozen=True):
     voted_directory_id: str | None = None
 
 
-def quorum_seen(value: Any) -> QuorumSeen | LeaderSeen:
+def quorum_seen(value: object) -> QuorumSeen | LeaderSeen:
     """The value of an observation of the quorum.
 
     Raises:

@@ -4,13 +4,12 @@ The fields are those of docs/histories.md.  Fields that no checker reads are not
 are passed over, so that a newer journal of the same format version stays readable.
 """
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 from msgspec import UNSET, UnsetType
-
-from checkers.history.operations import Operation
 
 
 class Isolation(StrEnum):
@@ -36,6 +35,7 @@ Offset = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 Partition = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 SendOutcome = Literal["ok", "fail", "info"]
 
+# Values of records are Any and not object: msgspec asks each whether it is an object, which takes longer.
 Sent = list[tuple[Partition, Any]]
 Answered = list[tuple[Partition, Any, Offset | None, SendOutcome]]
 Records = list[tuple[Partition, list[Offset], list[Any]]]
@@ -61,47 +61,6 @@ class AnsweredRun(SentRun, frozen=True):
     """Where the records of a run, all acknowledged, stand: first offset and number of each stretch."""
 
     offsets: list[tuple[Offset, Annotated[int, msgspec.Meta(ge=1, le=LARGEST_RUN)]]]
-
-
-class TxnSend(msgspec.Struct, frozen=True, array_like=True, tag="send"):
-    """A record that a transaction sends; the offset once it is acknowledged."""
-
-    topic: str
-    partition: Partition
-    value: Any
-    offset: Offset | None = None
-
-
-class TxnOffsets(msgspec.Struct, frozen=True, array_like=True, tag="offsets"):
-    """Offsets that a transaction commits for a group."""
-
-    group: str
-    topic: str
-    offsets: list[tuple[Partition, Offset]]
-
-
-class TxnPoll(msgspec.Struct, frozen=True, array_like=True, tag="poll"):
-    """Records that a transaction polls."""
-
-    topic: str
-    records: Records
-
-
-Consumed = list[tuple[str, Partition, list[Offset], list[Any]]]
-
-
-class Txn(msgspec.Struct, frozen=True):
-    """What a transaction does; in a completion, what it did.
-
-    Neither its commit nor its abort was asked for before `ending_ns`.
-    """
-
-    client: str
-    mops: list[TxnSend | TxnOffsets | TxnPoll]
-    consumed: Consumed = []
-    isolation: Isolation = Isolation.READ_COMMITTED
-    assigned: list[tuple[Partition, Offset]] | None = None
-    ending_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] | None = None
 
 
 class GroupAsked(msgspec.Struct, frozen=True):
@@ -224,7 +183,7 @@ class PlannedFault(msgspec.Struct, frozen=True, omit_defaults=True):
     spec: Any = None
     ends_processes: bool | None = None
     silences: bool | None = None
-    glyph: Any = None
+    glyph: object = None
     gambit: str | None = None
     blink: bool = False
 
@@ -244,7 +203,7 @@ class FaultAimed(PlannedFault, frozen=True):
 class FaultProbed(FaultAimed, frozen=True, kw_only=True):
     """A fault that was healed, or held a connection, and what a probe saw of that; nothing where none did."""
 
-    probe: dict[str, Any]
+    probe: Mapping[str, object]
 
 
 class FaultInjected(FaultAimed, frozen=True, kw_only=True):
@@ -258,7 +217,7 @@ class FaultInjected(FaultAimed, frozen=True, kw_only=True):
 
     resolved_by: str
     roles: tuple[str, ...]
-    probe: dict[str, Any]
+    probe: Mapping[str, object]
 
 
 class FaultRefused(PlannedFault, frozen=True, kw_only=True):
@@ -320,23 +279,19 @@ OBSERVATIONS = frozenset({"observe", "setup", "phase", OPENED, END, START, FAILU
 """Functions whose operations stand alone, without an invocation."""
 
 
-def is_answered(value: Any) -> bool:
+SendRead = list[Any] | dict[str, Any]
+"""A send's value as it is decoded: a list of its records, or a run."""
+
+
+def is_answered(value: SendRead | None) -> bool:
     """Whether a send's completion tells the outcome of each record, not only what had been asked."""
     if isinstance(value, dict):
         return value.get("offsets") is not None
-    return bool(value) and len(value[0]) == len(("partition", "value", "offset", "outcome"))
+    if not value:
+        return False
+    return len(value[0]) == len(("partition", "value", "offset", "outcome"))
 
 
-def count_of(value: list[Any] | dict[str, Any]) -> int:
+def count_of(value: SendRead) -> int:
     """How many records a send's value is about, whether it lists them or tells a run."""
     return int(value["count"]) if isinstance(value, dict) else len(value)
-
-
-def sends_of(transaction: Operation) -> list[list[Any]]:
-    """The sends of a transaction: lists of ``send``, topic, partition, value and, completed, the offset."""
-    return [mop for mop in transaction.value["mops"] if mop[0] == "send"]
-
-
-def polls_of(transaction: Operation) -> list[list[Any]]:
-    """The polls of a transaction: lists of ``poll``, topic and records."""
-    return [mop for mop in transaction.value["mops"] if mop[0] == "poll"]

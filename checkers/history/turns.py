@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from checkers.history.operations import INVOKE, OK, Operation
-from checkers.history.shapes import OBSERVATIONS, is_answered, sends_of
+from checkers.history.shapes import OBSERVATIONS, SendRead, is_answered
+from checkers.history.transactions import sends_of
 
 
 def out_of_turn(operations: Iterable[Operation]) -> Iterator[tuple[Operation, str]]:
@@ -53,7 +54,7 @@ def _answers_another(invoked: Operation, operation: Operation) -> str | None:
     return None
 
 
-def _is_same(asked: list[Any] | dict[str, Any], answered: list[Any] | dict[str, Any]) -> bool:
+def _is_same(asked: SendRead, answered: SendRead) -> bool:
     """Whether an answer is about the records that were asked for, each in its place."""
     if isinstance(asked, dict) and isinstance(answered, dict):
         return _extent_of(asked) == _extent_of(answered)

@@ -11,7 +11,7 @@ change:
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -149,7 +149,7 @@ def _configured(facts: Facts, node: str, request: Request) -> Iterator[_Setting]
         )
 
 
-def _meaning(value: Any) -> bool | None:
+def _meaning(value: object) -> bool | None:
     return None if value is None else str(value).lower() == "true"
 
 

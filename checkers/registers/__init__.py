@@ -19,7 +19,6 @@ Registers are judged in parts, of which one process has one (`parts`).
 from dataclasses import dataclass, replace
 from itertools import compress
 from operator import attrgetter
-from typing import Any
 
 import msgspec
 
@@ -50,7 +49,7 @@ class Judgeable:
     overview: Overview
 
 
-def check_registers(history: History, initial: Any = None) -> CheckerResult:
+def check_registers(history: History, initial: object = None) -> CheckerResult:
     """Judge the registers of a history; not exercised by one that has none.
 
     Args:
@@ -67,7 +66,7 @@ def check_registers(history: History, initial: Any = None) -> CheckerResult:
     return put_together(found.overview, [part], losing_of(history))
 
 
-def judgeable(history: History, initial: Any = None) -> Judgeable | CheckerResult:
+def judgeable(history: History, initial: object = None) -> Judgeable | CheckerResult:
     """Load the registers of a history, or tell at once what is said of it where it has none to judge.
 
     Arguments and errors are those of `check_registers`.
@@ -102,12 +101,12 @@ def losing_of(history: History) -> Losing:
     return lambda: may_have_lost(history, OFFSETS_TOPIC)
 
 
-def applies(history: History, initial: Any = None) -> bool:
+def applies(history: History, initial: object = None) -> bool:
     """Whether `check_registers` can decide: values are unique per register, and nothing else changes it."""
     return obstacle_of(history, initial) is None
 
 
-def obstacle_of(history: History, initial: Any = None) -> str | None:
+def obstacle_of(history: History, initial: object = None) -> str | None:
     """Why `check_registers` can't decide, naming register and value; None where it can.
 
     Arguments and errors are those of `check_registers`.
@@ -128,7 +127,7 @@ def _workload_of(history: History) -> str:
     return "log" if setup is None else msgspec.convert(setup.value, Setup).workload.kind
 
 
-def _figures(registers: Registers | None) -> dict[str, Any]:
+def _figures(registers: Registers | None) -> dict[str, object]:
     return {
         "registers": 0 if registers is None else len(registers.keys),
         "operations": 0 if registers is None else registers.operations,

@@ -1,7 +1,6 @@
 """Register operations as columns: a row for each write that may have happened and each read that returned."""
 
 from dataclasses import dataclass
-from typing import Any
 
 from checkers.columns.tables import Booleans, Integers
 
@@ -46,7 +45,7 @@ class Registers:
         operations: how many operations began.
     """
 
-    keys: tuple[Any, ...]
+    keys: tuple[object, ...]
     rows: Rows
     failed: Rows
     swapped: tuple[int, ...]

@@ -19,7 +19,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeGuard
 
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.coordinators import offsets_partition
@@ -97,7 +97,7 @@ def coordinations_of(history: History, registers: Registers) -> dict[str, Coordi
     return found
 
 
-def is_offset(key: Any) -> bool:
+def is_offset(key: object) -> TypeGuard[str]:
     """Whether a register is a committed offset."""
     return isinstance(key, str) and key.startswith(OFFSETS)
 

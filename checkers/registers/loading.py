@@ -34,7 +34,7 @@ class _IncomparableError(Exception):
     """A key or a value is nothing that JSON can say, or nested too deeply."""
 
 
-def registers_of(history: History, initial: Any = None) -> Registers | Unreadable | None:
+def registers_of(history: History, initial: object = None) -> Registers | Unreadable | None:
     """Load the registers of a history; None if it has no register operation.
 
     Args:
@@ -75,7 +75,7 @@ class _Events:
     index: Integers
     process: Integers
     key: Integers
-    keys: tuple[Any, ...]
+    keys: tuple[object, ...]
     value: Objects
     write: Booleans
     cas: Booleans
@@ -91,14 +91,14 @@ class _Pairs(NamedTuple):
     ended: Integers
 
 
-class _Codes(dict[Any, int]):
+class _Codes(dict[object, int]):
     """Gives values the numbers 0, 1, 2 … in the order of their appearance; 1, 1.0 and true differ."""
 
-    def __missing__(self, name: Any) -> int:
+    def __missing__(self, name: object) -> int:
         code = self[name] = len(self)
         return code
 
-    def of(self, values: list[Any]) -> Integers:
+    def of(self, values: list[object]) -> Integers:
         """The codes of values."""
         names = values if _plain(values) else map(_canonical, values)
         return np.fromiter(map(self.__getitem__, names), np.int64, len(values))
@@ -131,11 +131,11 @@ def _equal(texts: list[str], text: str) -> Booleans:
     return np.fromiter(map(str(text).__eq__, texts), np.bool_, len(texts))
 
 
-def _plain(values: list[Any]) -> bool:
+def _plain(values: Iterable[object]) -> bool:
     return set(map(type, values)) <= _PLAIN
 
 
-def _canonical(value: Any) -> Any:
+def _canonical(value: object) -> object:
     """What is hashable, and equal exactly where two JSON values are: 1, 1.0 and true differ."""
     if type(value) in _PLAIN:
         return value
@@ -171,7 +171,7 @@ def _function(events: _Events, rows: Integers) -> Integers:
     return events.write[rows] + 2 * events.cas[rows]
 
 
-def _loaded(events: _Events, pairs: _Pairs, initial: Any, length: int) -> Registers:
+def _loaded(events: _Events, pairs: _Pairs, initial: object, length: int) -> Registers:
     began, ended = pairs
     write, cas = events.write[began], events.cas[began]
     failed = write & (ended != NONE) & events.fail[ended]
@@ -196,14 +196,14 @@ def _loaded(events: _Events, pairs: _Pairs, initial: Any, length: int) -> Regist
     )
 
 
-def _values(values: list[Any], initial: Any) -> tuple[Integers, int | None]:
+def _values(values: list[Any], initial: object) -> tuple[Integers, int | None]:
     """Codes of values, and that of the initial value; None where it does not occur.
 
     Integers of 64 bits stand for themselves.
     """
     if set(map(type, values)) <= {int} and _fits(values):
-        known = type(initial) is int and _fits([initial])
-        return np.array(values, dtype=np.int64), initial if known else None
+        known = initial if type(initial) is int and _fits([initial]) else None
+        return np.array(values, dtype=np.int64), known
     codes = _Codes(zip(dict.fromkeys(values), count(), strict=False)) if _plain(values) else _Codes()
     return codes.of(values), codes.get(_canonical(initial))
 

@@ -7,7 +7,6 @@ makes one result of all parts.  One process has one part.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
 
 import msgspec
 import numpy as np
@@ -83,7 +82,10 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_part(
-    registers: Registers, operations: Sequence[Operation], milestones: Milestones | None, initial: Any = None
+    registers: Registers,
+    operations: Sequence[Operation],
+    milestones: Milestones | None,
+    initial: object = None,
 ) -> Part:
     """Judge all registers of a history, or a share of them (`shares`).
 

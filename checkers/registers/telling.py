@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,7 @@ Fact = tuple[int, str]
 """Index in the history of the operation that shows it, and the sentence."""
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A key or a value as text, cut where it is long."""
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= _LENGTH_MAX else f"{text[:_LENGTH_MAX]}… ({len(text)} characters)"
@@ -41,7 +40,7 @@ class Teller:
     operations: Sequence[Operation]
     registers: Registers
     zones: Zones
-    initial: Any
+    initial: object
 
     def key(self, key: int) -> str:
         """The name of a register, by its index in `Registers.keys`."""

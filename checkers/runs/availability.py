@@ -7,7 +7,7 @@ reader to see.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -111,7 +111,7 @@ def _written(history: History, topics: Sequence[str]) -> npt.NDArray[np.bool_]:
     return np.array([topic not in untouched for topic in topics], dtype=np.bool_)
 
 
-def unavailability(gaps: Gaps, windows: Iterable[FaultWindow]) -> list[dict[str, Any]]:
+def unavailability(gaps: Gaps, windows: Iterable[FaultWindow]) -> list[dict[str, object]]:
     """For each fault the longest gap of any partition that overlaps it.
 
     Returns:
@@ -125,7 +125,7 @@ def unavailability(gaps: Gaps, windows: Iterable[FaultWindow]) -> list[dict[str,
     ]
 
 
-def _longest(gaps: Gaps, start_ns: int, end_ns: int) -> dict[str, Any]:
+def _longest(gaps: Gaps, start_ns: int, end_ns: int) -> dict[str, object]:
     overlapping = (gaps.start_ns < end_ns) & (gaps.end_ns > start_ns)
     if not overlapping.any():
         return {"partition": None, "unavailable_ms": None}
@@ -134,7 +134,7 @@ def _longest(gaps: Gaps, start_ns: int, end_ns: int) -> dict[str, Any]:
     return {"partition": gaps.names[int(gaps.partition[at])], "unavailable_ms": length_ns / NS_PER_MS}
 
 
-def _by_partition(gaps: Gaps) -> list[dict[str, Any]]:
+def _by_partition(gaps: Gaps) -> list[dict[str, object]]:
     """Number, sum and longest of each partition's gaps; of those that had any, the longest gap first."""
     length_ns = gaps.end_ns - gaps.start_ns
     long = length_ns > ISLAND_NS

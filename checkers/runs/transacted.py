@@ -2,7 +2,6 @@
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.transactional.client_errors.told import SCRIPT
@@ -57,7 +56,7 @@ def transacted(history: History) -> list[Assumption]:
 class _Seen:
     """What was seen so far; `initialised` has the last process that initialised each transactional id."""
 
-    initialised: dict[Any, int | str] = field(default_factory=dict)
+    initialised: dict[object, int | str] = field(default_factory=dict)
     clients: set[str] = field(default_factory=set)
     committed: Counter[str] = field(default_factory=Counter)
     aborted: int = 0

@@ -5,7 +5,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from functools import wraps
 from pathlib import Path
-from typing import Any
 
 import click
 import msgspec
@@ -62,7 +61,7 @@ class Addresses(click.ParamType[tuple[Address, ...]]):
     name = "HOST:PORT[,HOST:PORT]"
 
     def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[Address, ...]:
         """Read every address."""
         found = []
@@ -85,13 +84,13 @@ _bootstrap_option = click.option(
 )
 
 
-def reach_options(function: Callable[..., Any]) -> Callable[..., Any]:
+def reach_options(function: Callable[..., object]) -> Callable[..., object]:
     """``--bootstrap-server`` and ``--cluster``; the command gets a `Reach` as ``reach``."""
 
     @wraps(function)
     def reaching(
-        *args: Any, bootstrap_server: tuple[Address, ...] | None, cluster: Path | None, **given: Any
-    ) -> Any:
+        *args: object, bootstrap_server: tuple[Address, ...] | None, cluster: Path | None, **given: object
+    ) -> object:
         return function(*args, reach=find_reach(bootstrap_server, cluster), **given)
 
     return _bootstrap_option(_cluster_option(reaching))

@@ -26,6 +26,9 @@ _NO_ID = "A" * 22
 """The id of no directory."""
 _LISTINGS_MAX = 5
 
+MessageFields = Mapping[str, Any]
+"""Fields of a message of Kafka's, as its definition names them."""
+
 
 class _Head(NamedTuple):
     """Of a batch: position, bytes, first offset, the one after its last, epoch, attributes, records."""
@@ -250,15 +253,15 @@ def _decoded(record: Record, offset: int, epoch: int) -> ControlRecord:
     return ControlRecord(offset, epoch, name, _CONTENTS.get(name, dict)(decoded.content))
 
 
-def _kraft_version(message: Mapping[str, Any]) -> dict[str, Any]:
+def _kraft_version(message: MessageFields) -> dict[str, object]:
     return {"kraft_version": message["kRaftVersion"]}
 
 
-def _voters(message: Mapping[str, Any]) -> dict[str, Any]:
+def _voters(message: MessageFields) -> dict[str, object]:
     return {"voters": [_voter(voter) for voter in message["voters"]]}
 
 
-def _voter(voter: Mapping[str, Any]) -> dict[str, Any]:
+def _voter(voter: MessageFields) -> dict[str, object]:
     supported = voter["kRaftVersionFeature"]
     return {
         "id": voter["voterId"],
@@ -268,7 +271,7 @@ def _voter(voter: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _leader_change(message: Mapping[str, Any]) -> dict[str, Any]:
+def _leader_change(message: MessageFields) -> dict[str, object]:
     return {
         "leader_id": message["leaderId"],
         "voters": _keys(message["voters"]),
@@ -276,17 +279,17 @@ def _leader_change(message: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _keys(voters: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+def _keys(voters: Sequence[MessageFields]) -> list[list[object]]:
     return [[voter["voterId"], _directory_id(voter)] for voter in voters]
 
 
-def _directory_id(voter: Mapping[str, Any]) -> str | None:
+def _directory_id(voter: MessageFields) -> str | None:
     """None for none and for zero."""
     told = voter.get("voterDirectoryId", _NO_ID)
     return None if told == _NO_ID else str(told)
 
 
-_CONTENTS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+_CONTENTS: Mapping[str, Callable[[MessageFields], dict[str, object]]] = {
     "LEADER_CHANGE": _leader_change,
     "KRAFT_VERSION": _kraft_version,
     "KRAFT_VOTERS": _voters,

@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from harness.errors import UsageError
 
@@ -43,7 +42,7 @@ def _wrong(path: Path, problems: list[str]) -> UsageError:
     )
 
 
-def _problems(found: Any) -> Iterator[str]:
+def _problems(found: object) -> Iterator[str]:
     if not isinstance(found, dict):
         yield f"got {_kind(found)}, expected an object"
         return
@@ -59,7 +58,7 @@ def _problems(found: Any) -> Iterator[str]:
     yield from _repeated(partitions)
 
 
-def _problems_of(where: str, one: Any) -> Iterator[str]:
+def _problems_of(where: str, one: object) -> Iterator[str]:
     if not isinstance(one, dict):
         yield f"{where}: got {_kind(one)}, expected an object"
         return
@@ -77,17 +76,17 @@ def _problems_of(where: str, one: Any) -> Iterator[str]:
         yield f'{where}.log_dirs: which log directory can\'t be asked for here, expected "any"'
 
 
-def _repeated(partitions: list[Any]) -> Iterator[str]:
+def _repeated(partitions: list[object]) -> Iterator[str]:
     places = Counter(
         (str(one.get("topic")), str(one.get("partition"))) for one in partitions if isinstance(one, dict)
     )
     yield from (f"{topic}/{number}: {n} times" for (topic, number), n in places.items() if n > 1)
 
 
-def _is_number(value: Any) -> bool:
+def _is_number(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 31
 
 
-def _kind(value: Any) -> str:
+def _kind(value: object) -> str:
     """What was found, short enough to be told."""
     return "nothing" if value is None else json.dumps(value)[:60]

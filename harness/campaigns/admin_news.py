@@ -8,6 +8,8 @@ from checkers.history.error_codes import error_name
 from checkers.history.operations import Operation, OperationType
 
 _SHOWN = 3
+Told = dict[str, Any]
+"""The value of an operation, as readers of a journal get it."""
 
 
 def admin_news(operation: Operation) -> str | None:
@@ -19,7 +21,7 @@ def admin_news(operation: Operation) -> str | None:
 
 
 def _answered(operation: Operation) -> str:
-    value: dict[str, Any] = operation.value
+    value: Told = operation.value
     if operation.f == "choose":
         return ", ".join(f"{node} is {part}" for part, node in value.get("parts", {}).items()) or "nobody"
     if operation.f == "gambit":
@@ -43,14 +45,14 @@ def _name(code: int) -> str:
     return error_name(code) if code else "done"
 
 
-def _election(key: Any, value: dict[str, Any]) -> str:
+def _election(key: object, value: Told) -> str:
     asked = value["partitions"]
     return f"elect {key} " + (
         "all" if asked is None else _listed([f"{topic}/{number}" for topic, number in asked])
     )
 
 
-def _moving(_: Any, value: dict[str, Any]) -> str:
+def _moving(_: object, value: Told) -> str:
     every = value["targets"]
     moves = [f"{t}/{n} → {','.join(map(str, ids))}" for t, n, ids in every if ids is not None]
     return f"reassign {_listed(moves)}" if moves else f"cancel reassignments of {len(every)} partitions"
@@ -61,11 +63,11 @@ def _listed(texts: list[str]) -> str:
     return ", ".join(texts[:_SHOWN]) + more
 
 
-def _plain(f: str) -> Callable[[Any, dict[str, Any]], str]:
+def _plain(f: str) -> Callable[[object, Told], str]:
     return lambda key, _: f"{f} {key}"
 
 
-_WORDS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
+_WORDS: dict[str, Callable[[object, Told], str]] = {
     "elect-leaders": _election,
     "alter-reassignments": _moving,
     "add-voter": _plain("add voter"),

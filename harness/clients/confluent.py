@@ -59,7 +59,7 @@ def made(kind: Callable[[dict[str, Any]], Any], config: dict[str, Any]) -> Any:
         raise ClientFailedError(told(error)) from error
 
 
-def subscribe(consumer: Any, topic: str, **callbacks: Callable[..., None]) -> None:
+def subscribe(consumer: Consumer, topic: str, **callbacks: Callable[..., None]) -> None:
     """Have a consumer of the library subscribe to a topic.
 
     Raises:
@@ -79,7 +79,7 @@ def told(error: BaseException) -> str:
     return f"{cause.name()}: {cause.str()}{' (fatal)' if cause.fatal() else ''}"
 
 
-def client_config(bootstrap: tuple[str, ...], request_ms: int, **config: Any) -> dict[str, Any]:
+def client_config(bootstrap: tuple[str, ...], request_ms: int, **config: object) -> dict[str, Any]:
     """What librdkafka is told of every client; names in `config` have underscores for dots."""
     return {
         "bootstrap.servers": ",".join(bootstrap),
@@ -156,7 +156,7 @@ class ConfluentProducer:
 
 def producer_config(options: ProducerOptions) -> dict[str, Any]:
     """What librdkafka is told of a producer."""
-    more: dict[str, Any] = {} if options.idempotent else {"retries": 0}
+    more: dict[str, object] = {} if options.idempotent else {"retries": 0}
     if options.pipelined:
         more |= {"batch_num_messages": 1, "max_in_flight": _IN_FLIGHT}
         more |= {"retry_backoff_ms": _AGAIN_MS, "retry_backoff_max_ms": 2 * _AGAIN_MS}

@@ -90,7 +90,7 @@ class ConfluentMember:
         if self._membership is None or known != self._membership:
             return Answer(OperationType.FAIL, error="the membership has ended, nothing sent")
         where = [TopicPartition(self._options.topic, p, offset) for p, offset in offsets.items()]
-        answered: list[Any] = []
+        answered: list[TopicPartition] = []
         self._returned.clear()
 
         def ask() -> None:
@@ -123,7 +123,7 @@ class ConfluentMember:
         more: list[Any] = self._consumer.consume(num_messages=self._options.poll_records_max - 1, timeout=0)
         return more
 
-    def _protocol(self) -> dict[str, Any]:
+    def _protocol(self) -> dict[str, object]:
         """What the library is told of the group's protocol."""
         return {
             "partition_assignment_strategy": "range",
@@ -131,7 +131,7 @@ class ConfluentMember:
             "heartbeat_interval_ms": self._options.heartbeat_ms,
         }
 
-    def _committed(self, consumer: Any, partitions: Iterable[int]) -> dict[int, int] | None:
+    def _committed(self, consumer: Consumer, partitions: Iterable[int]) -> dict[int, int] | None:
         """The group's committed offsets, 0 where it has none; None where nobody told, which poll tells."""
         self._failure = None
         asked = [TopicPartition(self._options.topic, partition) for partition in partitions]
@@ -144,7 +144,7 @@ class ConfluentMember:
             self._failure = f"no committed offsets: {told(error)}"
         return None if self._failure else {place.partition: max(place.offset, 0) for place in known}
 
-    def _on_assign(self, consumer: Any, partitions: list[Any]) -> None:
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Begin where the group's committed offsets say."""
         starts = self._committed(consumer, [place.partition for place in partitions])
         if starts is None:
@@ -155,7 +155,7 @@ class ConfluentMember:
         self._owned = frozenset(starts)
         self._assigned = Assigned(starts, self._membership)
 
-    def _on_revoke(self, consumer: Any, partitions: list[Any]) -> None:
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """The group took them back, or went on without this member."""
         del partitions
         self._owned = frozenset()

@@ -7,7 +7,6 @@ refusal proves that nothing was committed.
 
 import time
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
@@ -83,7 +82,7 @@ class KafkaPythonMember:
         except Exception as error:  # noqa: BLE001 - whatever the library says is the commit's fate
             return Answer(OperationType.INFO, error=describe(error))
 
-    def _sent_once(self, where: Mapping[Any, Any], deadline: float) -> Answer:
+    def _sent_once(self, where: Mapping[TopicPartition, OffsetAndMetadata], deadline: float) -> Answer:
         manager = self._coordinator._manager  # noqa: SLF001 - as the library's own commits do
         future = manager.call_soon(self._coordinator._send_offset_commit_request, where)  # noqa: SLF001 - as above
         try:
@@ -117,7 +116,7 @@ def refused(error: Exception) -> Answer:
 class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the library has no types
     """Begins every assignment where the group's committed offsets say."""
 
-    def __init__(self, consumer: Any, options: MemberOptions) -> None:
+    def __init__(self, consumer: KafkaConsumer, options: MemberOptions) -> None:
         self._consumer = consumer
         self._options = options
         self._assigned: Assigned | None = None
@@ -135,17 +134,17 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the li
         assigned, self._assigned = self._assigned, None
         return assigned
 
-    async def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
+    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         """The library forgets them."""
         del revoked
         self.owned = frozenset()
 
-    async def on_partitions_lost(self, lost: Iterable[Any]) -> None:
+    async def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
         """The group went on without this member."""
         del lost
         self.owned = frozenset()
 
-    async def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
+    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         """Ask for the committed offsets and seek to them, before anything is fetched."""
         places = sorted(assigned)
         coordinator = self._consumer._coordinator  # noqa: SLF001 - the public call would wait for this very thread

@@ -6,9 +6,8 @@ partitions are added, all that the member has begin anew where the group has com
 """
 
 from collections.abc import Mapping
-from typing import Any
 
-from confluent_kafka import TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
 from checkers.history.operations import OperationType
 from harness.clients.administrator import Answer
@@ -40,7 +39,7 @@ class ModernMember(ConfluentMember):
             return Answer(OperationType.INFO, error="in this epoch of the member's, or in a later one")
         return answer
 
-    def _protocol(self) -> dict[str, Any]:
+    def _protocol(self) -> dict[str, object]:
         return {"group_protocol": "consumer", "group_remote_assignor": "range"}
 
     def _epoch(self) -> Membership | None:
@@ -49,7 +48,7 @@ class ModernMember(ConfluentMember):
         except Exception:  # noqa: BLE001 - the library knows of no membership
             return None
 
-    def _on_assign(self, consumer: Any, partitions: list[Any]) -> None:
+    def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """Add partitions; begin with all of them where the group's committed offsets say."""
         added = frozenset(place.partition for place in partitions)
         starts = self._committed(consumer, self._owned | added)
@@ -68,7 +67,7 @@ class ModernMember(ConfluentMember):
         self._owned |= added
         self._assigned = Assigned(starts, self._membership)
 
-    def _on_revoke(self, consumer: Any, partitions: list[Any]) -> None:
+    def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         """The group took some back, or went on without this member."""
         self._owned -= {place.partition for place in partitions}
         consumer.incremental_unassign(partitions)

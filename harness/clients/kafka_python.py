@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import (
@@ -13,6 +12,7 @@ from kafka.errors import (
     MessageSizeTooLargeError,
     OffsetOutOfRangeError,
 )
+from kafka.producer.future import FutureRecordMetadata
 
 from checkers.history.operations import OperationType
 from harness.clients.bounded import within
@@ -35,7 +35,7 @@ _REFUSALS = (KafkaTimeoutError, MessageSizeTooLargeError, IllegalStateError, Val
 """What KafkaProducer.send raises, all of it before the record is queued."""
 
 
-def polled(consumer: Any, max_wait_s: float) -> list[Message]:
+def polled(consumer: KafkaConsumer, max_wait_s: float) -> list[Message]:
     """The next records that a consumer of the library returns, partition by partition.
 
     Raises:
@@ -52,7 +52,7 @@ def polled(consumer: Any, max_wait_s: float) -> list[Message]:
     ]
 
 
-def polled_in_group(consumer: Any, max_wait_s: float) -> list[Message]:
+def polled_in_group(consumer: KafkaConsumer, max_wait_s: float) -> list[Message]:
     """As `polled`, of a consumer that subscribed.
 
     After a change of metadata, version 3.0 forgets a join that outlasts the poll that began it: the member
@@ -103,9 +103,9 @@ class KafkaPythonProducer:
         """As promised by `LogProducer.close`."""
         within(timeout_s, "closing kafka-python's producer", self._producer.end)
 
-    def _queue(self, batch: Sequence[Record]) -> list[Any]:
+    def _queue(self, batch: Sequence[Record]) -> list[FutureRecordMetadata | Sent]:
         """A future, or the outcome already, for each record; after a timeout the rest is not even tried."""
-        queued: list[Any] = []
+        queued: list[FutureRecordMetadata | Sent] = []
         for record in batch:
             try:
                 queued.append(
@@ -127,7 +127,7 @@ class KafkaPythonProducer:
                 queued.append(self._failed(error))
         return queued
 
-    def _outcome(self, future: Any, timeout_s: float) -> Sent:
+    def _outcome(self, future: FutureRecordMetadata, timeout_s: float) -> Sent:
         try:
             metadata = future.get(timeout=max(0.0, timeout_s))
         except Exception as error:  # noqa: BLE001 - whatever the library says is recorded as the record's fate
@@ -209,7 +209,7 @@ class KafkaPythonConsumer:
         """As promised by `LogConsumer.close`."""
         end_consumer(self._consumer, timeout_s, "kafka-python's consumer")
 
-    def _partitions(self, partitions: Iterable[int]) -> list[Any]:
+    def _partitions(self, partitions: Iterable[int]) -> list[TopicPartition]:
         return [TopicPartition(self._options.topic, partition) for partition in partitions]
 
 

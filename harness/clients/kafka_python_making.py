@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from socket import socket as Socket
 from typing import Any
 
-from kafka import KafkaProducer
+from kafka import KafkaConsumer, KafkaProducer
+from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
 from kafka.net.compat import KafkaNetClient
 from kafka.net.inet import KafkaNetSocket
 
@@ -54,7 +55,7 @@ class _OwnedSocket(KafkaNetSocket):  # type: ignore[misc]  # the library has no 
         self._socket = made
         return made
 
-    async def connect(self, net: Any, *where: Any, **options: Any) -> Socket:
+    async def connect(self, net: Any, *where: object, **options: object) -> Socket:
         """Connect the new socket, or close it."""
         try:
             connected: Socket = await super().connect(net, *where, **options)
@@ -68,11 +69,11 @@ class _OwnedSocket(KafkaNetSocket):  # type: ignore[misc]  # the library has no 
 class _Network(KafkaNetClient):  # type: ignore[misc]  # the library has no types
     """Closes every socket when it is closed: the library waits for bytes that nobody sends any more."""
 
-    def __init__(self, **config: Any) -> None:
+    def __init__(self, **config: object) -> None:
         super().__init__(**{**config, **_SETUP, "proxy_url": f"{_OwnedSocket.SCHEMES[0]}://"})
         self._net.krucible_sockets = self._sockets = _Sockets()
 
-    def close(self, node_id: Any = None) -> None:
+    def close(self, node_id: object = None) -> None:
         """Close one node's connection, or everything."""
         try:
             super().close(node_id)
@@ -87,7 +88,7 @@ class _Networks:
     def __init__(self) -> None:
         self._last: _Network | None = None
 
-    def __call__(self, **config: Any) -> _Network:
+    def __call__(self, **config: object) -> _Network:
         self._last = _Network(**config)
         return self._last
 
@@ -96,7 +97,7 @@ class _Networks:
             self._last.close()
 
 
-def made_client(owner: type[Any], bootstrap: Sequence[str], **config: Any) -> Any:
+def made_client(owner: type[Any], bootstrap: Sequence[str], **config: object) -> Any:
     """A client of the library, of the class `owner`.
 
     Raises:
@@ -136,7 +137,7 @@ class EndableProducer(KafkaProducer):  # type: ignore[misc]  # the library has n
         self.close(timeout=0)
 
 
-def producer_bounds(delivery_ms: int, request_ms: int, connect_ms: int) -> dict[str, Any]:
+def producer_bounds(delivery_ms: int, request_ms: int, connect_ms: int) -> dict[str, object]:
     """How long a producer may take for what; it sends at once and makes no topics."""
     return {
         "linger_ms": 0,
@@ -148,7 +149,7 @@ def producer_bounds(delivery_ms: int, request_ms: int, connect_ms: int) -> dict[
     }
 
 
-def subscribe(consumer: Any, topic: str, listener: Any) -> None:
+def subscribe(consumer: KafkaConsumer, topic: str, listener: AsyncConsumerRebalanceListener) -> None:
     """Have a consumer of the library subscribe to a topic.
 
     Raises:
@@ -160,7 +161,7 @@ def subscribe(consumer: Any, topic: str, listener: Any) -> None:
         raise ClientFailedError(describe(error)) from error
 
 
-def end_consumer(consumer: Any, timeout_s: float, what: str) -> None:
+def end_consumer(consumer: KafkaConsumer, timeout_s: float, what: str) -> None:
     """Close a consumer of the library without committing.
 
     Raises:

@@ -5,7 +5,6 @@ and once.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from kafka.protocol.admin import DeleteGroupsRequest, DeleteGroupsResponse
 from kafka.protocol.consumer import (
@@ -57,7 +56,7 @@ def commit_offset(connection: Connection, group: str, topic: str, partition: int
         group_instance_id=None,
         topics=[wanted(name=topic, partitions=[place])],
     )
-    answer: Any = connection.ask(request, OffsetCommitResponse, at_most=_COMMIT_BY_NAME)
+    answer = connection.ask(request, OffsetCommitResponse, at_most=_COMMIT_BY_NAME)
     code: int = answer.topics[0].partitions[0].error_code
     return code
 
@@ -72,7 +71,7 @@ def fetch_offsets(
     """
     wanted = OffsetFetchRequest.OffsetFetchRequestTopic(name=topic, partition_indexes=list(partitions))
     request = OffsetFetchRequest(group_id=group, topics=[wanted], require_stable=True)
-    answer: Any = connection.ask(request, OffsetFetchResponse, at_most=_FETCH_SINGLE)
+    answer = connection.ask(request, OffsetFetchResponse, at_most=_FETCH_SINGLE)
     told = [each for found in answer.topics for each in found.partitions]
     codes = {code for code in (answer.error_code, *(each.error_code for each in told)) if code}
     if codes or len(told) != len(partitions):
@@ -87,7 +86,7 @@ def delete_group(connection: Connection, group: str) -> int:
     Raises:
         WireError: no answer.
     """
-    answer: Any = connection.ask(DeleteGroupsRequest(groups_names=[group]), DeleteGroupsResponse)
+    answer = connection.ask(DeleteGroupsRequest(groups_names=[group]), DeleteGroupsResponse)
     code: int = answer.results[0].error_code
     return code
 
@@ -101,7 +100,7 @@ def delete_offset(connection: Connection, group: str, topic: str, partition: int
     wanted = OffsetDeleteRequest.OffsetDeleteRequestTopic
     place = wanted.OffsetDeleteRequestPartition(partition_index=partition)
     request = OffsetDeleteRequest(group_id=group, topics=[wanted(name=topic, partitions=[place])])
-    answer: Any = connection.ask(request, OffsetDeleteResponse)
+    answer = connection.ask(request, OffsetDeleteResponse)
     if answer.error_code:
         whole: int = answer.error_code
         return whole

@@ -7,7 +7,7 @@ asked for, so that what comes back is of that topic alone (KIP-516).
 import base64
 import time
 import uuid
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka.protocol.consumer import FetchRequest, FetchResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
@@ -78,7 +78,7 @@ def append_record(connection: Connection, topic: str, topic_id: str, value: byte
         topic_data=[data(name=topic, topic_id=_uuid(topic_id), partition_data=parts)],
     )
     answer = connection.ask(request, ProduceResponse)
-    result: Any = answer.responses[0].partition_responses[0]
+    result = answer.responses[0].partition_responses[0]
     return Appended(result.error_code, None if result.error_code else result.base_offset)
 
 
@@ -114,7 +114,7 @@ def fetch_records(connection: Connection, topic_id: str) -> Fetched:
     answer = connection.ask(request, FetchResponse, at_most=_FETCH_VERSION_MAX)
     if answer.error_code or not answer.responses:
         return Fetched(answer.error_code or -1, -1, [])
-    state: Any = answer.responses[0].partitions[0]
+    state = answer.responses[0].partitions[0]
     return Fetched(state.error_code, state.log_start_offset, _records(state.records or b""))
 
 

@@ -9,7 +9,7 @@ import time
 import uuid
 from collections.abc import Sequence
 from enum import IntEnum
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
@@ -150,7 +150,7 @@ def produce(
         topic_data=[data(name=topic.name, topic_id=topic_id, partition_data=parts)],
     )
     answer = connection.ask(request, ProduceResponse, at_most=protocol.produce_version)
-    result: Any = answer.responses[0].partition_responses[0]
+    result = answer.responses[0].partition_responses[0]
     return Appended(result.error_code, None if result.error_code else result.base_offset)
 
 

@@ -3,7 +3,7 @@
 One request each, over one connection, so that whoever was asked is who answered.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from kafka.protocol.admin import (
     DescribeProducersRequest,
@@ -63,7 +63,7 @@ def describe_transaction(connection: Connection, transactional_id: str) -> Trans
         WireError: no answer.
     """
     request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
-    told: Any = connection.ask(request, DescribeTransactionsResponse).transaction_states[0]
+    told = connection.ask(request, DescribeTransactionsResponse).transaction_states[0]
     where = [(each.topic, number) for each in told.topics for number in each.partitions]
     return TransactionTold(
         told.error_code, told.transaction_state, told.producer_id, told.producer_epoch, sorted(where)
@@ -79,7 +79,7 @@ def describe_producer(
         WireError: no answer.
     """
     asked = DescribeProducersRequest.TopicRequest(name=topic, partition_indexes=[partition])
-    answer: Any = connection.ask(DescribeProducersRequest(topics=[asked]), DescribeProducersResponse)
+    answer = connection.ask(DescribeProducersRequest(topics=[asked]), DescribeProducersResponse)
     told = answer.topics[0].partitions[0]
     for each in told.active_producers:
         if each.producer_id == producer.producer_id:
@@ -113,6 +113,6 @@ def abort_in_partition(
         coordinator_epoch=max(0, coordinator_epoch),
     )
     # Later versions know of transactions' versions, which administrators' clients leave out (KIP-890).
-    answer: Any = connection.ask(WriteTxnMarkersRequest(markers=[wanted]), WriteTxnMarkersResponse, at_most=1)
+    answer = connection.ask(WriteTxnMarkersRequest(markers=[wanted]), WriteTxnMarkersResponse, at_most=1)
     code: int = answer.markers[0].topics[0].partitions[0].error_code
     return code

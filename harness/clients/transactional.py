@@ -1,7 +1,7 @@
 """The interface of a transactional producer (KIP-98)."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 
@@ -69,7 +69,7 @@ class GroupOffsets(NamedTuple):
     group: str
     topic: str
     positions: Mapping[int, int]
-    membership: Any
+    membership: object
 
 
 class TransactionalProducer(Protocol):
@@ -147,7 +147,7 @@ class GroupConsumer(Protocol):
         """
         ...
 
-    def membership(self) -> Any:
+    def membership(self) -> object:
         """What `GroupOffsets.membership` is to be for what the last poll returned.
 
         Raises:

@@ -196,7 +196,7 @@ class ConfluentGroupConsumer:
         except Exception as error:
             raise ReadError(told(error)) from error
 
-    def membership(self) -> Any:
+    def membership(self) -> object:
         """As promised by `GroupConsumer.membership`."""
         try:
             return self._consumer.consumer_group_metadata()
@@ -208,7 +208,7 @@ class ConfluentGroupConsumer:
         within(timeout_s, "closing confluent-kafka's group consumer", self._consumer.close)
 
 
-def _served_in_poll(_consumer: Any, _partitions: Any) -> None:
+def _served_in_poll(_consumer: Consumer, _partitions: list[TopicPartition]) -> None:
     """A rebalance: the library assigns what it was given after this returns."""
 
 
@@ -250,7 +250,7 @@ def committed_offsets(
         ),
     )
     try:
-        found: list[Any] = consumer.committed(
+        found: list[TopicPartition] = consumer.committed(
             [TopicPartition(options.topic, partition) for partition in partitions], timeout=timeout_s
         )
     except (KafkaException, RuntimeError) as error:

@@ -13,7 +13,8 @@ from typing import Any
 from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
 from kafka.errors import BrokerResponseError, KafkaError, KafkaTimeoutError
-from kafka.producer.transaction_manager import EndTxnHandler
+from kafka.producer.future import FutureRecordMetadata
+from kafka.producer.transaction_manager import EndTxnHandler, TransactionManager
 from kafka.structs import OffsetAndMetadata
 
 from checkers.history.operations import OperationType
@@ -129,7 +130,7 @@ class KafkaPythonTransactionalProducer:
         except Exception as error:
             raise TransactionError(describe(error)) from error
 
-    def _queued(self, record: TopicRecord) -> Any:
+    def _queued(self, record: TopicRecord) -> FutureRecordMetadata | Sent:
         try:
             return self._producer.send(record.topic, value=record.value, partition=record.partition)
         except Exception as error:  # noqa: BLE001 - whatever the library says is the record's fate
@@ -175,7 +176,7 @@ class KafkaPythonGroupConsumer:
         except Exception as error:
             raise ReadError(describe(error)) from error
 
-    def membership(self) -> Any:
+    def membership(self) -> object:
         """As promised by `GroupConsumer.membership`."""
         try:
             return self._consumer.group_metadata()
@@ -194,19 +195,19 @@ class _Forgetful(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the l
     while it joined and others have copied them further; Java's eager consumer forgets all of them.
     """
 
-    def __init__(self, consumer: Any) -> None:
+    def __init__(self, consumer: KafkaConsumer) -> None:
         self._consumer = consumer
 
-    async def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
+    async def on_partitions_revoked(self, revoked: Iterable[TopicPartition]) -> None:
         """What was revoked is no longer assigned; all of it is, as assignments are eager."""
         del revoked
         self._consumer._subscription.assign_from_subscribed([])  # noqa: SLF001 - as the library does for a lost membership
 
-    async def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
+    async def on_partitions_assigned(self, assigned: Iterable[TopicPartition]) -> None:
         """The library asks for the committed offsets of what has no position."""
 
 
-def _queued_end(manager: Any) -> Any:
+def _queued_end(manager: TransactionManager) -> EndTxnHandler:
     """The request that ends the transaction, which waits in the queue."""
     return next(handler for *_, handler in manager._pending_requests if isinstance(handler, EndTxnHandler))  # noqa: SLF001 - nothing public says as much
 
@@ -216,7 +217,7 @@ def _await(result: Any, timeout_s: float, what: str) -> None:
         raise KafkaTimeoutError(f"no answer to {what} within {timeout_s:.1f} s")
 
 
-def _fate(future: Any, timeout_s: float) -> Sent:
+def _fate(future: FutureRecordMetadata, timeout_s: float) -> Sent:
     try:
         metadata = future.get(timeout=max(0.0, timeout_s))
     except Exception as error:  # noqa: BLE001 - whatever the library says is the record's fate

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import docker
 from docker.errors import APIError, NotFound
@@ -14,6 +14,9 @@ from requests.exceptions import ReadTimeout
 from harness.cluster.engine import engine_errors_told
 from harness.cluster.shells import shell_of
 from harness.errors import EngineError
+
+_Thing = TypeVar("_Thing")
+_Made = TypeVar("_Made")
 
 RUN_LABEL = "krucible.run"
 OWNER_LABEL = "krucible.owner"
@@ -262,7 +265,7 @@ def subnets_in_use(client: docker.DockerClient) -> list[str]:
     return [entry["Subnet"] for config in configs for entry in config if "Subnet" in entry]
 
 
-def in_parallel(action: Callable[[Any], Any], things: Iterable[Any]) -> list[Any]:
+def in_parallel(action: Callable[[_Thing], _Made], things: Iterable[_Thing]) -> list[_Made]:
     """Apply `action` to each thing at once; the engine is slow one by one and quick side by side."""
     listed = list(things)
     if not listed:

@@ -4,8 +4,6 @@ A client's request arrives and is carried out, and the client learns nothing of 
 if the leader has moved meanwhile.  Replication, controllers and observers have other ports and go on.
 """
 
-from typing import Any
-
 from harness.cluster.rendering import CLIENT_PORT
 from harness.faults.activate import carries_out
 from harness.faults.chained import Chained
@@ -31,7 +29,7 @@ class ActiveLostAnswers(Chained):
         """Put the chain in place."""
         self.add_chain(self.targets[0], [f"-p tcp --sport {CLIENT_PORT} -j DROP"], hook="OUTPUT")
 
-    def took_effect(self) -> dict[str, Any]:
+    def took_effect(self) -> dict[str, object]:
         """How many packets of answers were dropped, one to a question of ours among them."""
         if not within(self._bench.bound_s(_PROBE_BOUND_S), self._silent):
             raise NotConfirmedError(f"{self.targets[0]} still answers its clients")

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any
 
 from harness.cluster.containers import in_parallel
 from harness.faults.contract import Bench, NotConfirmedError
@@ -41,7 +40,7 @@ class Chained:
         """Remove our chain everywhere."""
         in_parallel(lambda node: remove_chain(self._bench, node, self.chain), self.nodes)
 
-    def healed(self) -> dict[str, Any]:
+    def healed(self) -> dict[str, object]:
         """No rule of this fault is left."""
         return confirm_removed(self._bench, self.nodes, self.chain)
 
@@ -80,7 +79,7 @@ def remove_chain(bench: Bench, node: str, chain: str) -> None:
     )
 
 
-def confirm_removed(bench: Bench, nodes: Iterable[str], chain: str) -> dict[str, Any]:
+def confirm_removed(bench: Bench, nodes: Iterable[str], chain: str) -> dict[str, object]:
     """What is told of a heal: no rule of a chain is left at these nodes.
 
     Raises:

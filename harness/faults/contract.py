@@ -1,7 +1,7 @@
 """The contract of a fault: a probe confirms that it took effect, and that it is gone after the heal."""
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Protocol
 
 import msgspec
 
@@ -61,7 +61,7 @@ class ActiveFault(Protocol):
             NotRunningError: the target's process had ended by itself; nothing was done.
         """
 
-    def took_effect(self) -> dict[str, Any]:
+    def took_effect(self) -> dict[str, object]:
         """What the probe saw.
 
         Raises:
@@ -71,7 +71,7 @@ class ActiveFault(Protocol):
     def heal(self) -> None:
         """Undo the fault; may be called twice."""
 
-    def healed(self) -> dict[str, Any]:
+    def healed(self) -> dict[str, object]:
         """What the probe saw.
 
         Raises:

@@ -6,7 +6,6 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from harness.cluster.containers import NotRunningError
 from harness.cluster.homes import META_PROPERTIES, NodeHome, as_initial, as_newcomer, directory_id_of
@@ -84,7 +83,7 @@ class ActiveWipe(_OfDisk):
         return sorted(path for disk in self._disks for path in _going(disk, self._spec))
 
     @disk_errors_told()
-    def took_effect(self) -> dict[str, Any]:
+    def took_effect(self) -> dict[str, object]:
         """The node is down, and what went is gone."""
         ended = super().took_effect()
         left = [str(path) for path in self._going()]
@@ -93,7 +92,7 @@ class ActiveWipe(_OfDisk):
         return ended | {"directory_id_before": self._before, "removed": self._removed}
 
     @disk_errors_told()
-    def healed(self) -> dict[str, Any]:
+    def healed(self) -> dict[str, object]:
         """The process runs, on a disk with the directory id that was asked for."""
         answered = super().healed()
         within(PROBE_BOUND_S, lambda: self._before is None or directory_id_of(self._disks[0]) is not None)
@@ -118,7 +117,7 @@ class ActivePowerLoss(_OfDisk):
             _mount_again(disk)
 
     @disk_errors_told()
-    def took_effect(self) -> dict[str, Any]:
+    def took_effect(self) -> dict[str, object]:
         """The node is down, and what was not synced is gone."""
         ended = super().took_effect()
         kept = [str(disk) for disk in self._disks if _kept(disk / _CANARY)]
@@ -142,7 +141,7 @@ class ActiveDeadDisk(_OfDisk):
         for disk in self._disks:
             shut_down(disk)
 
-    def took_effect(self) -> dict[str, Any]:
+    def took_effect(self) -> dict[str, object]:
         """A write fails as it does on a drive that is gone."""
         errors = [_error_of_a_write(disk) for disk in self._disks]
         running = self._containers.state()["Running"]

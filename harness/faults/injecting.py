@@ -1,7 +1,7 @@
 """The common steps of injecting and healing a fault: do it, probe it, record it."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 from msgspec.structs import asdict
@@ -118,7 +118,7 @@ def heal(
     return kind
 
 
-def _probed(probe: Callable[[], dict[str, Any]]) -> tuple[OperationType, dict[str, Any], str | None]:
+def _probed(probe: Callable[[], dict[str, object]]) -> tuple[OperationType, dict[str, object], str | None]:
     try:
         return OperationType.OK, probe(), None
     except NotConfirmedError as error:

@@ -5,7 +5,7 @@ lets the others through, so that the counters of both tell what was lost and wha
 TCP sends again what was lost, after 0.2 s and then after twice as long each time, so the link is slow.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from harness.cluster.containers import in_parallel
 from harness.cluster.rendering import CLIENT_PORT
@@ -52,7 +52,7 @@ class ActivePacketLoss(Chained):
         """Put the chain in place at every receiver."""
         in_parallel(self._add_chain, self.nodes)
 
-    def took_effect(self) -> dict[str, Any]:
+    def took_effect(self) -> dict[str, object]:
         """Packets that were lost, and packets that arrived, on each link in each direction.
 
         Raises:

@@ -8,7 +8,7 @@ both directions have raised the counters of the rules that should have met them.
 import re
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from harness.cluster.containers import in_parallel
 from harness.cluster.rendering import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_PORT
@@ -45,7 +45,7 @@ class ActivePartition(Chained):
         """Put the chain in place at every receiver."""
         in_parallel(self._add_chain, self.nodes)
 
-    def took_effect(self) -> dict[str, Any]:
+    def took_effect(self) -> dict[str, object]:
         """Packets counted at each cut, and at each direction that must stay open."""
         bound_s = self._bench.bound_s(PROBE_BOUND_S)
         counted = looked_until(self._probe, lambda seen: all(seen.values()), bound_s)

@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable
-from typing import Any
 
 from harness.cluster.containers import SIGKILLED
 from harness.cluster.rendering import CLIENT_PORT, CONTROLLER_PORT
@@ -68,7 +67,7 @@ class Restarting(_ProcessFault):
         """Start the node."""
         return (Undo(action="start", node=self.targets[0]),)
 
-    def took_effect(self) -> dict[str, Any]:
+    def took_effect(self) -> dict[str, object]:
         """How the process ended; nobody answers."""
         self._await_silence()
         state = self._containers.state()
@@ -80,7 +79,7 @@ class Restarting(_ProcessFault):
         """Start it on the same disk, in the same network namespace."""
         self._containers.start()
 
-    def healed(self) -> dict[str, Any]:
+    def healed(self) -> dict[str, object]:
         """The process runs; whether it answers already is noted (without a majority it can't yet)."""
         began = time.monotonic()
         answering = self._await_answer()
@@ -118,7 +117,7 @@ class ActivePause(_ProcessFault):
         """Freeze all threads of the node."""
         self._containers.pause()
 
-    def took_effect(self) -> dict[str, Any]:
+    def took_effect(self) -> dict[str, object]:
         """A request stays without an answer."""
         self._await_silence()
         self._confirm_alive()
@@ -130,7 +129,7 @@ class ActivePause(_ProcessFault):
         """Let the node's threads go on."""
         self._containers.unpause()
 
-    def healed(self) -> dict[str, Any]:
+    def healed(self) -> dict[str, object]:
         """The node answers a request again."""
         if not self._await_answer():
             raise NotConfirmedError(f"{self.targets[0]} does not answer")

@@ -11,7 +11,6 @@ What its process had sent waits beyond its end: the kernel goes on with it, in t
 
 import random
 import re
-from typing import Any
 
 from harness.cluster.rendering import CLIENT_PORT, CONTROLLER_PORT
 from harness.faults.activate import carries_out
@@ -48,7 +47,7 @@ class ActiveHeldRequests(Chained):
         rules = [f"-p tcp --sport {port} --dport {self._port} -j DROP" for port in self._ports]
         self.add_chain(broker, rules, hook=self._hook)
 
-    def took_effect(self) -> dict[str, Any]:
+    def took_effect(self) -> dict[str, object]:
         """How many connections are held, and how many packets were dropped on them already."""
         if not within(self._bench.bound_s(_PROBE_BOUND_S), lambda: self._dropped() > 0):
             raise NotConfirmedError(f"nothing came on the {len(self._ports)} connections that are held")

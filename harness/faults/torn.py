@@ -9,7 +9,6 @@ import random
 import re
 import struct
 from pathlib import Path
-from typing import Any
 
 from harness.cluster.homes import NodeHome
 from harness.errors import disk_errors_told
@@ -50,7 +49,7 @@ class ActiveTornWrite(Restarting):
                 self._torn[segment] = segment.stat().st_size
 
     @disk_errors_told()
-    def took_effect(self) -> dict[str, Any]:
+    def took_effect(self) -> dict[str, object]:
         """The node is down, and some log ends with a part of a batch."""
         ended = super().took_effect()
         if not self._torn:

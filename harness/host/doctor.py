@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -80,7 +79,7 @@ class DoctorReport(msgspec.Struct, frozen=True):
         """Whether a run would start here."""
         return all(check.state is not State.MISSING for check in self.checks)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, object]:
         """The report as JSON values, with `ready`."""
         return {"ready": self.ready, **msgspec.to_builtins(self)}
 

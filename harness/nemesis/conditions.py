@@ -1,6 +1,6 @@
 """Whether a condition of a script holds, and what holds instead; pure."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.vocabulary.administration import Member
@@ -23,7 +23,7 @@ class Seen(NamedTuple):
     """Whether a condition holds, and what it was judged by."""
 
     holds: bool
-    saw: Any
+    saw: object
 
 
 def judged(condition: Condition, snapshot: ClusterSnapshot, acked: int) -> Seen:

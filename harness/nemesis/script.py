@@ -105,7 +105,7 @@ class ScriptCourse:
             return True
         asked = msgspec.convert(msgspec.to_builtins(move), OperationAsked)
         deadline = time.monotonic() + move.until_ms / 1000
-        with self._context.recorder.operation(PERFORM, asked.operation["kind"], asked) as outcome:
+        with self._context.recorder.operation(PERFORM, str(asked.operation["kind"]), asked) as outcome:
             while True:
                 performed = self._operator.perform(move.operation, move.timeout_ms)
                 met = _expected(performed, move.expect)
@@ -131,7 +131,7 @@ class ScriptCourse:
         def seen() -> Seen:
             return judged(move.condition, self._context.look(), tally.acked - before)
 
-        return self._context.await_recorded(asked.condition["kind"], asked, seen, _LOOK_PAUSE_S).holds
+        return self._context.await_recorded(str(asked.condition["kind"]), asked, seen, _LOOK_PAUSE_S).holds
 
 
 def _with_addresses(text: str | None, addresses: Mapping[str, str]) -> str | None:

@@ -7,7 +7,7 @@ outlasts the load is none of these: its fault is in force when the load ends, an
 import ast
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -84,7 +84,7 @@ def _late(schedule: FixedSchedule) -> Iterator[Misfit]:
             )
 
 
-def _strangers(value: Any, topology: Topology) -> Iterator[Misfit]:
+def _strangers(value: object, topology: Topology) -> Iterator[Misfit]:
     """Nodes that something names, however deep, and that the topology lacks."""
     match value:
         case Member(role=role, number=number):
@@ -100,7 +100,7 @@ def _strangers(value: Any, topology: Topology) -> Iterator[Misfit]:
                 yield from _strangers(part, topology)
 
 
-def parts_of(value: Any) -> Iterator[Any]:
+def parts_of(value: object) -> Iterator[object]:
     """What a value of the vocabulary is made of; nothing where it is no more than a number or a text."""
     match value:
         case msgspec.Struct():

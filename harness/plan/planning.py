@@ -178,7 +178,7 @@ def reproduce_line(options: RunOptions, seeds: range | None = None) -> str:
     """
     chosen = ["--seed", str(options.seed)] if seeds is None else ["--seeds", f"{seeds[0]}..{seeds[-1]}"]
     words = ["krucible", "run", options.scenario_file or options.scenario, *chosen]
-    given: dict[str, Any] = msgspec.to_builtins(options)
+    given: dict[str, object] = msgspec.to_builtins(options)
     for name, value in given.items():
         if name not in ("scenario", "seed", "scenario_file"):
             words += option_words(name, value)

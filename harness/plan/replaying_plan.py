@@ -236,7 +236,7 @@ def _changes(recorded: Recorded, now: RunPlan) -> list[str]:
     return [*found, *(f"the scenario's {name} is not that of krucible {by}" for name in changed)]
 
 
-def _as_set_up(now: RunPlan) -> dict[str, Any]:
+def _as_set_up(now: RunPlan) -> dict[str, object]:
     """The part of the ``setup`` operation that a plan decides, see `harness.run.stage`."""
     topology, scenario = now.scenario.topology, now.scenario
     value: dict[str, Any] = msgspec.to_builtins(
@@ -252,11 +252,11 @@ def _as_set_up(now: RunPlan) -> dict[str, Any]:
             "promises": scenario.promises,
         }
     )
-    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(value))
+    decoded: dict[str, object] = msgspec.json.decode(msgspec.json.encode(value))
     return decoded
 
 
-def _holds(then: Any, now: Any) -> bool:
+def _holds(then: object, now: object) -> bool:
     """Whether what was recorded has all of what is now; it may say more."""
     if isinstance(then, dict) and isinstance(now, dict):
         return all(name in then and then[name] == value for name, value in now.items())

@@ -4,7 +4,6 @@ import re
 import runpy
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
@@ -45,7 +44,7 @@ def load_file(path: Path) -> Scenario:
     return scenario
 
 
-def _executed(path: Path) -> dict[str, Any]:
+def _executed(path: Path) -> dict[str, object]:
     if not path.is_file():
         raise _refused(path, "there is no such file", f"a Python file with a {_NAME}")
     try:

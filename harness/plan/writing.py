@@ -3,7 +3,6 @@
 import textwrap
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any
 
 import msgspec
 
@@ -29,7 +28,7 @@ def write_scenario(scenario: Scenario, docstring: str) -> str:
     return f'"""{told}"""\n\nfrom harness.vocabulary import (\n{imported})\n\n{body}\n'
 
 
-def _names(value: Any) -> Iterator[str]:
+def _names(value: object) -> Iterator[str]:
     """Every name of the vocabulary that the source of a value takes."""
     if isinstance(value, Enum):
         yield type(value).__name__
@@ -45,7 +44,7 @@ def _names(value: Any) -> Iterator[str]:
             yield from _names(each)
 
 
-def _given(value: msgspec.Struct) -> Iterator[tuple[str, Any]]:
+def _given(value: msgspec.Struct) -> Iterator[tuple[str, object]]:
     """The fields that are not what they are by default."""
     for field in msgspec.structs.fields(value):
         given = getattr(value, field.name)
@@ -56,7 +55,7 @@ def _given(value: msgspec.Struct) -> Iterator[tuple[str, Any]]:
             yield field.name, given
 
 
-def _lines(value: Any, before: str, after: str, depth: int) -> list[str]:
+def _lines(value: object, before: str, after: str, depth: int) -> list[str]:
     """A value with what stands before and after it, on one line where it fits."""
     line = f"{_INDENT * depth}{before}{_inline(value)}{after}"
     if len(line) <= _WIDTH:
@@ -84,7 +83,7 @@ def _text_lines(text: str, before: str, after: str, depth: int) -> list[str]:
     return [f"{_INDENT * depth}{before}(", *inner, f"{_INDENT * depth}){after}"]
 
 
-def _parts(value: Any) -> tuple[str, str, list[tuple[str, Any]]]:
+def _parts(value: object) -> tuple[str, str, list[tuple[str, object]]]:
     """What opens and closes a value, and what stands between, each with its label."""
     match value:
         case Enum():
@@ -99,7 +98,7 @@ def _parts(value: Any) -> tuple[str, str, list[tuple[str, Any]]]:
             return "", "", []
 
 
-def _inline(value: Any) -> str:
+def _inline(value: object) -> str:
     match value:
         case Enum():
             return f"{type(value).__name__}.{value.name}"

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -59,17 +59,20 @@ class Clock:
         return self._source() - self.began_ns
 
 
-class Entry(NamedTuple):
-    """What an operation says, before the journal adds its index and time; fields as in `Operation`.
+Key = int | str | None
+"""What an operation is done to."""
+Value = msgspec.Struct | Sequence[object] | int | None
+"""What it asks for or results in: a struct of `checkers.history`, or plain; no dictionary built by hand."""
 
-    A value is a struct of `checkers.history`, or plain.
-    """
+
+class Entry(NamedTuple):
+    """What an operation says, before the journal adds its index and time; fields as in `Operation`."""
 
     process: int | str
     type: OperationType
     f: str
-    key: Any = None
-    value: Any = None
+    key: Key = None
+    value: Value = None
     error: str | None = None
     node: str | None = None
 
@@ -267,16 +270,16 @@ class Journals:
 class Outcome:
     """How an operation ended, filled in by who performs it; ``info`` until said otherwise."""
 
-    def __init__(self, value: Any) -> None:
+    def __init__(self, value: Value) -> None:
         self.type = OperationType.INFO
         self.value = value
         self.error: str | None = None
 
-    def ok(self, value: Any) -> None:
+    def ok(self, value: Value) -> None:
         """It happened, with this result."""
         self.end(OperationType.OK, value)
 
-    def end(self, kind: OperationType, value: Any, error: str | None = None) -> None:
+    def end(self, kind: OperationType, value: Value, error: str | None = None) -> None:
         """It ended like this; the last call counts."""
         self.type, self.value, self.error = kind, value, error
 
@@ -298,7 +301,7 @@ class Recorder:
         self._workers = workers
         self._outstanding: Entry | None = None
 
-    def invoke(self, f: str, key: Any = None, value: Any = None, node: str | None = None) -> Operation:
+    def invoke(self, f: str, key: Key = None, value: Value = None, node: str | None = None) -> Operation:
         """Write that an operation begins; call it before anything leaves.
 
         Raises:
@@ -312,7 +315,7 @@ class Recorder:
         self._outstanding = entry
         return operation
 
-    def complete(self, kind: OperationType, value: Any = None, error: str | None = None) -> Operation:
+    def complete(self, kind: OperationType, value: Value = None, error: str | None = None) -> Operation:
         """Write how the outstanding operation ended; ``info`` retires the process.
 
         Raises:
@@ -340,7 +343,7 @@ class Recorder:
 
     @contextmanager
     def operation(
-        self, f: str, key: Any = None, value: Any = None, node: str | None = None
+        self, f: str, key: Key = None, value: Value = None, node: str | None = None
     ) -> Iterator[Outcome]:
         """Invoke, let the body fill in the outcome, complete; an exception completes as ``info`` first."""
         self.invoke(f, key, value, node)
@@ -354,7 +357,7 @@ class Recorder:
             raise
         self.complete(outcome.type, outcome.value, outcome.error)
 
-    def observe(self, f: str, key: Any = None, value: Any = None, node: str | None = None) -> Operation:
+    def observe(self, f: str, key: Key = None, value: Value = None, node: str | None = None) -> Operation:
         """Write a single ``ok`` without an invocation."""
         return self.journal.append(Entry(self.process, OperationType.OK, f, key, value, node=node))
 

@@ -5,6 +5,8 @@ import time
 from collections import Counter
 
 from checkers.history.operations import Operation, OperationType
+from checkers.history.shapes import AnsweredRun
+from checkers.history.transactions import TxnEnded, TxnSendAsked
 from harness.record.events import Acknowledged, Event, Recorded
 
 
@@ -46,7 +48,7 @@ class Tally:
                     self._deleted.update((str(topic), partition) for partition, _ in below)
                 return
             case Recorded(written) if written.f in _ACKNOWLEDGED:
-                acked = _acknowledged(event.operation)
+                acked = _acknowledged(written)
             case Acknowledged(records):
                 acked = records
             case _:
@@ -71,18 +73,18 @@ _ACKNOWLEDGED = frozenset({"send", "txn", "write"})
 """Functions of what acknowledges records or writes."""
 
 
-def _acknowledged(operation: Operation) -> int:
-    """How many records or writes a completion acknowledges."""
-    if operation.type is OperationType.INVOKE or operation.value is None:
+def _acknowledged(written: Operation) -> int:
+    """How many records or writes a completion acknowledges, as the journal got it."""
+    if written.type is OperationType.INVOKE:
         return 0
-    match operation.f:
-        case "send" if isinstance(operation.value, dict):
-            return int(operation.value["count"]) if operation.type is OperationType.OK else 0
-        case "send":
-            return sum(1 for record in operation.value if record[-1] == OperationType.OK)
-        case "txn" if operation.type is OperationType.OK:
-            return sum(1 for mop in operation.value["mops"] if mop[0] == "send")
-        case "write":
-            return int(operation.type is OperationType.OK)
+    match written.f, written.value:
+        case "send", list(records):
+            return sum(1 for record in records if record[-1] == OperationType.OK)
+        case "send", AnsweredRun(count=count):
+            return count
+        case "txn", TxnEnded(mops=mops) if written.type is OperationType.OK:
+            return sum(1 for mop in mops if isinstance(mop, TxnSendAsked))
+        case "write", _:
+            return int(written.type is OperationType.OK)
         case _:
             return 0

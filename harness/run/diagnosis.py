@@ -3,7 +3,6 @@
 import os
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import msgspec
 
@@ -50,8 +49,8 @@ class NodeTold(msgspec.Struct, frozen=True, kw_only=True):
     status: str
     exit_code: int | None = None
     out_of_memory: bool = False
-    quorum: dict[str, Any] | str | None = None
-    quorum_state: dict[str, Any] | None = None
+    quorum: dict[str, object] | str | None = None
+    quorum_state: dict[str, object] | None = None
     brokers: tuple[int, ...] | str | None = None
     truncated_to: int | None = None
     fatal: str | None = None
@@ -185,7 +184,7 @@ def _line_at(text: str, place: int) -> str:
     return text[begin:].partition("\n")[0][:_COMPLAINT_CHARACTERS_MAX]
 
 
-def _quorum_state(cluster: Cluster, name: str) -> dict[str, Any] | None:
+def _quorum_state(cluster: Cluster, name: str) -> dict[str, object] | None:
     (node,) = (one for one in cluster.nodes if one.name == name)
     try:
         seen = read_quorum_state(cluster.disk(node), began_ns=0)
@@ -196,7 +195,7 @@ def _quorum_state(cluster: Cluster, name: str) -> dict[str, Any] | None:
     return {name: told for name, told in msgspec.structs.asdict(seen).items() if name != "began_ns"}
 
 
-def _quorum(address: tuple[str, int]) -> dict[str, Any] | str:
+def _quorum(address: tuple[str, int]) -> dict[str, object] | str:
     endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
     try:
         answer = endpoint.quorum()
@@ -206,7 +205,7 @@ def _quorum(address: tuple[str, int]) -> dict[str, Any] | str:
         endpoint.close()
     if answer.error:
         return f"answered {answer.error}: it does not lead"
-    told: dict[str, Any] = msgspec.to_builtins(answer)
+    told: dict[str, object] = msgspec.to_builtins(answer)
     return told
 
 

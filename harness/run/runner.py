@@ -12,7 +12,7 @@ from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -48,7 +48,7 @@ from harness.run.stage import Stage, open_stage
 from harness.run.standby import Standby
 from harness.run.starting import ClusterNotReadyError
 from harness.run.watchdog import watched
-from harness.vocabulary import LogWorkload, RandomSchedule
+from harness.vocabulary import LogWorkload, RandomSchedule, Workload
 from harness.workloads.context import WorkloadContext, clients_for
 from harness.workloads.deleting import Deletions
 from harness.workloads.final_read import end_by, final_readers
@@ -219,7 +219,7 @@ def _play(stage: Stage, mishaps: Mishaps, cancelled: threading.Event) -> None:
         _gather_evidence(stage, cancelled)
 
 
-def _context(stage: Stage) -> WorkloadContext[Any]:
+def _context(stage: Stage) -> WorkloadContext[Workload]:
     workload = stage.plan.scenario.workload
     bootstrap = tuple(stage.cluster.bootstrap)
     brokers = tuple(stage.cluster.observe_listeners.values())
@@ -233,7 +233,7 @@ def _context(stage: Stage) -> WorkloadContext[Any]:
 
 
 @contextmanager
-def _observed(stage: Stage, context: WorkloadContext[Any]) -> Iterator[Observers]:
+def _observed(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Observers]:
     """Observers that look on from here to the end of the block."""
     moving = moves_replicas(stage.plan.schedule)
     workload = stage.plan.scenario.workload
@@ -260,7 +260,7 @@ def _observed(stage: Stage, context: WorkloadContext[Any]) -> Iterator[Observers
 
 
 @contextmanager
-def _loaded(stage: Stage, context: WorkloadContext[Any]) -> Iterator[Load]:
+def _loaded(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Load]:
     """Load from here to the end of the block; begun once every broker tells of all topics."""
     brokers = list(stage.cluster.observe_listeners.values())
     if not await_settled(brokers, context.topics, SETTLED_BOUND_S):
@@ -296,7 +296,7 @@ def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: 
     mishaps.healed = True
 
 
-def _recover(stage: Stage, context: WorkloadContext[Any], cancelled: threading.Event) -> bool:
+def _recover(stage: Stage, context: WorkloadContext[Workload], cancelled: threading.Event) -> bool:
     """Recovery, while the load goes on, and some traffic after it; whether it waited to its bound in vain.
 
     Where a broker is dead not all recover, but it ends early, once what the others can still do is done.
@@ -353,7 +353,7 @@ def _settle(stage: Stage, execution: Execution) -> None:
         stage.tell("recover", complaint)
 
 
-def _read_everything(stage: Stage, context: WorkloadContext[Any], *, in_vain: bool) -> None:
+def _read_everything(stage: Stage, context: WorkloadContext[Workload], *, in_vain: bool) -> None:
     """All records by both clients at both isolation levels, and what else the workload wants to know."""
     bound_s = 0.0 if _nobody_left(stage) else FINAL_READ_BOUND_S
     stage.phase("final-read", limit_s=bound_s)

@@ -1,7 +1,6 @@
 """The setup operation of a run, which records its parts in the history."""
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import msgspec
 
@@ -36,7 +35,9 @@ def wanted_topics(workload: Workload) -> Iterator[NewTopic]:
         )
 
 
-def setup_of_run(plan: RunPlan, created: Sequence[TopicAnswer], ready: Readiness) -> SetupOf[dict[str, Any]]:
+def setup_of_run(
+    plan: RunPlan, created: Sequence[TopicAnswer], ready: Readiness
+) -> SetupOf[dict[str, object]]:
     """What a run is made of; of its workload, all that it is configured with.
 
     Args:

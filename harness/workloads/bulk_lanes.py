@@ -88,7 +88,7 @@ class Lane:
         def report(error: KafkaError | None, message: Any) -> None:
             reported.append((message.value(), message.offset(), error))
 
-        records: list[dict[str, Any]] = [{"value": payload} for payload in self._payloads]
+        records: list[dict[str, object]] = [{"value": payload} for payload in self._payloads]
         try:
             if self._producer is None:
                 self._producer = made(Producer, producer_config(self._options))
@@ -102,7 +102,9 @@ class Lane:
             self._refused = dict.fromkeys(self._payloads, Sent(OperationType.INFO, error=told(error)))
         else:
             self._refused = {
-                record["value"]: Sent(*_refusal(record["_error"])) for record in records if "_error" in record
+                payload: Sent(*_refusal(record["_error"]))
+                for payload, record in zip(self._payloads, records, strict=True)
+                if "_error" in record
             }
 
     def finish(self) -> tuple[OperationType, int] | None:
@@ -128,7 +130,7 @@ class Lane:
         return kind, sum(one.outcome is OperationType.OK for one in sent)
 
 
-def _refusal(error: Any) -> tuple[OperationType, None, str]:
+def _refusal(error: object) -> tuple[OperationType, None, str]:
     """The fate of a record that librdkafka did not take."""
     outcome, reason = raised_by_send(str(error))
     return outcome, None, reason

@@ -11,9 +11,9 @@ if it had not: with what is left to copy, the offsets and the commit.
 import random
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from checkers.history.operations import OperationType
+from checkers.history.shapes import GroupAsked, GroupFound
 from harness.clients.interface import ClientFailedError, ClientKind, Message, ReadError
 from harness.clients.opening import open_member, open_transactional
 from harness.clients.transactional import GroupConsumer, GroupOffsets, GroupOptions
@@ -120,11 +120,11 @@ class CopyingWorker(Worker):
             return False
         return True
 
-    def _intent(self, messages: list[Message], membership: Any) -> Intent:
+    def _intent(self, messages: list[Message], membership: object) -> Intent:
         source, target = self._context.topics
         sends = tuple(Send(target, message.partition, self._values.draw()) for message in messages)
         positions = {message.partition: message.offset + 1 for message in messages}
-        consumed = [[source, *stretch] for stretch in grouped(messages, self._context.codec)]
+        consumed = [(source, *stretch) for stretch in grouped(messages, self._context.codec)]
         intent = Intent(
             sends,
             commits=self._random.random() < COMMIT_SHARE,
@@ -172,7 +172,7 @@ class OffsetsReader(Worker):
 
     def work(self) -> None:
         """Ask until there is an answer or no time left."""
-        asked = {"topic": self._context.topic}
+        asked = GroupAsked(self._context.topic)
         self._recorder.invoke("committed-offsets", self._context.workload.group, asked)
         failure = "no time was left"
         while time.monotonic() < self._deadline:
@@ -184,8 +184,8 @@ class OffsetsReader(Worker):
                 failure = str(error)
                 self.stopping.wait(_REMAKE_PAUSE_S)
                 continue
-            told = [[partition, offset] for partition, offset in found.items()]
-            self._recorder.complete(OperationType.OK, {**asked, "offsets": told})
+            told = GroupFound(self._context.topic, list(found.items()))
+            self._recorder.complete(OperationType.OK, told)
             return
         self._recorder.complete(OperationType.INFO, asked, failure)
 

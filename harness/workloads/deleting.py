@@ -2,7 +2,6 @@
 
 import random
 from collections.abc import Callable
-from typing import Any
 
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -13,6 +12,7 @@ from harness.clients.bounded import within
 from harness.clients.confluent import client_config
 from harness.clients.interface import ClientFailedError, ClientKind, LogConsumer, ReadError
 from harness.record.journal import Recorder, describe
+from harness.vocabulary import Workload
 from harness.workloads.context import REQUEST_MS, LogContext, WorkloadContext
 from harness.workloads.worker import CLOSE_BOUND_S, Worker
 
@@ -24,7 +24,7 @@ _ROLE = "deleter"
 _ALONE = "deleter-alone"
 """Who deletes at a script's word, beside the workload's own."""
 
-AnyContext = WorkloadContext[Any]
+AnyContext = WorkloadContext[Workload]
 Where = tuple[str, int]
 """A partition: its topic and number."""
 

@@ -9,7 +9,6 @@ read_committed sees, the last stable offset, is below the log's.
 import math
 import time
 from threading import Event
-from typing import Any
 
 import msgspec
 
@@ -24,6 +23,7 @@ from harness.clients.interface import (
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import WireError
 from harness.record.journal import describe
+from harness.vocabulary import Workload
 from harness.workloads.consuming import grouped
 from harness.workloads.context import Address, WorkloadContext
 from harness.workloads.txn_ending import Place, await_ended
@@ -42,7 +42,7 @@ _OFFSETS_TIMEOUT_S = 5.0
 _ASK_TIMEOUT_S = 1.5
 _END_GRACE_S = 15.0
 
-AnyContext = WorkloadContext[Any]
+AnyContext = WorkloadContext[Workload]
 
 
 def final_readers(

@@ -83,6 +83,7 @@ class MemberWorker(Membered):
         workload = context.workload
         number, group = workload.first_member + index, index // workload.members
         super().__init__(context, number, kind_of(group), options_of(context, group), join)
+        self._workload = workload
         self._commit_late = commit_late
         self._random = random.Random(workload.first_member + index)
         self._next_churn_s = time.monotonic() + self._until_churn_s()
@@ -120,7 +121,7 @@ class MemberWorker(Membered):
         if churn is Churn.LEAVE:
             self.leave()
             return self._random.random() >= GHOST_SHARE or self._committed_late(membership)
-        waits_ms = max(self._context.workload.session_ms, self._context.workload.poll_interval_ms)
+        waits_ms = max(self._workload.session_ms, self._workload.poll_interval_ms)
         self.stopping.wait(waits_ms / MS_PER_S + self._random.uniform(*_STALL_S))
         return self._committed_late(membership)
 
@@ -173,7 +174,6 @@ class MemberWorker(Membered):
         return self.committed(former.positions, former.membership, commit) is not OperationType.INFO
 
     def _until_churn_s(self) -> float:
-        workload = self._context.workload
-        members = workload.members * len(workload.groups)
-        mean_s: float = workload.churn_interval_ms * members / MS_PER_S
+        members = self._workload.members * len(self._workload.groups)
+        mean_s = self._workload.churn_interval_ms * members / MS_PER_S
         return self._random.expovariate(1.0 / mean_s)

@@ -1,7 +1,7 @@
 """The common part of all processes that are members of a consumer group, and their records."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from msgspec import UNSET
 
@@ -12,6 +12,7 @@ from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions
 from harness.clients.group_opening import Join
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError
 from harness.record.journal import Recorder
+from harness.vocabulary import Workload
 from harness.workloads.consuming import POLL_WAIT_S, grouped
 from harness.workloads.context import WorkloadContext
 from harness.workloads.worker import Worker
@@ -40,7 +41,12 @@ class Membered(Worker):
     """
 
     def __init__(
-        self, context: WorkloadContext[Any], number: int, kind: ClientKind, options: MemberOptions, join: Join
+        self,
+        context: WorkloadContext[Workload],
+        number: int,
+        kind: ClientKind,
+        options: MemberOptions,
+        join: Join,
     ) -> None:
         super().__init__(f"member-{number}")
         self._context = context

@@ -3,10 +3,10 @@
 import time
 from collections.abc import Iterable
 from threading import Event
-from typing import Any
 
 from checkers.history.operations import OperationType
 from harness.clients.interface import ClientFailedError, ClientKind, Sent
+from harness.vocabulary import Workload
 from harness.workloads.context import WorkloadContext
 from harness.workloads.producing import complete_send
 from harness.workloads.values import Values
@@ -22,7 +22,7 @@ class WriteProbe:
     workload has; clients alternate, so that a fault of one library is not taken for the cluster's.
     """
 
-    def __init__(self, context: WorkloadContext[Any]) -> None:
+    def __init__(self, context: WorkloadContext[Workload]) -> None:
         self._context = context
         self._values = Values(context.probe)
         self._recorder = context.recorder(context.probe, "probe")

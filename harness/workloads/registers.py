@@ -3,12 +3,13 @@
 import random
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from checkers.history.operations import OperationType
 from harness.clients.administrator import Administrator, AdministratorOptions, Answer
 from harness.clients.administrator_opening import Make
 from harness.clients.interface import ClientFailedError, ClientKind
+from harness.vocabulary import Workload
 from harness.workloads.context import WorkloadContext
 from harness.workloads.producing import Pace
 from harness.workloads.values import Values
@@ -20,7 +21,7 @@ HOME_SHARE = 0.7
 _REMAKE_PAUSE_S = 0.25
 _AGAIN_PAUSE_S = 0.2
 
-AnyContext = WorkloadContext[Any]
+AnyContext = WorkloadContext[Workload]
 
 
 class Register(NamedTuple):

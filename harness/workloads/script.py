@@ -3,10 +3,19 @@
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from checkers.history.operations import OperationType
 from checkers.history.shapes import Isolation
+from checkers.history.transactions import (
+    ProducerAsked,
+    ProducerInitialised,
+    TxnAsked,
+    TxnEnd,
+    TxnEnded,
+    TxnSend,
+    TxnSendAsked,
+)
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError
 from harness.clients.raw_transactions import (
     Appended,
@@ -66,9 +75,10 @@ class OpenTransaction:
         self.sends = tuple(sends)
         self.offsets: dict[int, int] = {}
 
-    def mops(self, topic: str) -> list[list[Any]]:
-        """Micro-operations with the offsets known so far."""
-        return [["send", topic, p, value, self.offsets.get(value)] for p, value in self.sends]
+    def ended(self, end: TxnEnd, ended: TxnEnd | None) -> TxnEnded:
+        """What became of it by now, with the end that was meant, and the one that was acknowledged."""
+        sent = [TxnSend(TOPIC, p, value, self.offsets.get(value)) for p, value in self.sends]
+        return TxnEnded(client=CLIENT, end=end, mops=[*sent], ended=ended)
 
 
 class ScriptClient:
@@ -121,15 +131,16 @@ class ScriptClient:
         self._begun[transactional_id] = process
         connection = self.connect(self.coordinator(transactional_id))
         with self._recorders[process].operation(
-            "init-transactions", transactional_id, {"client": CLIENT}
+            "init-transactions", transactional_id, ProducerAsked(client=CLIENT)
         ) as outcome:
             _, producer = self.insist(
                 lambda: init_producer(connection, transactional_id, _TRANSACTION_TIMEOUT_MS),
                 lambda answer: [answer[0]],
                 "InitProducerId",
             )
-            known = {"producer_id": producer.producer_id, "epoch": producer.epoch}
-            outcome.ok({"client": CLIENT, **known})
+            outcome.ok(
+                ProducerInitialised(client=CLIENT, producer_id=producer.producer_id, epoch=producer.epoch)
+            )
         return producer
 
     def abandon(self) -> None:
@@ -143,19 +154,19 @@ class ScriptClient:
 
     @contextmanager
     def transaction(
-        self, producer: ProducerState, sends: Sequence[Send], end: str, process: int = 0
+        self, producer: ProducerState, sends: Sequence[Send], end: TxnEnd, process: int = 0
     ) -> Iterator[OpenTransaction]:
         """A transaction from its invocation to its completion, which the block's end is: as `end` says.
 
         An exception leaves it open: ``info``.
         """
         opened = OpenTransaction(sends)
-        asked = {"client": CLIENT, "end": end, "mops": [["send", TOPIC, *send] for send in sends]}
+        asked = TxnAsked(client=CLIENT, end=end, mops=[TxnSendAsked(TOPIC, *send) for send in sends])
         with self._recorders[process].operation("txn", producer.transactional_id, asked) as outcome:
-            outcome.end(OperationType.INFO, {**asked, "mops": opened.mops(TOPIC), "ended": None})
+            outcome.end(OperationType.INFO, opened.ended(end, None))
             yield opened
             kind = OperationType.OK if end == "commit" else OperationType.FAIL
-            outcome.end(kind, {**asked, "mops": opened.mops(TOPIC), "ended": end})
+            outcome.end(kind, opened.ended(end, end))
 
     def add(self, producer: ProducerState, partitions: Sequence[int]) -> None:
         """Add partitions to the transaction, which clients of version 2 leave to their Produce."""

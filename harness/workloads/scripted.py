@@ -4,11 +4,12 @@ Both hold one request back on its connection until what should come after it has
 """
 
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as TooLateError
 from contextlib import ExitStack
-from typing import Any, TypeVar
+from typing import TypeVar
 
+from checkers.history.transactions import ScriptPlayed
 from harness.clients.raw_transactions import Ended, ProducerState, Protocol, end_transaction
 from harness.faults.contract import NotConfirmedError
 from harness.kafka.wire import Connection, WireError
@@ -22,7 +23,6 @@ T = TypeVar("T")
 _LATE_ANSWER_S = 40.0
 _LEAD_S = 3.0
 """Traffic that a verdict asks for before the first fault."""
-Steps = dict[str, Any]
 
 
 def scripted_workers(context: ScriptContext) -> list[Worker]:
@@ -43,15 +43,15 @@ class ScriptWorker(Worker):
         if self.stopping.wait(_LEAD_S):
             return
         script = self._context.workload.script
-        known = {"transaction_version": self._context.workload.transaction_version}
+        known = ScriptPlayed(self._context.workload.transaction_version)
         with self._recorder.operation("control", script, known) as outcome, ExitStack() as cleanup:
             try:
                 client = ScriptClient(self._context, cleanup)
-                outcome.ok({**known, **self._played(script, client)})
+                outcome.ok(self._played(script, client))
             except (ScriptError, WireError, NotConfirmedError) as error:
                 outcome.error = describe(error)
 
-    def _played(self, script: Script, client: ScriptClient) -> Steps:
+    def _played(self, script: Script, client: ScriptClient) -> ScriptPlayed:
         try:
             return SCRIPTS[script](client, self)
         except (ScriptError, WireError, NotConfirmedError):
@@ -78,7 +78,7 @@ class ScriptWorker(Worker):
         if holds is None:
             raise ScriptError("nobody can hold connections here")
         with ThreadPoolExecutor(1) as aside:
-            answers: list[Any] = []
+            answers: list[Future[T]] = []
 
             def send() -> None:
                 answers.append(aside.submit(late, connection))
@@ -87,7 +87,7 @@ class ScriptWorker(Worker):
                 with holds.hold("hold-1", broker, connection.source_port, send):
                     meanwhile()
                     self.stopping.wait(HOLD_S)
-                answer: T = answers[0].result(_LATE_ANSWER_S)
+                answer = answers[0].result(_LATE_ANSWER_S)
             except TooLateError as error:
                 raise ScriptError(f"no answer to what was held within {_LATE_ANSWER_S:.0f} s") from error
             finally:
@@ -95,7 +95,7 @@ class ScriptWorker(Worker):
         return answer
 
 
-def hanging_transaction(client: ScriptClient, worker: ScriptWorker) -> Steps:
+def hanging_transaction(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
     """A Produce arrives after its transaction was aborted; then another producer commits a record.
 
     Before KIP-890's verification (KAFKA-14402) the broker appends it: a transaction begins that nobody will
@@ -119,10 +119,10 @@ def hanging_transaction(client: ScriptClient, worker: ScriptWorker) -> Steps:
         client.add(other, [0])
         client.append(other, opened.sends[0], 0, opened)
         client.end(other, commit=True)
-    return {"late_produce_error": answer.error}
+    return ScriptPlayed(client.protocol, late_produce_error=answer.error)
 
 
-def delayed_end_txn(client: ScriptClient, worker: ScriptWorker) -> Steps:
+def delayed_end_txn(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
     """An EndTxn(commit) arrives in the middle of the next transaction, which is then aborted.
 
     Without an epoch for each transaction the coordinator takes it for the next one's (KAFKA-17754): what that
@@ -154,14 +154,14 @@ def delayed_end_txn(client: ScriptClient, worker: ScriptWorker) -> Steps:
         client.append(later, following.sends[1], 0, following)
         client.end(later, commit=False)
         second.close()
-    return {"late_end_error": answer.error}
+    return ScriptPlayed(client.protocol, late_end_error=answer.error)
 
 
 def _commit(connection: Connection, producer: ProducerState, client: ScriptClient) -> Ended:
     return end_transaction(connection, producer, commit=True, protocol=client.protocol)
 
 
-SCRIPTS: Mapping[Script, Callable[[ScriptClient, ScriptWorker], Steps]] = {
+SCRIPTS: Mapping[Script, Callable[[ScriptClient, ScriptWorker], ScriptPlayed]] = {
     Script.HANGING_TRANSACTION: hanging_transaction,
     Script.DELAYED_END_TXN: delayed_end_txn,
 }

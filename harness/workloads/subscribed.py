@@ -1,13 +1,11 @@
 """Consumers of the log workload: some assign themselves everything, some subscribe to a group."""
 
-from typing import Any
-
 from checkers.history.operations import OperationType
 from harness.clients.group import MemberOptions
 from harness.clients.group_opening import Join, join_group
 from harness.clients.interface import ClientKind
 from harness.workloads.consuming import POLL_PAUSE_S, ConsumerWorker
-from harness.workloads.context import REQUEST_MS, WorkloadContext
+from harness.workloads.context import REQUEST_MS, LogContext
 from harness.workloads.groups_member import Membered
 from harness.workloads.worker import Worker
 
@@ -21,7 +19,7 @@ class SubscribedWorker(Membered):
         join: how members are made.
     """
 
-    def __init__(self, context: WorkloadContext[Any], index: int, join: Join = join_group) -> None:
+    def __init__(self, context: LogContext, index: int, join: Join = join_group) -> None:
         number = context.workload.producers + index
         options = MemberOptions(context.bootstrap, f"consumer-{number}", context.topic, request_ms=REQUEST_MS)
         super().__init__(context, number, tuple(ClientKind)[index % len(ClientKind)], options, join)
@@ -40,7 +38,7 @@ class SubscribedWorker(Membered):
             self.leave()
 
 
-def consumer_workers(context: WorkloadContext[Any], join: Join = join_group) -> list[Worker]:
+def consumer_workers(context: LogContext, join: Join = join_group) -> list[Worker]:
     """All consumers of a log workload; the last ones subscribe."""
     workload = context.workload
     assigning = workload.consumers - workload.subscribed

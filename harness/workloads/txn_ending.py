@@ -4,10 +4,10 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from threading import Event
-from typing import Any
 
 from checkers.history.shapes import Isolation
 from harness.clients.interface import ClientFailedError, ClientKind, LogConsumer, ReadError
+from harness.vocabulary import Workload
 from harness.workloads.context import WorkloadContext
 
 Place = tuple[str, int]
@@ -18,7 +18,7 @@ _CLOSE_S = 2.0
 
 
 def await_ended(
-    context: WorkloadContext[Any], deadline: float, missing: frozenset[Place]
+    context: WorkloadContext[Workload], deadline: float, missing: frozenset[Place]
 ) -> frozenset[Place]:
     """Wait until no transaction is open in any partition; those partitions where one still may be.
 
@@ -47,7 +47,7 @@ def await_ended(
     return unstable
 
 
-def _stable(context: WorkloadContext[Any], topic: str, partitions: Sequence[int]) -> list[int]:
+def _stable(context: WorkloadContext[Workload], topic: str, partitions: Sequence[int]) -> list[int]:
     """Those of the partitions in which no transaction is open."""
     if not partitions:
         return []
@@ -63,7 +63,7 @@ def _stable(context: WorkloadContext[Any], topic: str, partitions: Sequence[int]
 
 
 def _ends(
-    context: WorkloadContext[Any],
+    context: WorkloadContext[Workload],
     topic: str,
     isolation: Isolation,
     partitions: Sequence[int],

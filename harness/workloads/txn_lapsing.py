@@ -8,11 +8,26 @@ nothing is known: it may be a part of the first one, where that was not aborted 
 """
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from enum import StrEnum
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
+
+from msgspec.structs import asdict, replace
 
 from checkers.history.operations import OperationType
+from checkers.history.transactions import (
+    CoordinatorAsked,
+    LeaderAsked,
+    MarkerAnswered,
+    ProducerAsked,
+    ProducerDescribed,
+    ProducerInitialised,
+    TransactionDescribed,
+    TxnAsked,
+    TxnEnded,
+    TxnSend,
+    TxnSendAsked,
+)
 from harness.clients.errors import Source
 from harness.clients.raw_transactions import (
     ProducerState,
@@ -66,13 +81,15 @@ class Open(NamedTuple):
         producer: whose.
         coordinator: id of the broker that added its partitions.
         leaders: id of the leader that each partition's record was sent to.
-        value: of the operation as a history has it, offsets included.
+        sent: its records, those that were acknowledged with their offsets.
+        value: of the operation as a history has it.
     """
 
     producer: ProducerState
     coordinator: int
     leaders: dict[int, int]
-    value: dict[str, Any]
+    sent: list[TxnSend]
+    value: TxnEnded
 
 
 class LapsingWorker(Worker):
@@ -136,17 +153,18 @@ class LapsingWorker(Worker):
 
     def _send_late(self, opened: Open, topic: TopicAnswer) -> None:
         """Send one more record after the timeout where the first is, unless the load ends before."""
-        there = [mop[2] for mop in opened.value["mops"] if mop[-1] is not None]
+        there = [send.partition for send in opened.sent if send.offset is not None]
         if self._stopped_in_time() or not there:
             return
-        sends: list[list[Any]] = [["send", topic.name, number, self._values.draw()] for number in there]
-        value: dict[str, Any] = {"client": CLIENT, "end": "commit", "mops": sends}
-        self._recorder.invoke("txn", opened.producer.transactional_id, value)
-        offsets = [
-            self._send(opened.producer, topic, mop, opened.leaders[mop[2]], sequence=1) for mop in sends
+        sends = [TxnSendAsked(topic.name, number, self._values.draw()) for number in there]
+        self._recorder.invoke("txn", opened.producer.transactional_id, _asked(sends))
+        sent = [
+            _answered(
+                send, self._send(opened.producer, topic, send, opened.leaders[send.partition], sequence=1)
+            )
+            for send in sends
         ]
-        mops = [[*mop, offset] for mop, offset in zip(sends, offsets, strict=True)]
-        self._recorder.complete(OperationType.FAIL, value | {"ended": None, "mops": mops}, _NEVER_ASKED)
+        self._recorder.complete(OperationType.FAIL, _ended(sent), _NEVER_ASKED)
 
     def _stopped_in_time(self) -> bool:
         """Let the timeout pass, and some time more; whether the load ends before that."""
@@ -170,9 +188,10 @@ class LapsingWorker(Worker):
 
     def _initialise(self, name: str, coordinator: int) -> ProducerState | None:
         timeout_ms = self._context.workload.lapsing_timeout_ms
-        who: dict[str, Any] = {"client": CLIENT, "timeout_ms": timeout_ms}
+        who = ProducerAsked(client=CLIENT, timeout_ms=timeout_ms)
+        nobody = ProducerInitialised(client=CLIENT, timeout_ms=timeout_ms)
         with self._recorder.operation("init-transactions", name, who) as outcome:
-            outcome.end(OperationType.INFO, {**who, "producer_id": None, "epoch": None})
+            outcome.end(OperationType.INFO, nobody)
             try:
                 error, producer = self._insist(
                     coordinator, lambda it: init_producer(it, name, timeout_ms), lambda answer: answer[0]
@@ -183,29 +202,29 @@ class LapsingWorker(Worker):
             if error:
                 outcome.error = f"error {error}"
                 return None
-            outcome.ok({**who, "producer_id": producer.producer_id, "epoch": producer.epoch})
+            outcome.ok(replace(nobody, producer_id=producer.producer_id, epoch=producer.epoch))
         return producer
 
     def _begin(self, producer: ProducerState, coordinator: int, topic: TopicAnswer) -> Open | None:
         """Add partitions one by one, and send a record to each; None where nothing was sent."""
         count = min(_PARTITIONS_MAX, len(topic.partitions))
         leaders = dict(self._random.sample([(s.partition, s.leader) for s in topic.partitions], count))
-        sends: list[list[Any]] = [["send", topic.name, number, self._values.draw()] for number in leaders]
-        value: dict[str, Any] = {"client": CLIENT, "end": "commit", "mops": sends}
-        self._recorder.invoke("txn", producer.transactional_id, value)
-        mops: list[list[Any]] = []
+        sends = [TxnSendAsked(topic.name, number, self._values.draw()) for number in leaders]
+        self._recorder.invoke("txn", producer.transactional_id, _asked(sends))
+        sent: list[TxnSend] = []
         trouble = None
-        for mop in sends:
-            trouble = trouble or self._add(producer, coordinator, topic.name, mop[2])
-            offset = self._send(producer, topic, mop, leaders[mop[2]]) if trouble is None else None
-            mops.append([*mop, offset])
-        told = value | {"ended": None, "ending_ns": None, "mops": mops}
+        for send in sends:
+            trouble = trouble or self._add(producer, coordinator, topic.name, send.partition)
+            offset = self._send(producer, topic, send, leaders[send.partition]) if trouble is None else None
+            sent.append(_answered(send, offset))
+        told = replace(_ended(sent), ending_ns=None)
         if trouble is not None:
             self._recorder.complete(OperationType.FAIL, told, f"a partition was not added: {trouble}")
             return None
         sent_ns = self._recorder.journal.clock.now_ns()
-        told |= {"sent_ns": sent_ns, "coordinator": coordinator, "leaders": leaders}
-        return Open(producer, coordinator, leaders, told)
+        to = {str(partition): leader for partition, leader in leaders.items()}
+        told = replace(told, sent_ns=sent_ns, coordinator=coordinator, leaders=to)
+        return Open(producer, coordinator, leaders, sent, told)
 
     def _add(self, producer: ProducerState, coordinator: int, topic: str, partition: int) -> str | None:
         """Why a partition was not added to the transaction; None if it was."""
@@ -218,18 +237,22 @@ class LapsingWorker(Worker):
         return f"error {code}" if code else None
 
     def _send(
-        self, producer: ProducerState, topic: TopicAnswer, mop: Sequence[Any], leader: int, sequence: int = 0
+        self,
+        producer: ProducerState,
+        topic: TopicAnswer,
+        send: TxnSendAsked,
+        leader: int,
+        sequence: int = 0,
     ) -> int | None:
         """The offset of a record, None where it was not acknowledged; sent once."""
-        _, _, partition, value = mop
-        record = self._context.codec.encode(value)
+        record = self._context.codec.encode(send.value)
         try:
             with self._connected(leader) as connection:
                 answer = produce(
                     connection,
                     producer,
                     topic,
-                    partition,
+                    send.partition,
                     sequence=sequence,
                     value=record,
                     protocol=Protocol.V1,
@@ -240,8 +263,7 @@ class LapsingWorker(Worker):
 
     def _commit(self, opened: Open) -> None:
         """Ask for the commit once."""
-        ending = {"ending_ns": self._recorder.journal.clock.now_ns()}
-        value = opened.value | ending
+        value = replace(opened.value, ending_ns=self._recorder.journal.clock.now_ns())
         try:
             with self._connected(opened.coordinator) as connection:
                 ended = end_transaction(connection, opened.producer, commit=True, protocol=Protocol.V1)
@@ -249,7 +271,7 @@ class LapsingWorker(Worker):
             self._recorder.complete(OperationType.INFO, value, str(failed))
             return
         if not ended.error:
-            self._recorder.complete(OperationType.OK, value | {"ended": "commit"})
+            self._recorder.complete(OperationType.OK, replace(value, ended="commit"))
             return
         fate, reason = classify_commit(Source.BROKER, ended.error, only_attempt=True)
         self._recorder.complete(fate, value, f"[Error {ended.error}] ({reason})")
@@ -258,9 +280,9 @@ class LapsingWorker(Worker):
         """Abort it in each partition, and look again."""
         for partition, leader in opened.leaders.items():
             told = self._describe_producer(opened, partition, leader)
-            asked = self._about(opened) | {"partition": partition, "to": leader}
             if told is None:
                 continue
+            asked = _leader_asked(opened.producer, partition, leader)
             with self._describer.operation("abort-transaction", self._context.topic, asked) as outcome:
                 try:
                     with self._connected(leader) as connection:
@@ -268,7 +290,8 @@ class LapsingWorker(Worker):
                             connection, self._context.topic, partition, opened.producer, told
                         )
                     kind = OperationType.INFO if code else OperationType.OK
-                    outcome.end(kind, asked | {"code": code}, f"error {code}" if code else None)
+                    answered = MarkerAnswered(**asdict(asked), code=code)
+                    outcome.end(kind, answered, f"error {code}" if code else None)
                 except WireError as failed:
                     outcome.error = str(failed)
             self._describe_producer(opened, partition, leader)
@@ -285,7 +308,7 @@ class LapsingWorker(Worker):
             coordinator, _ = self._look(name)
         except WireError:
             return
-        asked = self._about(opened) | {"to": coordinator}
+        asked = CoordinatorAsked(opened.producer.producer_id, opened.producer.epoch, coordinator)
         with self._describer.operation("describe-transaction", name, asked) as outcome:
             outcome.end(OperationType.FAIL, asked)
             try:
@@ -297,12 +320,19 @@ class LapsingWorker(Worker):
             if told.error:
                 outcome.error = f"error {told.error}"
                 return
-            now = {"state": told.state, "told_id": told.producer_id, "told_epoch": told.epoch}
-            outcome.ok(asked | now | {"partitions": told.partitions})
+            outcome.ok(
+                TransactionDescribed(
+                    **asdict(asked),
+                    state=told.state,
+                    told_id=told.producer_id,
+                    told_epoch=told.epoch,
+                    partitions=told.partitions,
+                )
+            )
 
     def _describe_producer(self, opened: Open, partition: int, leader: int) -> int | None:
         """The coordinator's epoch that a leader knows of the producer; None where it did not answer."""
-        asked = self._about(opened) | {"partition": partition, "to": leader}
+        asked = _leader_asked(opened.producer, partition, leader)
         with self._describer.operation("describe-producer", self._context.topic, asked) as outcome:
             outcome.end(OperationType.FAIL, asked)
             try:
@@ -314,14 +344,15 @@ class LapsingWorker(Worker):
             if told.error:
                 outcome.error = f"error {told.error}"
                 return None
-            now = {"known": told.known, "told_epoch": told.epoch, "start_offset": told.start_offset}
-            outcome.ok(asked | now)
+            outcome.ok(
+                ProducerDescribed(
+                    **asdict(asked),
+                    known=told.known,
+                    told_epoch=told.epoch,
+                    start_offset=told.start_offset,
+                )
+            )
         return told.coordinator_epoch
-
-    @staticmethod
-    def _about(opened: Open) -> dict[str, Any]:
-        """Which producer's transaction is meant."""
-        return {"producer_id": opened.producer.producer_id, "epoch": opened.producer.epoch}
 
     def _insist(self, broker: int, ask: Callable[[Connection], T], code_of: Callable[[T], int]) -> T:
         """Ask until it is not too early any more, or that was said often enough; the last answer.
@@ -345,3 +376,21 @@ class LapsingWorker(Worker):
 def _address(server: str) -> Address:
     host, _, port = server.rpartition(":")
     return host, int(port)
+
+
+def _asked(sends: list[TxnSendAsked]) -> TxnAsked:
+    """A transaction that would be committed, if somebody asked for it."""
+    return TxnAsked(client=CLIENT, end="commit", mops=[*sends])
+
+
+def _answered(send: TxnSendAsked, offset: int | None) -> TxnSend:
+    return TxnSend(send.topic, send.partition, send.value, offset)
+
+
+def _ended(sent: list[TxnSend]) -> TxnEnded:
+    """Such a transaction, of which no end was acknowledged."""
+    return TxnEnded(client=CLIENT, end="commit", mops=[*sent], ended=None)
+
+
+def _leader_asked(producer: ProducerState, partition: int, leader: int) -> LeaderAsked:
+    return LeaderAsked(producer.producer_id, producer.epoch, partition, leader)

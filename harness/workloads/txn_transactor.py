@@ -2,9 +2,23 @@
 
 from collections.abc import Callable, Sequence
 from threading import Event
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from msgspec import UNSET
+from msgspec.structs import asdict
 
 from checkers.history.operations import OperationType
+from checkers.history.transactions import (
+    Consumed,
+    ProducerAsked,
+    ProducerInitialised,
+    TxnAsked,
+    TxnEnd,
+    TxnEnded,
+    TxnOffsets,
+    TxnSend,
+    TxnSendAsked,
+)
 from harness.clients.interface import ClientFailedError, ClientKind, Sent
 from harness.clients.transactional import (
     GroupOffsets,
@@ -54,7 +68,7 @@ class Intent(NamedTuple):
     pause_s: float = 0.0
     late: int = 0
     offsets: GroupOffsets | None = None
-    consumed: list[Any] | None = None
+    consumed: Consumed | None = None
 
 
 class _End(NamedTuple):
@@ -68,7 +82,7 @@ class _End(NamedTuple):
     """
 
     outcome: OperationType
-    ended: str | None
+    ended: TxnEnd | None
     error: str | None = None
     ending_ns: int | None = None
 
@@ -114,9 +128,7 @@ class Transactor:
         self._kind = kind
         self._name = name
         self._make = make
-        self._who: dict[str, Any] = {"client": kind}
-        if timeout_ms is not None:
-            self._who["timeout_ms"] = timeout_ms
+        self._who = ProducerAsked(client=kind, timeout_ms=UNSET if timeout_ms is None else timeout_ms)
         self._options = TransactionalOptions(
             context.bootstrap,
             name,
@@ -134,7 +146,7 @@ class Transactor:
     def initialise(self) -> bool:
         """Make a new instance and initialise it; whether that came about."""
         who = self._who
-        nobody = {**who, "producer_id": None, "epoch": None}
+        nobody = ProducerInitialised(**asdict(who))
         recorder = self._staff.recorder
         recorder.invoke("init-transactions", self._name, who)
         try:
@@ -148,7 +160,7 @@ class Transactor:
             recorder.complete(OperationType.INFO, nobody, str(error))
             self._staff.dismiss(client)
             return False
-        recorder.complete(OperationType.OK, {**who, **identity._asdict()})
+        recorder.complete(OperationType.OK, ProducerInitialised(**asdict(who), **identity._asdict()))
         self._client = client
         return True
 
@@ -165,7 +177,8 @@ class Transactor:
         sent: list[Sent] = []
         self._staff.recorder.invoke("txn", self._name, self._told(intent, sent))
         end = self._perform(self._client, intent, sent)
-        value = {**self._told(intent, sent), "ended": end.ended, "ending_ns": end.ending_ns}
+        told = self._told(intent, sent)
+        value = TxnEnded(**asdict(told), ended=end.ended, ending_ns=end.ending_ns)
         self._staff.recorder.complete(end.outcome, value, end.error)
         if end.error is not None:
             self.give_up()
@@ -194,16 +207,21 @@ class Transactor:
         end = _committed(client) if commits else _aborted(client, trouble)
         return end._replace(ending_ns=ending_ns)
 
-    def _told(self, intent: Intent, sent: Sequence[Sent]) -> dict[str, Any]:
+    def _told(self, intent: Intent, sent: Sequence[Sent]) -> TxnAsked:
         """The transaction as a history has it, with the offsets of what was sent."""
-        mops: list[list[Any]] = [["send", *send] for send in intent.sends]
-        for mop, one in zip(mops, sent, strict=False):
-            mop.append(one.offset)
+        mops: list[TxnSendAsked | TxnOffsets] = [
+            *(TxnSend(*send, one.offset) for send, one in zip(intent.sends, sent, strict=False)),
+            *(TxnSendAsked(*send) for send in intent.sends[len(sent) :]),
+        ]
         if intent.offsets is not None:
-            where = [list(pair) for pair in intent.offsets.positions.items()]
-            mops.append(["offsets", intent.offsets.group, intent.offsets.topic, where])
-        value = {"client": self._kind, "end": "commit" if intent.commits else "abort", "mops": mops}
-        return value if intent.consumed is None else {**value, "consumed": intent.consumed}
+            where = list(intent.offsets.positions.items())
+            mops.append(TxnOffsets(intent.offsets.group, intent.offsets.topic, where))
+        return TxnAsked(
+            client=self._kind,
+            end="commit" if intent.commits else "abort",
+            mops=mops,
+            consumed=UNSET if intent.consumed is None else intent.consumed,
+        )
 
 
 def _trouble(sent: Sequence[Sent]) -> str | None:

@@ -8,6 +8,7 @@ import pytest
 
 from checkers.history.operations import Operation, OperationType
 from checkers.history.reading import read_history
+from checkers.history.transactions import ScriptPlayed
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import Script, ScriptedTransactions
 from harness.workloads import scripted
@@ -45,14 +46,14 @@ def played(
     return worker, client, read_history(folder).operations[-1]
 
 
-def failing(_stagehand: Any, _worker: ScriptWorker) -> dict[str, Any]:
+def failing(_stagehand: Any, _worker: ScriptWorker) -> ScriptPlayed:
     raise ScriptError("EndTxn was answered [90]")
 
 
 def test_a_script_that_is_played_tells_what_brokers_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, client, control = played(tmp_path, monkeypatch, lambda *_: {"late_end_error": 90})
+    _, client, control = played(tmp_path, monkeypatch, lambda *_: ScriptPlayed(1, late_end_error=90))
     assert (control.f, control.key, control.type) == ("control", "delayed-end-txn", OperationType.OK)
     assert control.value == {"transaction_version": 1, "late_end_error": 90}
     assert client.abandoned == 0

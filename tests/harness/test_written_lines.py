@@ -61,6 +61,13 @@ from checkers.history.shapes import (
     Polled,
     StartSeen,
 )
+from checkers.history.transactions import (
+    ProducerInitialised,
+    ScriptPlayed,
+    TxnEnded,
+    TxnOffsets,
+    TxnSendAsked,
+)
 from checkers.logs.partitions.kept_commits import COMMITS_LEFT
 
 KIND, ISOLATION = "kafka-python", Isolation.READ_COMMITTED
@@ -160,6 +167,23 @@ def polled(**more: Any) -> Polled:
             | {"batches": {}, "records": [[3, 1, "A_RECORD", {"a": 1}]]}
             | {"checkpoint": ["c", []], "decoder_error": None},
         ),
+        (
+            TxnEnded(
+                client=KIND,
+                end="commit",
+                mops=[TxnSendAsked("t", 0, 5), TxnOffsets("g", "s", [(0, 4)])],
+                consumed=[("s", 0, [3], [2])],
+                ended=None,
+                ending_ns=None,
+            ),
+            {"client": KIND, "end": "commit", "mops": [["send", "t", 0, 5], ["offsets", "g", "s", [[0, 4]]]]}
+            | {"consumed": [["s", 0, [3], [2]]], "ended": None, "ending_ns": None},
+        ),
+        (
+            ProducerInitialised(client="raw", timeout_ms=30),
+            {"client": "raw", "timeout_ms": 30, "producer_id": None, "epoch": None},
+        ),
+        (ScriptPlayed(2, late_produce_error=48), {"transaction_version": 2, "late_produce_error": 48}),
     ],
 )
 def test_a_value_is_written_as_before(value: msgspec.Struct, before: dict[str, Any]) -> None:

@@ -1,8 +1,9 @@
 """What real runs wrote is read into structs, and those are written again byte for byte."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -56,7 +57,21 @@ from checkers.history.logged import (
 )
 from checkers.history.operations import Operation, OperationType
 from checkers.history.recoveries import Recovery, RecoveryAwaited
-from checkers.history.shapes import AnsweredRun, SentRun
+from checkers.history.shapes import AnsweredRun, GroupAsked, GroupFound, SentRun
+from checkers.history.transactions import (
+    CoordinatorAsked,
+    LeaderAsked,
+    MarkerAnswered,
+    ProducerAsked,
+    ProducerDescribed,
+    ProducerInitialised,
+    ScriptPlayed,
+    TransactionDescribed,
+    TxnAsked,
+    TxnEnded,
+    TxnSend,
+    TxnSendAsked,
+)
 from tests.mutations.recordings import journals, names
 
 ASKED: dict[str, type[requested.AdminAsked]] = {
@@ -96,6 +111,13 @@ PAIRS: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct]]] = {
     "create-topic": (TopicAsked, TopicCreated),
     "append-record": (RecordAsked, RecordAppended),
     "fetch-records": (TopicById, RecordsFetched),
+    "committed-offsets": (GroupAsked, GroupFound),
+    "init-transactions": (ProducerAsked, ProducerInitialised),
+    "describe-transaction": (CoordinatorAsked, TransactionDescribed),
+    "describe-producer": (LeaderAsked, ProducerDescribed),
+    "abort-transaction": (LeaderAsked, MarkerAnswered),
+    "control": (ScriptPlayed, ScriptPlayed),
+    "txn": (TxnAsked, TxnEnded),
 }
 """What is written at first of all others, and what is written where something came of it."""
 
@@ -124,6 +146,12 @@ def _run_of(operation: Operation) -> type[msgspec.Struct] | None:
     return AnsweredRun if "offsets" in operation.value else SentRun
 
 
+def _as_told(mop: msgspec.Struct, written: Sequence[Any]) -> msgspec.Struct:
+    """A micro-operation that was read as one that is asked for, with the offset that it was written with."""
+    answered = isinstance(mop, TxnSendAsked) and len(written) == len(("send", "topic", 0, "value", "offset"))
+    return TxnSend(*written[1:]) if answered else mop
+
+
 def lines_of(run: str) -> Iterator[bytes]:
     """All operations of a run."""
     for content in journals(run).values():
@@ -137,6 +165,8 @@ def again(line: bytes) -> tuple[str, bytes] | None:
     if struct is None:
         return None
     value = msgspec.convert(operation.value, struct)
+    if isinstance(value, TxnAsked):
+        value = msgspec.structs.replace(value, mops=list(map(_as_told, value.mops, operation.value["mops"])))
     what = operation.key if operation.f == "observe" else operation.f
     return what, msgspec.json.encode(msgspec.structs.replace(operation, value=value))
 

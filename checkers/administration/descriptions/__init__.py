@@ -28,7 +28,6 @@ from checkers.administration.descriptions.anomalies import (
     TRANSACTION_UNKNOWN,
 )
 from checkers.administration.descriptions.loading import (
-    DESCRIBED,
     Producer,
     Transaction,
     TransactionAnswer,
@@ -39,6 +38,13 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.coordinators import transactions_partition
 from checkers.evidence.partition_changes import partition_changes
 from checkers.history.operations import OK, History, Operation
+from checkers.history.transactions import (
+    CoordinatorAsked,
+    LeaderAsked,
+    MarkerAnswered,
+    ProducerDescribed,
+    TransactionDescribed,
+)
 from checkers.licences.decisions import lost_state
 from checkers.licences.internal import may_have_lost
 from checkers.verdict.entry import Entry
@@ -55,12 +61,16 @@ _NOWHERE = -1
 """Where a producer has no transaction open."""
 
 
+_ABORT = "abort-transaction"
+AnyAnswer = TransactionAnswer[CoordinatorAsked | LeaderAsked]
+
+
 class _Story(NamedTuple):
     history: History
     transactions: Mapping[Producer, Transaction]
-    transaction_told: tuple[TransactionAnswer, ...]
-    producer_told: tuple[TransactionAnswer, ...]
-    aborts: tuple[TransactionAnswer, ...]
+    transaction_told: tuple[TransactionAnswer[TransactionDescribed], ...]
+    producer_told: tuple[TransactionAnswer[ProducerDescribed], ...]
+    aborts: tuple[TransactionAnswer[MarkerAnswered], ...]
 
 
 def check_descriptions(history: History) -> CheckerResult:
@@ -72,8 +82,13 @@ def check_descriptions(history: History) -> CheckerResult:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    kinds = (tuple(told_of(history, f)) for f in DESCRIBED)
-    story = _Story(history, transactions_known(history), *kinds)
+    story = _Story(
+        history,
+        transactions_known(history),
+        tuple(told_of(history, "describe-transaction", TransactionDescribed)),
+        tuple(told_of(history, "describe-producer", ProducerDescribed)),
+        tuple(told_of(history, _ABORT, MarkerAnswered)),
+    )
     found = [*_unknown_transactions(story), *_producers(story), *_committed_after(story)]
     figures = {
         "transactions_described": len(story.transaction_told),
@@ -86,7 +101,7 @@ def check_descriptions(history: History) -> CheckerResult:
     return result_of(CHECKER, found, figures=figures, exercised=any(figures.values()))
 
 
-def _certainly_open(story: _Story, told: TransactionAnswer) -> Transaction | None:
+def _certainly_open(story: _Story, told: AnyAnswer) -> Transaction | None:
     """The transaction that an answer is about, if it was certainly open when that was given."""
     one = story.transactions.get(told.producer)
     if one is None or told.asked.time_ns < one.open_ns or told.answered.time_ns >= one.until_ns:
@@ -131,14 +146,14 @@ def _unknown_transactions(story: _Story) -> Iterator[Anomaly]:
             yield _licensed(story, one, anomaly, told.answered.time_ns)
 
 
-def _not_under_way(told: TransactionAnswer, one: Transaction) -> str | None:
+def _not_under_way(told: TransactionAnswer[TransactionDescribed], one: Transaction) -> str | None:
     """What an answer lacks of a transaction that is open; None if nothing."""
-    value = told.answered.value
-    if Producer(value["told_id"], value["told_epoch"]) != told.producer:
-        return f"producer {value['told_id']} in epoch {value['told_epoch']}"
-    if value["state"] != _ONGOING:
-        return f"the state {value['state']}"
-    lacking = one.offsets.keys() - {(topic, number) for topic, number in value["partitions"]}
+    now = told.told
+    if Producer(now.told_id, now.told_epoch) != told.producer:
+        return f"producer {now.told_id} in epoch {now.told_epoch}"
+    if now.state != _ONGOING:
+        return f"the state {now.state}"
+    lacking = one.offsets.keys() - set(now.partitions)
     names = sorted(str(PartitionName(*each)) for each in lacking)
     return f"no partition of {', '.join(names)}" if names else None
 
@@ -147,8 +162,8 @@ def _producers(story: _Story) -> Iterator[Anomaly]:
     """What leaders told of producers, whose transactions were open, or aborted there."""
     lost: dict[tuple[str, int], bool] = {}
     for told in story.producer_told:
-        place = (str(told.asked.key), int(told.asked.value["partition"]))
-        one, value = story.transactions.get(told.producer), told.answered.value
+        place = (str(told.asked.key), told.told.partition)
+        one, now = story.transactions.get(told.producer), told.told
         if one is None:
             continue
         if place not in lost:
@@ -157,40 +172,40 @@ def _producers(story: _Story) -> Iterator[Anomaly]:
             continue
         aborts = [each for each in story.aborts if _of(each, told, place)]
         marked = [each for each in aborts if each.answered.time_ns <= told.asked.time_ns]
-        is_open = value["known"] and value["told_epoch"] == told.producer.epoch and value["start_offset"] >= 0
+        is_open = now.known and now.told_epoch == told.producer.epoch and now.start_offset >= 0
         if marked and is_open and _heard(story, told, marked[0], place):
             yield _aborted(one, told, marked[0], PartitionName(*place))
-        asked = any(_concerns(each, told, place) for each in story.history.of("abort-transaction"))
+        asked = any(_concerns(each, told, place) for each in story.history.of(_ABORT))
         if place in one.offsets and not asked and _certainly_open(story, told) is not None:
             yield from _unknown_producer(story, one, told, PartitionName(*place))
 
 
-def _heard(story: _Story, told: TransactionAnswer, abort: TransactionAnswer, place: tuple[str, int]) -> bool:
+def _heard(story: _Story, told: AnyAnswer, abort: AnyAnswer, place: tuple[str, int]) -> bool:
     since_ns = abort.answered.time_ns
     return _reliable(story.history, PartitionName(*place), told.to, since_ns, own=told.to == abort.to)
 
 
-def _of(abort: TransactionAnswer, told: TransactionAnswer, place: tuple[str, int]) -> bool:
+def _of(abort: TransactionAnswer[MarkerAnswered], told: AnyAnswer, place: tuple[str, int]) -> bool:
     """Whether an abort is that of the producer that is told of, in that partition."""
-    return abort.producer == told.producer and (abort.asked.key, abort.asked.value["partition"]) == place
+    return abort.producer == told.producer and (abort.asked.key, abort.told.partition) == place
 
 
-def _concerns(asked: Operation, told: TransactionAnswer, place: tuple[str, int]) -> bool:
+def _concerns(asked: Operation, told: AnyAnswer, place: tuple[str, int]) -> bool:
     """Whether an abort that was asked for, whatever became of it, may have come before an answer."""
-    value = asked.value
+    about = msgspec.convert(asked.value, LeaderAsked)
     return (
         asked.time_ns <= told.answered.time_ns
-        and Producer(value["producer_id"], value["epoch"]) == told.producer
-        and (asked.key, value["partition"]) == place
+        and Producer(about.producer_id, about.epoch) == told.producer
+        and (asked.key, about.partition) == place
     )
 
 
 def _unknown_producer(
-    story: _Story, one: Transaction, told: TransactionAnswer, place: PartitionName
+    story: _Story, one: Transaction, told: TransactionAnswer[ProducerDescribed], place: PartitionName
 ) -> Iterator[Anomaly]:
-    value, offset = told.answered.value, one.offsets[place.topic, place.partition]
-    known = value["known"] and value["told_epoch"] == told.producer.epoch
-    begins = value["start_offset"] if known else _NOWHERE
+    now, offset = told.told, one.offsets[place.topic, place.partition]
+    known = now.known and now.told_epoch == told.producer.epoch
+    begins = now.start_offset if known else _NOWHERE
     own = _sent_to(one, told)
     if begins == offset or not _reliable(story.history, place, told.to, one.open_ns, own=own):
         return
@@ -202,34 +217,36 @@ def _unknown_producer(
     yield _found(PRODUCER_UNKNOWN, text, one, told)
 
 
-def _sent_to(one: Transaction, told: TransactionAnswer) -> bool:
+def _sent_to(one: Transaction, told: TransactionAnswer[ProducerDescribed]) -> bool:
     """Whether the broker that is asked is the one that acknowledged the record."""
-    leaders = one.ended.value.get("leaders") or {}
-    return told.to == leaders.get(str(told.asked.value["partition"]))
+    return told.to == one.leaders.get(str(told.told.partition))
 
 
 def _aborted(
-    one: Transaction, told: TransactionAnswer, abort: TransactionAnswer, place: PartitionName
+    one: Transaction,
+    told: TransactionAnswer[ProducerDescribed],
+    abort: TransactionAnswer[MarkerAnswered],
+    place: PartitionName,
 ) -> Anomaly:
     text = (
         f"The leader of {place} acknowledged an abort marker for {one.name}, and later broker "
         f"{told.to} reported that the transaction is open there from offset "
-        f"{told.answered.value['start_offset']} on."
+        f"{told.told.start_offset} on."
     )
     return _found(ABORTED_OPEN, text, one, told, abort)
 
 
 def _committed_after(story: _Story) -> Iterator[Anomaly]:
     for told in story.transaction_told:
-        one, value = story.transactions.get(told.producer), told.answered.value
-        if one is None or one.ended.type is not OK or value["told_id"] != told.producer.producer_id:
+        one, now = story.transactions.get(told.producer), told.told
+        if one is None or one.ended.type is not OK or now.told_id != told.producer.producer_id:
             continue
         # Who tells of an earlier epoch has not heard of this transaction yet.
-        aborted = value["state"] in _ABORTED and value["told_epoch"] >= told.producer.epoch
-        if aborted and told.answered.time_ns <= one.ended.value["ending_ns"]:
+        aborted = now.state in _ABORTED and now.told_epoch >= told.producer.epoch
+        if aborted and one.ending_ns is not None and told.answered.time_ns <= one.ending_ns:
             text = (
                 f"The commit of {one.name} was acknowledged after its coordinator had reported the "
-                f"state {value['state']}."
+                f"state {now.state}."
             )
             yield _licensed(story, one, _found(COMMIT_AFTER_ABORT, text, one, told), one.ended.time_ns)
 
@@ -239,21 +256,19 @@ def _licensed(story: _Story, one: Transaction, anomaly: Anomaly, until_ns: int) 
     return anomaly if lost is None else msgspec.structs.replace(anomaly, illegal=False, licence=lost)
 
 
-def _answer(told: TransactionAnswer) -> str:
+def _answer(told: AnyAnswer) -> str:
     return (
         f"Asked at {told.asked.time_ns / 1e9:.3f} s, broker {told.to} answered to {told.asked.f} at"
         f" {told.answered.time_ns / 1e9:.3f} s: {told.answered.value}."
     )
 
 
-def _operations(told: list[TransactionAnswer]) -> Iterator[int]:
+def _operations(told: list[AnyAnswer]) -> Iterator[int]:
     for each in told:
         yield from (each.asked.index, each.answered.index)
 
 
-def _found(
-    kind: AnomalyKind, text: str, one: Transaction, told: TransactionAnswer, *others: TransactionAnswer
-) -> Anomaly:
+def _found(kind: AnomalyKind, text: str, one: Transaction, told: AnyAnswer, *others: AnyAnswer) -> Anomaly:
     asked = sorted((told, *others), key=lambda each: each.asked.index)
     return kind.found(
         text,

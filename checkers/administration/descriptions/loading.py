@@ -1,14 +1,22 @@
 """Loads transactions with known producers, and how brokers described them, from a history."""
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
+from msgspec import UNSET
 
 from checkers.history.operations import INVOKE, OK, History, Operation
+from checkers.history.transactions import (
+    CoordinatorAsked,
+    LeaderAsked,
+    ProducerInitialised,
+    TxnSend,
+    TxnSent,
+)
 
 MS = 1_000_000
-DESCRIBED = ("describe-transaction", "describe-producer", "abort-transaction")
+Told_co = TypeVar("Told_co", bound=CoordinatorAsked | LeaderAsked, covariant=True)
 
 
 class Producer(NamedTuple):
@@ -26,7 +34,9 @@ class Transaction(NamedTuple):
         open_ns: when all its records had been sent, and answered or given up.
         until_ns: so long it is certainly open: to its timeout at the earliest, its end, or a rival.
         offsets: of the records that were acknowledged, by topic and partition.
+        ending_ns: a time before which its end was not asked for; None where it never was.
         coordinator: id of the broker that added its partitions.
+        leaders: id of the broker that the record was sent to, by the partition as a text.
         begun: its invocation.
         ended: its completion.
     """
@@ -35,46 +45,35 @@ class Transaction(NamedTuple):
     open_ns: int
     until_ns: int
     offsets: dict[tuple[str, int], int]
+    ending_ns: int | None
     coordinator: int
+    leaders: Mapping[str, int]
     begun: Operation
     ended: Operation
 
 
-class TransactionAnswer(NamedTuple):
+class TransactionAnswer(NamedTuple, Generic[Told_co]):
     """A question to one broker, and its answer.
 
     Attributes:
-        producer: whose transaction is meant.
-        to: id of the broker.
+        told: what was asked and answered.
         asked: the invocation.
         answered: the completion, `ok`.
     """
 
-    producer: Producer
-    to: int
+    told: Told_co
     asked: Operation
     answered: Operation
 
+    @property
+    def producer(self) -> Producer:
+        """Whose transaction is meant."""
+        return Producer(self.told.producer_id, self.told.epoch)
 
-class _Known(msgspec.Struct, frozen=True):
-    producer_id: int | None = None
-    epoch: int | None = None
-    timeout_ms: int | None = None
-
-
-class _Sent(msgspec.Struct, frozen=True):
-    """A transaction that was told together with who added its partitions."""
-
-    mops: list[list[Any]]
-    sent_ns: int
-    coordinator: int
-    ending_ns: int | None = None
-
-
-class _About(msgspec.Struct, frozen=True):
-    producer_id: int
-    epoch: int
-    to: int
+    @property
+    def to(self) -> int:
+        """Id of the broker."""
+        return self.told.to
 
 
 def transactions_known(history: History) -> dict[Producer, Transaction]:
@@ -91,8 +90,9 @@ def transactions_known(history: History) -> dict[Producer, Transaction]:
             continue
         mine = [each for each in inits if each[0].process == begun.process and each[0].key == begun.key]
         last = next((each for each in reversed(mine) if each[1].index < begun.index), None)
-        known = None if last is None or last[1].type is not OK else msgspec.convert(last[1].value, _Known)
-        if known is None or known.producer_id is None or known.epoch is None or known.timeout_ms is None:
+        given = None if last is None or last[1].type is not OK else last[1].value
+        known = None if given is None else msgspec.convert(given, ProducerInitialised)
+        if known is None or known.producer_id is None or known.epoch is None or known.timeout_ms is UNSET:
             continue
         rivals = [each.time_ns for each in asked if each.key == begun.key and each.index > begun.index]
         transaction = _transaction(begun, ended, known.timeout_ms, rivals)
@@ -101,24 +101,34 @@ def transactions_known(history: History) -> dict[Producer, Transaction]:
 
 
 def _transaction(begun: Operation, ended: Operation, timeout_ms: int, rivals: Sequence[int]) -> Transaction:
-    sent = msgspec.convert(ended.value, _Sent)
-    offsets = {(topic, number): offset for _, topic, number, _, offset in sent.mops if offset is not None}
+    sent = msgspec.convert(ended.value, TxnSent)
+    sends = (mop for mop in sent.mops if isinstance(mop, TxnSend))
+    offsets = {(send.topic, send.partition): send.offset for send in sends if send.offset is not None}
     ends = [begun.time_ns + timeout_ms * MS, *rivals]
     if sent.ending_ns is not None:
         ends.append(sent.ending_ns)
-    return Transaction(str(begun.key), sent.sent_ns, min(ends), offsets, sent.coordinator, begun, ended)
+    return Transaction(
+        name=str(begun.key),
+        open_ns=sent.sent_ns,
+        until_ns=min(ends),
+        offsets=offsets,
+        ending_ns=sent.ending_ns,
+        coordinator=sent.coordinator,
+        leaders=sent.leaders,
+        begun=begun,
+        ended=ended,
+    )
 
 
-def told_of(history: History, f: str) -> Iterator[TransactionAnswer]:
-    """Answers of one kind, in the order of the history.
+def told_of(history: History, f: str, kind: type[Told_co]) -> Iterator[TransactionAnswer[Told_co]]:
+    """Answers to one function, of one kind, in the order of the history.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
     for asked, answered in _calls(history.of(f)):
         if answered.type is OK:
-            about = msgspec.convert(asked.value, _About)
-            yield TransactionAnswer(Producer(about.producer_id, about.epoch), about.to, asked, answered)
+            yield TransactionAnswer(msgspec.convert(answered.value, kind), asked, answered)
 
 
 def _calls(operations: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:

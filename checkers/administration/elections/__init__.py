@@ -11,7 +11,6 @@ with the log, see `checkers.licences`.
 
 from collections import Counter
 from itertools import pairwise
-from typing import Any
 
 from checkers.administration.elections.anomalies import ANOMALIES, UNLICENSED
 from checkers.administration.elections.answers import find_contradictions
@@ -121,7 +120,7 @@ def _found(facts: Facts, partition: PartitionName, before: PartitionState, state
     )
 
 
-def _figures(facts: Facts) -> dict[str, Any]:
+def _figures(facts: Facts) -> dict[str, object]:
     answers: Counter[str] = Counter()
     for election in facts.elections:
         answers.update(f"{election.type} {code}" for code in election.codes.values())

@@ -14,7 +14,6 @@ That no acknowledged record is lost is judged with the log: a reassignment licen
 """
 
 from collections import Counter, defaultdict
-from typing import Any
 
 from checkers.administration.reassignments.anomalies import ANOMALIES
 from checkers.administration.reassignments.listings import Listings, find_without_record
@@ -82,7 +81,7 @@ def _doubt(asked: list[Reassignment], changes: PartitionChanges) -> str | None:
     return None
 
 
-def _figures(asked: list[Reassignment], changes: PartitionChanges, steps: list[Step]) -> dict[str, Any]:
+def _figures(asked: list[Reassignment], changes: PartitionChanges, steps: list[Step]) -> dict[str, object]:
     codes = Counter(str(each.code) for each in asked if each.code is not None)
     fates = [
         fate_of_reassignment(each, changes) for each in asked if not each.acknowledged and not each.refused
@@ -104,7 +103,7 @@ def _figures(asked: list[Reassignment], changes: PartitionChanges, steps: list[S
     }
 
 
-def _observed(listings: Listings) -> dict[str, Any]:
+def _observed(listings: Listings) -> dict[str, object]:
     """How many reassignments were listed, how many at once, and how long some were without a pause."""
     return {
         "ongoing_listed": len(listings.first),

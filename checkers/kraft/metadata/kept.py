@@ -18,7 +18,7 @@ committed in time.
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -57,7 +57,7 @@ class Kept(NamedTuple):
     """
 
     anomalies: list[Anomaly]
-    figures: dict[str, Any]
+    figures: dict[str, object]
     doubt: str | None
 
 
@@ -219,7 +219,7 @@ def _untold(acks: Iterable[Acknowledgement]) -> list[Acknowledgement]:
     return [ack for ack in acks if not ack.tells and ack.kind not in {"elections", "reassignments"}]
 
 
-def _figures(acks: Sequence[Acknowledgement], log: Logged) -> dict[str, Any]:
+def _figures(acks: Sequence[Acknowledgement], log: Logged) -> dict[str, object]:
     told = sum(any(record.span.to_ns < NEVER for record in ack.records) for ack in acks)
     return {
         "acknowledgements_compared": dict(sorted(Counter(ack.kind for ack in acks).items())),

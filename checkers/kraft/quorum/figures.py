@@ -1,7 +1,6 @@
 """Figures of the quorum: how much was seen, and how far epochs, leaders and voters changed."""
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
 
 from checkers.history.units import NS_PER_MS
 from checkers.kraft.quorum.changes import ADD, REMOVE, VoterChange, by_outcome
@@ -11,7 +10,7 @@ from checkers.kraft.quorum.voter_sets import VoterSet, count_sets
 from checkers.kraft.quorum.zombie import StaleRun
 
 
-def of_views(views: Views, stale: Collection[int], runs: Iterable[StaleRun]) -> dict[str, Any]:
+def of_views(views: Views, stale: Collection[int], runs: Iterable[StaleRun]) -> dict[str, object]:
     """Epochs, leaders, and the longest times without one or with a wrong one."""
     elected = {view.epoch for view in views.sightings}
     epochs = elected | {file.epoch for file in views.files}
@@ -31,7 +30,7 @@ def of_voters(
     changes: Sequence[VoterChange],
     doubtful: dict[str, int],
     rises: Sequence[Rise],
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Sets of voters, requests to change them by outcome, and the highest rise of the epoch over a cut."""
     sizes = [len(each.members) for each in (*told, *logged)]
     return {

@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
+from msgspec import UNSET
 
 from checkers.columns.tables import NEVER, NONE, PartitionName
 from checkers.history.observed import OffsetsAsked
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, once
 from checkers.history.setup import told_setup
-from checkers.history.shapes import sends_of
+from checkers.history.transactions import LeaderAsked, ProducerInitialised, sends_of
 from checkers.licences.decisions import decisions_of
 from checkers.logs.listed.anomalies import STABLE_AHEAD
 from checkers.logs.listed.loading import Found, ListedLog, ListedPartition, Story, answers, shown, worst
@@ -117,17 +119,23 @@ class _Ends:
             if answer is None or answer.type is INFO or answer.index > began.index
         ]
         known = [
-            answer.value
+            msgspec.convert(answer.value, ProducerInitialised)
             for _, answer in mine
             if answer is not None and answer.type is OK and answer.index < began.index
         ]
-        timeout_ms = known[-1].get("timeout_ms", self._timeout_ms) if known else None
+        told_ms = known[-1].timeout_ms if known else None
+        timeout_ms = self._timeout_ms if told_ms is UNSET else told_ms
         if timeout_ms is None or "ending_ns" not in ended.value:
             return 0
-        ids = {value.get("producer_id") for value in known}
-        aborts = [o.time_ns for o in self._aborts if o.value["producer_id"] in ids and o.index > began.index]
+        ids = {each.producer_id for each in known}
+        aborts = [
+            operation.time_ns
+            for operation in self._aborts
+            if operation.index > began.index
+            and msgspec.convert(operation.value, LeaderAsked).producer_id in ids
+        ]
         asked_ns = NEVER if ended.value["ending_ns"] is None else int(ended.value["ending_ns"])
-        timeout_ns = began.time_ns + int(timeout_ms) * _MS
+        timeout_ns = began.time_ns + timeout_ms * _MS
         return min((asked_ns, timeout_ns, *rivals, *aborts))
 
 

@@ -1,7 +1,7 @@
 """Counts what the log checker found and how much it looked at, over all partitions."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -184,7 +184,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
             reasons.append(f"no final read covers {found.undecided} known records")
         return "; ".join(reasons) or None
 
-    def figures(self, found: Part) -> dict[str, Any]:
+    def figures(self, found: Part) -> dict[str, object]:
         """Numbers worth keeping; records count each time that they are acknowledged or returned."""
         return {
             "partitions": self.partitions,

@@ -1,7 +1,5 @@
 """Describes acknowledgements, reads and final reads of one partition in sentences."""
 
-from typing import Any
-
 from checkers.columns.tables import NONE, PartitionName
 from checkers.history.units import NS_PER_S
 from checkers.logs.log.partition import FinalView, PartitionLog
@@ -28,7 +26,7 @@ class Teller:
         """A place in the log, or the log itself where no offset is known."""
         return str(self.name) if offset == NONE else f"{self.name}@{offset}"
 
-    def value_of(self, claim: int) -> Any:
+    def value_of(self, claim: int) -> object:
         """The value that a claim is about."""
         return self._columns.value_named(int(self._log.claims.value[claim]))
 

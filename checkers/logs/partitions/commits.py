@@ -33,7 +33,8 @@ from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.coordinators import offsets_partition
 from checkers.history.group_offsets import OffsetCommitted
 from checkers.history.operations import INVOKE, OK, History, Operation
-from checkers.history.shapes import Committing, Txn, TxnOffsets
+from checkers.history.shapes import Committing
+from checkers.history.transactions import Txn, TxnOffsets
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import COMMITTED_WITHOUT_MEMBER
 from checkers.logs.partitions.copies import Had

@@ -8,7 +8,6 @@ is right.
 import math
 from collections.abc import Hashable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Any
 
 NESTING_MAX = 100
 """How deep a value may be nested; a deeper one is unreadable."""
@@ -20,14 +19,14 @@ class UnreadableError(ValueError):
     """A history, or a value in it, has a shape that no rule covers: the verdict is unknown."""
 
 
-def canonical(value: Any, depth: int = 0) -> Hashable:
+def canonical(value: object, depth: int = 0) -> Hashable:
     """The hashable form of a value: itself for null, integers and strings, else a tuple tagged by its type.
 
     Raises:
         UnreadableError: where it is nested deeper than `NESTING_MAX`, or of a type that no history has.
     """
     if value is None or type(value) in (int, str):
-        return value  # type: ignore[no-any-return]
+        return value
     if isinstance(value, bool):
         return ("bool", value)
     if isinstance(value, float):
@@ -50,7 +49,7 @@ def shown(value: Hashable) -> str:
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
 
 
-def _collection(value: Any, depth: int) -> Hashable:
+def _collection(value: object, depth: int) -> Hashable:
     if isinstance(value, list | tuple):
         return ("list", *(canonical(item, depth) for item in value))
     if isinstance(value, AbstractSet):

@@ -15,7 +15,6 @@ that they saw nothing, and such a read constrains nothing.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import Any
 
 from checkers.history.operations import Operation
 from checkers.registers.linearizability.canonical import UnreadableError, canonical, shown
@@ -24,30 +23,30 @@ from checkers.registers.linearizability.multi_register import multi_register
 from checkers.registers.linearizability.operands import argument_of, elements, is_ok, pair, unknown_operation
 
 
-def register(initial: Any = None) -> Model:
+def register(initial: object = None) -> Model:
     """A register that is read and written."""
     return _register("register", ("read", "write"), initial)
 
 
-def cas_register(initial: Any = None) -> Model:
+def cas_register(initial: object = None) -> Model:
     """A register with compare-and-set."""
     return _register("cas-register", ("read", "write", "cas"), initial)
 
 
-def mutex(initial: Any = None) -> Model:
+def mutex(initial: object = None) -> Model:
     """A lock that is held or not; who holds it is not looked at.  `initial` is true where it begins held."""
     if initial is not None and not isinstance(initial, bool):
         raise UnreadableError(f"a mutex begins held (true) or free, not {initial!r}")
     return Model("mutex", bool(initial), _mutex_step, _mutex_action, _nothing, _mutex_refusal, _mutex_told)
 
 
-def set_of_elements(initial: Any = None) -> Model:
+def set_of_elements(initial: object = None) -> Model:
     """A set to which elements are added, read as a whole or asked for an element."""
     state = frozenset(elements([] if initial is None else initial))
     return Model("set", state, _set_step, _set_action, _set_observes, _set_refusal, partition=_by_element)
 
 
-def fifo_queue(initial: Any = None) -> Model:
+def fifo_queue(initial: object = None) -> Model:
     """A queue: first in, first out."""
     state = tuple(elements([] if initial is None else initial))
     return Model("fifo-queue", state, _queue_step, _queue_action, _nothing, _queue_refusal, told=_queue_told)
@@ -68,7 +67,7 @@ def _nothing(_: Action) -> bool:
     return False
 
 
-def _register(name: str, operations: tuple[str, ...], initial: Any) -> Model:
+def _register(name: str, operations: tuple[str, ...], initial: object) -> Model:
     state = canonical(initial)
 
     def action_of(invoke: Operation, completion: Operation | None) -> Action | None:

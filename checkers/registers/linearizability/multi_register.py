@@ -1,7 +1,7 @@
 """Several registers, read and written together: one operation is one atomic list of reads and writes."""
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from checkers.history.operations import Operation
 from checkers.registers.linearizability.canonical import UnreadableError, canonical, shown
@@ -19,7 +19,7 @@ class _Part(NamedTuple):
     value: Hashable
 
 
-def multi_register(initial: Any = None) -> Model:
+def multi_register(initial: object = None) -> Model:
     """Registers by name; `initial` maps names to values, those that it does not name begin with null."""
     if initial is not None and not isinstance(initial, Mapping):
         raise UnreadableError(f"a multi-register begins with a map, not {shown(canonical(initial))}")
@@ -54,14 +54,14 @@ def _question(part: _Part) -> tuple[Hashable, ...]:
     return part[:2] if part.f == "read" else part
 
 
-def _parts(value: Any, begin: Mapping[Hashable, Hashable], *, seen: bool) -> tuple[_Part, ...]:
+def _parts(value: object, begin: Mapping[Hashable, Hashable], *, seen: bool) -> tuple[_Part, ...]:
     """The reads and writes of a transaction; results count only where they were `seen`."""
     if not isinstance(value, list | tuple):
         raise UnreadableError(f"a transaction is a list, not {shown(canonical(value))}")
     return tuple(_part(item, begin, seen=seen) for item in value)
 
 
-def _part(item: Any, begin: Mapping[Hashable, Hashable], *, seen: bool) -> _Part:
+def _part(item: object, begin: Mapping[Hashable, Hashable], *, seen: bool) -> _Part:
     if not isinstance(item, list | tuple) or len(item) != 3 or not isinstance(item[0], str):  # noqa: PLR2004
         raise UnreadableError(f"a part of a transaction is [f key value], not {shown(canonical(item))}")
     if item[0] not in _WORDS:

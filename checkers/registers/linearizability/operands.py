@@ -1,7 +1,6 @@
 """The arguments and the result of an operation, from its invocation and completion."""
 
 from collections.abc import Hashable
-from typing import Any
 
 from checkers.history.operations import OK, Operation
 from checkers.registers.linearizability.canonical import UnreadableError, canonical, shown
@@ -12,7 +11,7 @@ def is_ok(completion: Operation | None) -> bool:
     return completion is not None and completion.type is OK
 
 
-def argument_of(invoke: Operation, completion: Operation | None) -> Any:
+def argument_of(invoke: Operation, completion: Operation | None) -> object:
     """What was asked for: the invocation's value, or the ok's where the invocation has none.
 
     Raises:
@@ -26,7 +25,7 @@ def argument_of(invoke: Operation, completion: Operation | None) -> Any:
     return completion.value
 
 
-def elements(value: Any) -> list[Hashable]:
+def elements(value: object) -> list[Hashable]:
     """The canonical items of a list.
 
     Raises:
@@ -37,7 +36,7 @@ def elements(value: Any) -> list[Hashable]:
     return [canonical(item) for item in value]
 
 
-def pair(f: str, value: Any) -> tuple[Any, Any]:
+def pair(f: str, value: object) -> tuple[object, object]:
     """The two items of an operand.
 
     Raises:

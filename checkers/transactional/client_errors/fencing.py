@@ -24,7 +24,7 @@ from checkers.evidence.producers import (
 )
 from checkers.history.operations import FAIL, History, once
 from checkers.history.setup import Setup
-from checkers.history.shapes import sends_of
+from checkers.history.transactions import sends_of
 from checkers.history.units import NS_PER_MS
 from checkers.licences.decisions import lost_state
 from checkers.transactional.client_errors.anomalies import FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN

@@ -15,7 +15,7 @@ import numpy as np
 from checkers.columns.tables import NONE, PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.history.operations import History
-from checkers.history.shapes import sends_of
+from checkers.history.transactions import sends_of
 from checkers.licences import licences_of
 from checkers.licences.decisions import decisions_of
 from checkers.licences.internal import may_have_lost

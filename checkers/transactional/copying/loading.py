@@ -5,14 +5,15 @@ A *place* is a partition that a group reads: group, topic, partition.  An *input
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from checkers.columns.rows import Codes
 from checkers.columns.tables import NONE, Integers
 from checkers.history.operations import INVOKE, OK, History, Operation, OperationType
-from checkers.history.shapes import LARGEST, sends_of
+from checkers.history.shapes import LARGEST
+from checkers.history.transactions import sends_of
 
 READ_COMMITTED = "read_committed"
 
@@ -227,7 +228,7 @@ class _Loader:
         return found
 
 
-def _is_own(value: Any) -> bool:
+def _is_own(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
 
 

@@ -1,7 +1,6 @@
 """Whether a scenario that was made smaller can still be run: whoever its schedule names must be there."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import msgspec
 
@@ -37,7 +36,7 @@ def _partitions(parts: Iterable[msgspec.Struct]) -> Iterator[int]:
             yield from (each[1] for each in named or ())
 
 
-def _structs(value: Any) -> Iterator[msgspec.Struct]:
+def _structs(value: object) -> Iterator[msgspec.Struct]:
     """A value and everything in it that is a word of the vocabulary."""
     if isinstance(value, msgspec.Struct):
         yield value

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from typing import Any
 
 import msgspec
 
@@ -40,7 +39,7 @@ def _essence(rules: str) -> str:
     return "\n".join(line.rstrip() for line in lines if line.startswith(_NODES) or not line.startswith("#"))
 
 
-def _bare(value: Any) -> Any:
+def _bare(value: object) -> object:
     """A value for JSON, without the fields of Structs that have their defaults."""
     match value:
         case msgspec.Struct():

@@ -11,13 +11,14 @@ import struct
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from harness.kafka.segments.varints import unsigned
 
-Reader = Callable[[bytes, int], tuple[Any, int]]
+Reader = Callable[[bytes, int], tuple[object, int]]
+StructReader = Callable[[bytes, int], tuple[dict[str, object], int]]
 
 _SCHEMAS = Path(__file__).parent / "schemas"
 _SMALL_LETTER_THEN_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -70,7 +71,7 @@ def schemas() -> Mapping[str, Schema]:
 
 
 @cache
-def reader_of(name: str, version: int) -> Reader | None:
+def reader_of(name: str, version: int) -> StructReader | None:
     """What reads this version of a message; None where its definition does not tell that version."""
     schema = schemas()[name]
     if not _within(version, schema.valid_versions):
@@ -93,10 +94,10 @@ class _Tagged(NamedTuple):
 
     key: str
     read: Reader
-    default: Any
+    default: object
 
 
-def _struct(fields: tuple[Field, ...], version: int, shared: Mapping[str, tuple[Field, ...]]) -> Reader:
+def _struct(fields: tuple[Field, ...], version: int, shared: Mapping[str, tuple[Field, ...]]) -> StructReader:
     plain: list[tuple[str, Reader]] = []
     tagged: dict[int, _Tagged] = {}
     order: list[str] = []
@@ -110,8 +111,8 @@ def _struct(fields: tuple[Field, ...], version: int, shared: Mapping[str, tuple[
             else:
                 plain.append((key, read))
 
-    def read_struct(data: bytes, at: int) -> tuple[dict[str, Any], int]:
-        found: dict[str, Any] = {}
+    def read_struct(data: bytes, at: int) -> tuple[dict[str, object], int]:
+        found: dict[str, object] = {}
         for key, read in plain:
             found[key], at = read(data, at)
         if data[at] == 0:
@@ -122,7 +123,7 @@ def _struct(fields: tuple[Field, ...], version: int, shared: Mapping[str, tuple[
     return read_struct
 
 
-def _read_tags(data: bytes, at: int, tagged: Mapping[int, _Tagged], found: dict[str, Any]) -> int:
+def _read_tags(data: bytes, at: int, tagged: Mapping[int, _Tagged], found: dict[str, object]) -> int:
     """Read the tagged fields, of which those that are not known are passed over, as Kafka does."""
     count, at = unsigned(data, at)
     for _ in range(count):
@@ -144,6 +145,7 @@ def _read_tags(data: bytes, at: int, tagged: Mapping[int, _Tagged], found: dict[
 def _field(field: Field, version: int, shared: Mapping[str, tuple[Field, ...]]) -> Reader:
     nullable = _within(version, field.nullable_versions)
     kind = field.type.removeprefix("[]")
+    read: Reader
     if kind in _NUMBERS:
         read = _number(_NUMBERS[kind])
     elif kind in _SIMPLE:
@@ -158,7 +160,7 @@ def _field(field: Field, version: int, shared: Mapping[str, tuple[Field, ...]]) 
 def _number(layout: struct.Struct) -> Reader:
     unpack, size = layout.unpack_from, layout.size
 
-    def read_number(data: bytes, at: int) -> tuple[Any, int]:
+    def read_number(data: bytes, at: int) -> tuple[object, int]:
         return unpack(data, at)[0], at + size
 
     return read_number
@@ -190,13 +192,13 @@ def _sized(make: Callable[[bytes], str], *, nullable: bool) -> Reader:
 
 
 def _array(read: Reader, *, nullable: bool) -> Reader:
-    def read_array(data: bytes, at: int) -> tuple[list[Any] | None, int]:
+    def read_array(data: bytes, at: int) -> tuple[list[object] | None, int]:
         size, at = _size(data, at, nullable=nullable)
         if size is None:
             return None, at
         if size > len(data) - at:
             raise ValueError(f"{size} elements in {len(data) - at} bytes")
-        found = []
+        found: list[object] = []
         for _ in range(size):
             element, at = read(data, at)
             found.append(element)
@@ -222,7 +224,7 @@ _SIZED: Mapping[str, Callable[[bytes], str]] = {
 }
 
 
-def _default(field: Field) -> Any:
+def _default(field: Field) -> object:
     """What a field has where nothing is told of it."""
     if field.default == "null":
         return None

@@ -6,7 +6,6 @@ What Kafka 4.3 prints of a record that is known here is printed byte for byte.
 from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import PurePath
-from typing import Any
 
 import msgspec
 
@@ -89,7 +88,7 @@ def _content(offset: int, header: Header, read: Read) -> str:
     return f"payload: {_json({'type': kind, 'version': version, 'data': _as_java(content)})}"
 
 
-def _as_java(content: dict[str, Any]) -> dict[str, Any]:
+def _as_java(content: dict[str, object]) -> dict[str, object]:
     """A record's fields, of which numbers with a fraction are written as Java writes them."""
     if not any(isinstance(value, float) for value in content.values()):
         return content
@@ -108,7 +107,7 @@ def _double(value: float) -> str:
     return f"{'-' * sign}{first}.{''.join(others) or '0'}E{len(others) + int(exponent)}"
 
 
-def _json(content: Any) -> str:
+def _json(content: object) -> str:
     return msgspec.json.encode(content).decode()
 
 

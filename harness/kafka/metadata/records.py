@@ -105,7 +105,7 @@ def control_type(record: Record) -> int:
     return int(kind)
 
 
-def _message(name: str, version: int, value: bytes, at: int) -> dict[str, Any] | None:
+def _message(name: str, version: int, value: bytes, at: int) -> dict[str, object] | None:
     """The fields of a message; None where its version is not known."""
     read = reader_of(name, version)
     if read is None:
@@ -113,8 +113,7 @@ def _message(name: str, version: int, value: bytes, at: int) -> dict[str, Any] |
     content, end = read(value, at)
     if end != len(value):
         raise ValueError(f"{len(value) - end} bytes after the end of the message")
-    fields: dict[str, Any] = content
-    return fields
+    return content
 
 
 @cache

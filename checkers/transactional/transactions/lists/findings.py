@@ -67,7 +67,7 @@ class _Sightings:
         shows = (reads.key == key) & (reads.length > place) & reads.agrees
         return int(np.argmax(shows)), place, int(lists.elements.append[row])
 
-    def element(self, index: int) -> Any:
+    def element(self, index: int) -> object:
         """The element of an index, as it was read."""
         read, place, _ = self.at(index)
         return self._lists.contents(read)[place]
@@ -260,11 +260,11 @@ def _internal(lists: Lists, slipped: list[int], disordered: Integers) -> Transac
     return TransactionFinding("internal", len(slipped) + len(disordered), example)
 
 
-def _future_reads(lists: Lists, transaction: int) -> list[tuple[Any, Any, list[Any]]]:
+def _future_reads(lists: Lists, transaction: int) -> list[tuple[object, object, list[object]]]:
     """What a committed transaction read before it appended it: key, element, and what was read."""
     if lists.transactions.outcome[transaction] != Outcome.OK:
         return []
-    read: dict[tuple[Hashable, Hashable], list[Any]] = {}
+    read: dict[tuple[Hashable, Hashable], list[object]] = {}
     found = []
     for word, key, argument in lists.transactions.values[transaction]:
         if word == "r":
@@ -300,14 +300,14 @@ def _disorder(lists: Lists, append: int) -> Example:
     return Example(f"{text} appended there earlier, or that is missing", (transaction,), key)
 
 
-def _slips(lists: Lists, transaction: int) -> list[tuple[Any, str, list[Any]]]:
+def _slips(lists: Lists, transaction: int) -> list[tuple[object, str, list[object]]]:
     """Reads that do not follow from a transaction's earlier operations: key, what was due, what was read."""
     ok = lists.transactions.outcome[transaction] == Outcome.OK
     return list(_walk(lists.transactions.values[transaction])) if ok else []
 
 
-def _walk(value: Iterable[Any]) -> Iterator[tuple[Any, str, list[Any]]]:
-    known: dict[str, tuple[bool, list[Any]]] = {}
+def _walk(value: Iterable[Any]) -> Iterator[tuple[object, str, list[object]]]:
+    known: dict[str, tuple[bool, list[object]]] = {}
     for word, key, argument in value:
         whole, content = known.get(repr(key), (False, []))
         if word == "append":

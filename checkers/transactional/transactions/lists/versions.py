@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import eq, getitem
-from typing import Any
 
 import numpy as np
 
@@ -102,15 +101,15 @@ class Lists:
     elements: Elements
     strays: tuple[Integers, Integers]
 
-    def contents(self, read: int) -> list[Any]:
+    def contents(self, read: int) -> list[object]:
         """What a read returned."""
         return self.operations.arguments[int(self.reads.row[read])] or []
 
-    def key_of(self, code: int) -> Any:
+    def key_of(self, code: int) -> object:
         """A key by its code."""
         return self.operations.keys[code]
 
-    def element(self, append: int) -> Any:
+    def element(self, append: int) -> object:
         """What an append appended."""
         return self.operations.arguments[int(self.appends.row[append])]
 
@@ -159,7 +158,7 @@ def lists_of(transactions: Transactions, operations: MicroOperations) -> Lists:
     )
 
 
-def _contents(operations: MicroOperations, rows: Integers) -> list[list[Any]]:
+def _contents(operations: MicroOperations, rows: Integers) -> list[list[object]]:
     contents = list(map(operations.arguments.__getitem__, rows.tolist()))
     types = set(map(type, contents))
     if types <= {list}:
@@ -181,8 +180,8 @@ def _longest(keys: Integers, lengths: Integers, count: int) -> Integers:
 
 
 def _comparable(
-    appended: list[Any], contents: list[list[Any]], known: list[list[Any]]
-) -> tuple[list[list[Any]], list[list[Any]]]:
+    appended: Sequence[object], contents: list[list[object]], known: list[list[object]]
+) -> tuple[list[list[object]], list[list[object]]]:
     """The lists, such that elements are equal for Python where they are equal: 1 is not true, NaN is NaN."""
     if set(map(type, appended)) <= {int, str}:
         return contents, known
@@ -190,7 +189,7 @@ def _comparable(
 
 
 def _agreement(
-    contents: Sequence[list[Any]], known: list[list[Any]], keys: Integers, lengths: Integers
+    contents: Sequence[list[object]], known: list[list[object]], keys: Integers, lengths: Integers
 ) -> Booleans:
     """Whether each read is the beginning of its key's longest one; one comparison of lists each."""
     beginnings = map(getitem, map(known.__getitem__, keys.tolist()), map(slice, lengths.tolist()))

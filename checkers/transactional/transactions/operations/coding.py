@@ -1,7 +1,7 @@
 """Turns JSON values into integers, at the speed of C where they are integers or strings already."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,10 @@ class Coded(NamedTuple):
     """
 
     codes: Integers
-    names: tuple[Any, ...]
+    names: tuple[object, ...]
 
 
-def coded(values: Sequence[Any]) -> Coded:
+def coded(values: Sequence[object]) -> Coded:
     """Number the distinct values; ``1``, ``1.0``, ``true`` and ``"1"`` are four."""
     keys = _hashable(values)
     distinct = dict.fromkeys(keys)
@@ -37,7 +37,7 @@ def coded(values: Sequence[Any]) -> Coded:
     return Coded(codes, tuple(names[key] for key in distinct))
 
 
-def plain_integers(values: Sequence[Any]) -> Integers | None:
+def plain_integers(values: Sequence[object]) -> Integers | None:
     """The values themselves if all are integers of 64 bits, otherwise None."""
     if not set(map(type, values)) <= {int}:
         return None
@@ -47,7 +47,7 @@ def plain_integers(values: Sequence[Any]) -> Integers | None:
         return None
 
 
-def integers_of(one: Sequence[Any], other: Sequence[Any]) -> tuple[Integers, Integers]:
+def integers_of(one: Sequence[object], other: Sequence[object]) -> tuple[Integers, Integers]:
     """Two sequences as integers, equal where the values are."""
     plain = plain_integers(one), plain_integers(other)
     if plain[0] is not None and plain[1] is not None:
@@ -56,17 +56,17 @@ def integers_of(one: Sequence[Any], other: Sequence[Any]) -> tuple[Integers, Int
     return codes[: len(one)], codes[len(one) :]
 
 
-def _hashable(values: Sequence[Any]) -> Sequence[Hashable]:
+def _hashable(values: Sequence[object]) -> Sequence[Hashable]:
     types = set(map(type, values))
     if types <= {int, str, type(None)}:
         return values
     return [frozen(value) for value in values]
 
 
-def frozen(value: Any) -> Hashable:
+def frozen(value: object) -> Hashable:
     """Something hashable that is equal where values of the same type and content are."""
     if value is None or type(value) in {int, str}:
-        return value  # type: ignore[no-any-return]
+        return value
     return (type(value).__name__, repr(value))
 
 

@@ -65,7 +65,7 @@ class MicroOperations:
     transaction: Integers
     write: Booleans
     key: Integers
-    keys: tuple[Any, ...]
+    keys: tuple[object, ...]
     arguments: list[Any]
 
 
@@ -157,14 +157,15 @@ def names_of_transactions(history: History) -> frozenset[str]:
     return frozenset(names)
 
 
-def has_micro_operations(value: Any) -> bool:
+def has_micro_operations(value: object) -> bool:
     """Whether a value is a list of Elle's micro-operations, at least one."""
     return isinstance(value, list) and bool(value) and all(map(_is_micro_operation, value))
 
 
-def _is_micro_operation(value: Any) -> bool:
-    shaped = isinstance(value, list | tuple) and len(value) == _FIELDS
-    return shaped and isinstance(value[0], str) and value[0] in WORDS
+def _is_micro_operation(value: object) -> bool:
+    if not isinstance(value, list | tuple) or len(value) != _FIELDS:
+        return False
+    return isinstance(value[0], str) and value[0] in WORDS
 
 
 def micro_operations_of(transactions: Transactions, write: str) -> MicroOperations:
@@ -192,10 +193,10 @@ def micro_operations_of(transactions: Transactions, write: str) -> MicroOperatio
     return MicroOperations(of, writes, names.codes, names.names, arguments)
 
 
-def _columns(transactions: Transactions, write: str) -> tuple[Booleans, list[Any], list[Any]]:
+def _columns(transactions: Transactions, write: str) -> tuple[Booleans, list[object], list[Any]]:
     """Whether each micro-operation writes, its key and its argument."""
     writes: list[Booleans] = [np.zeros(0, dtype=np.bool_)]
-    keys: list[Any] = []
+    keys: list[object] = []
     arguments: list[Any] = []
     # In blocks, so that what one pass fetches from memory is still near when the next one needs it.
     for begin in range(0, len(transactions.values), _BLOCK):
@@ -223,12 +224,12 @@ def _unreadable(transactions: Transactions, write: str, begin: int) -> Unreadabl
     )
 
 
-def _is_readable(value: Any, write: str) -> bool:
+def _is_readable(value: object, write: str) -> bool:
     words = {write, "r"}
     return isinstance(value, list) and all(_is_micro_operation(each) and each[0] in words for each in value)
 
 
-def _only(words: Iterable[Any], wanted: set[str]) -> bool:
+def _only(words: Iterable[object], wanted: set[str]) -> bool:
     try:
         return set(words) <= wanted
     except TypeError:

@@ -16,7 +16,7 @@ VALUE_CHARACTERS = 80
 """Longest text of one value."""
 
 
-def shown(value: Any) -> str:
+def shown(value: object) -> str:
     """A value in a line of bounded length."""
     if value is None:
         return "nil"
@@ -29,7 +29,7 @@ def shown(value: Any) -> str:
     return text if len(text) <= VALUE_CHARACTERS else f"{text[: VALUE_CHARACTERS - 1]}…"
 
 
-def micro_operations(value: Iterable[Iterable[Any]]) -> str:
+def micro_operations(value: Iterable[Iterable[object]]) -> str:
     """A transaction as its micro-operations, such as ``{append x 3, r y [1 2]}``."""
     return f"{{{', '.join(' '.join(shown(part) for part in each) for each in value)}}}"
 

@@ -8,7 +8,6 @@
 """
 
 from functools import partial
-from typing import Any
 
 from checkers.history.operations import History
 from checkers.transactional.transactions.models.consistency import ConsistencyModel, forbids
@@ -40,7 +39,7 @@ def check_rw_register(
     history: History,
     model: ConsistencyModel = ConsistencyModel.STRICT_SERIALIZABLE,
     declared: Declared = NOTHING_DECLARED,
-    begin: Any = None,
+    begin: object = None,
 ) -> CheckerResult:
     """Judge an rw-register history.
 

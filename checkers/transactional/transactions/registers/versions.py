@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -42,7 +41,7 @@ class Registers:
     version: Integers
     final: Booleans
     taking_part: Booleans
-    begins: tuple[Any, ...]
+    begins: tuple[object, ...]
 
     @property
     def initial(self) -> int:
@@ -66,16 +65,16 @@ class Registers:
         good = (self.version >= self.initial) | ((writer != NONE) & self.taking_part[writer])
         return np.flatnonzero(~self.operations.write & good)
 
-    def value(self, row: int) -> Any:
+    def value(self, row: int) -> object:
         """What a micro-operation wrote or read."""
         return self.operations.arguments[row]
 
-    def key_of(self, row: int) -> Any:
+    def key_of(self, row: int) -> object:
         """The key of a micro-operation."""
         return self.operations.keys[int(self.operations.key[row])]
 
 
-def registers_of(transactions: Transactions, operations: MicroOperations, begin: Any = None) -> Registers:
+def registers_of(transactions: Transactions, operations: MicroOperations, begin: object = None) -> Registers:
     """Find the version that each micro-operation wrote or read.
 
     Args:
@@ -105,7 +104,7 @@ def registers_of(transactions: Transactions, operations: MicroOperations, begin:
     )
 
 
-def _begins(keys: tuple[Any, ...], begin: Any) -> tuple[Any, ...]:
+def _begins(keys: tuple[object, ...], begin: object) -> tuple[object, ...]:
     if not isinstance(begin, Mapping):
         return (begin,) * len(keys)
     told = {frozen(key): value for key, value in begin.items()}

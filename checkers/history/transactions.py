@@ -1,0 +1,191 @@
+"""The types of transactions, of what their producers and administrators ask for, and of what brokers answer.
+
+The fields are those of docs/histories.md, as in `checkers.history.shapes`.  Who writes takes `TxnAsked` and
+`TxnEnded`.  Who reads gets a `Txn` from either, and from histories of other harnesses.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from checkers.history.operations import Operation
+from checkers.history.shapes import LARGEST, Isolation, Offset, Partition, Records, written
+
+TxnEnd = Literal["commit", "abort"]
+Consumed = list[tuple[str, Partition, list[Offset], list[Any]]]
+"""Topic, partition, offsets and values of each stretch of the records that a transaction answers."""
+_Time = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+
+
+class TxnSendAsked(msgspec.Struct, frozen=True, array_like=True, tag="send"):
+    """A record that a transaction is to send, or did not come to."""
+
+    topic: str
+    partition: Partition
+    value: Any
+
+
+class TxnSend(TxnSendAsked, frozen=True, array_like=True, tag="send"):
+    """A record that a transaction sent; its offset is None where it was not acknowledged."""
+
+    offset: Offset | None = None
+
+
+class TxnOffsets(msgspec.Struct, frozen=True, array_like=True, tag="offsets"):
+    """Offsets that a transaction commits for a group."""
+
+    group: str
+    topic: str
+    offsets: list[tuple[Partition, Offset]]
+
+
+class TxnPoll(msgspec.Struct, frozen=True, array_like=True, tag="poll"):
+    """Records that a transaction polls."""
+
+    topic: str
+    records: Records
+
+
+class TxnAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """What a transaction is to do.
+
+    Attributes:
+        client: name of the library, or ``raw`` for single requests.
+        end: the end that is wanted.
+        mops: micro-operations in their order.
+        consumed: the records that it answers; unset where it answers none.
+    """
+
+    client: str
+    end: TxnEnd
+    mops: list[TxnSendAsked | TxnOffsets]
+    consumed: Consumed | UnsetType = UNSET
+
+
+class TxnEnded(TxnAsked, frozen=True, kw_only=True):
+    """What a transaction did; what was sent stands among its micro-operations as `TxnSend`.
+
+    Attributes:
+        ended: the end that the coordinator acknowledged; None where it acknowledged none.
+        ending_ns: a time before which neither commit nor abort was asked for; None where neither was at all.
+        sent_ns: a time by which every record was answered or given up.
+        coordinator: id of the broker that added its partitions.
+        leaders: id of the broker that the record was sent to, by the partition as a text.
+    """
+
+    ended: TxnEnd | None
+    ending_ns: int | UnsetType | None = UNSET
+    sent_ns: int | UnsetType = UNSET
+    coordinator: int | UnsetType = UNSET
+    leaders: dict[str, int] | UnsetType = UNSET
+
+
+class Txn(msgspec.Struct, frozen=True):
+    """A transaction as it is read: what it is to do, or in a completion what it did."""
+
+    client: str
+    mops: list[TxnSend | TxnOffsets | TxnPoll]
+    consumed: Consumed = []
+    isolation: Isolation = Isolation.READ_COMMITTED
+    assigned: list[tuple[Partition, Offset]] | None = None
+    ending_ns: _Time | None = None
+
+
+class TxnSent(msgspec.Struct, frozen=True):
+    """What a completion tells of a transaction that was sent request by request; fields as in `TxnEnded`."""
+
+    mops: list[TxnSend | TxnOffsets]
+    sent_ns: int
+    coordinator: int
+    ending_ns: int | None = None
+    leaders: dict[str, int] = {}
+
+
+class ProducerAsked(msgspec.Struct, frozen=True, kw_only=True):
+    """Who initialises a transactional id.
+
+    Attributes:
+        client: as in `TxnAsked`.
+        timeout_ms: of its transactions; unset where it is that of the workload.
+    """
+
+    client: str
+    timeout_ms: int | UnsetType = UNSET
+
+
+class ProducerInitialised(ProducerAsked, frozen=True, kw_only=True):
+    """And the producer that the coordinator gave it; None where the library does not tell."""
+
+    producer_id: int | None = written(None)
+    epoch: int | None = written(None)
+
+
+class CoordinatorAsked(msgspec.Struct, frozen=True):
+    """A producer whose transaction is to be described, and the id of the broker that is asked."""
+
+    producer_id: int
+    epoch: int
+    to: int
+
+
+class TransactionDescribed(CoordinatorAsked, frozen=True):
+    """And what it answered: state, producer, and topic and number of each partition."""
+
+    state: str
+    told_id: int
+    told_epoch: int
+    partitions: list[tuple[str, int]]
+
+
+class LeaderAsked(msgspec.Struct, frozen=True):
+    """A producer of which a partition's leader is asked, and the id of that broker."""
+
+    producer_id: int
+    epoch: int
+    partition: int
+    to: int
+
+
+class ProducerDescribed(LeaderAsked, frozen=True):
+    """And what it answered.
+
+    Attributes:
+        known: whether it knows the producer.
+        told_epoch: that of the producer.
+        start_offset: where the producer's open transaction begins; -1 where none is open.
+    """
+
+    known: bool
+    told_epoch: int
+    start_offset: int
+
+
+class MarkerAnswered(LeaderAsked, frozen=True):
+    """And Kafka's error code for the abort marker that it was to append."""
+
+    code: int
+
+
+class ScriptPlayed(msgspec.Struct, frozen=True):
+    """What a script of single requests is about, and what brokers answered at the steps that matter.
+
+    Attributes:
+        transaction_version: the protocol of its transactions.
+        late_produce_error: Kafka's error code for a Produce after the end; unset where there is none.
+        late_end_error: Kafka's error code for an EndTxn after the next transaction began; unset likewise.
+    """
+
+    transaction_version: int
+    late_produce_error: int | UnsetType = UNSET
+    late_end_error: int | UnsetType = UNSET
+
+
+def sends_of(transaction: Operation) -> list[list[Any]]:
+    """The sends of a transaction: lists of ``send``, topic, partition, value and, completed, the offset."""
+    return [mop for mop in transaction.value["mops"] if mop[0] == "send"]
+
+
+def polls_of(transaction: Operation) -> list[list[Any]]:
+    """The polls of a transaction: lists of ``poll``, topic and records."""
+    return [mop for mop in transaction.value["mops"] if mop[0] == "poll"]
