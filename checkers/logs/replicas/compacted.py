@@ -3,7 +3,9 @@
 Each broker cleans its own log, so one replica may have what another one has removed.  Cleaning takes records
 out of batches, and leaves a batch's place, span, epoch, producer and numbers as they were.  Batches that have
 the same number of records left are the same bytes, because what is removed of a batch grows with what has
-been cleaned, unless compression or the removal of tombstones (KIP-534) make a difference.
+been cleaned, unless compression or the removal of tombstones (KIP-534) make a difference.  One that has none
+left keeps the newest time of the records that the last cleaning took from it (``MemoryRecords.filterTo``),
+so its checksum depends on how many cleanings there were.
 
 The last record of every key that final reads were given is on every replica in sync, and what the leader's
 disk holds had been given to all who read from it before: cleaning brings nothing back (Kafka documentation,
@@ -93,7 +95,7 @@ def find_apart(reference: ReplicaLog, other: ReplicaLog, committed: Stretch) -> 
         )
     flags = reference["attributes"][left] | other["attributes"][right]
     alike = (flags & (_COMPRESSION | _DELETE_HORIZON)) == 0
-    alike &= reference["count"][left] == other["count"][right]
+    alike &= (reference["count"][left] == other["count"][right]) & (reference["count"][left] > 0)
     differs |= alike & (reference["crc"][left] != other["crc"][right])
     offsets = reference["base_offset"][left][differs].tolist() + _out_of_line(reference, other, committed)
     if offsets:
