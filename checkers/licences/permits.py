@@ -122,7 +122,7 @@ class Licences:
     def of(self, partition: PartitionName) -> tuple[Permit, ...]:
         """All permits that may apply to a partition, in the order of the table.
 
-        Those in doubt follow upon the others, and gaps come last: a gap permits nothing, so a doubt outweighs it.
+        Those in doubt follow upon the others.  Gaps come last: they permit nothing; a doubt outweighs them.
         """
         permits = [*self._anywhere.get(partition.topic, ()), *self._somewhere.get(partition, ())]
         permits.sort(key=lambda entry: (entry[1].gap, entry[1].event.doubt is not None, entry[0]))

@@ -113,11 +113,8 @@ def test_every_rule_says_why() -> None:
 
 def test_a_doubt_outweighs_a_gap_which_permits_nothing() -> None:
     certain, doubtful = Event(0, 9, HERE, ""), Event(0, 9, HERE, "", doubt="nobody knows")
-    gap, doubt, permit = (
-        Permit(certain, True, "", gap=True),
-        Permit(doubtful, True, ""),
-        Permit(certain, True, ""),
-    )
+    permit, doubt = (Permit(event, covers_returned=True, text="") for event in (certain, doubtful))
+    gap = permit._replace(gap=True)
     licences = Licences({HERE.topic: [gap, doubt, permit]})
     assert licences.of(HERE) == (permit, doubt, gap)
 
