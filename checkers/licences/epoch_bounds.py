@@ -247,9 +247,7 @@ def _followed(states: Sequence[PartitionState], until: PartitionState) -> int:
     end may never have fetched in that epoch.
     """
     epoch = states[0].leader_epoch
-    for state, following in pairwise(states):
-        if following.leader_epoch >= until.leader_epoch:
-            break
+    for state, following in pairwise(each for each in states if each.leader_epoch < until.leader_epoch):
         joined = until.leader in following.isr and until.leader not in state.isr
         if following.leader == until.leader or (joined and state.leader_epoch == following.leader_epoch):
             epoch = following.leader_epoch

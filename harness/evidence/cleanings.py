@@ -9,7 +9,7 @@ from collections.abc import Iterator
 _LINE = re.compile(r"^\d{4}-\d\d-\d\dT\S+ [A-Z]+ .*$", re.MULTILINE)
 _FIRST = "kafka.Log4jController MBean"
 _FIRST_QUOTED = "kafka.Log4jController` MBean"
-"""What a process of Kafka 3.7 to 4.3 logs first."""
+"""What a process of Kafka logs first, as Log4jControllerRegistration words it."""
 _RANGE = re.compile(
     r"Building offset map for log (?P<topic>\S+)-(?P<partition>\d+) for \d+ segments in offset range"
     r" \[\d+, (?P<end>\d+)\)"
