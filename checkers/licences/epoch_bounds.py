@@ -13,6 +13,8 @@ Others may have noted another offset, and the difference is evidence of its own 
    If its notes of earlier epochs are gone, it may have missed each epoch that another broker led after the
    last one that it led itself or in which it joined the ISR.  What was committed while it was in the ISR it
    had.
+3. It may have led once, and have written over records that another replica kept.  If that one is elected
+   uncleanly in between, such records are back, and may vanish again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -56,19 +58,24 @@ class Bound(NamedTuple):
 def bounds_of(facts: Facts, partition: PartitionName, state: PartitionState) -> Iterator[Bound]:
     """Bounds of an unclean election that the metadata log tells of; each permits what it covers."""
     entries = _own_entries(facts, partition, state)
-    starts, begun = dict(entries), _begun(facts, partition, state)
-    own = starts.get(state.leader_epoch)
-    is_first = own is not None and entries[0][0] == state.leader_epoch
-    if begun is not None and (own is None or (is_first and begun < own)):
+    begun = _begun(facts, partition, state)
+    own = dict(entries).get(state.leader_epoch)
+    cut = own is not None and own > 0 and entries[0][0] == state.leader_epoch
+    if begun is not None and (own is None or (cut and begun <= own)):
         yield certain(state.leader_epoch, begun)
         yield from _of_possibly_missed(facts, partition, state, begun)
+        yield from _of_revived(facts, partition, state, begun)
     elif own is None:
         yield from _by_others(facts, partition, state)
     else:
         yield certain(state.leader_epoch, own)
-        before = [epoch for epoch in starts if epoch < state.leader_epoch]
+        if cut:
+            out_ns = _out_of_sync_since(facts, facts.changes.states[partition], state)
+            yield _untold(partition)._replace(known_from_ns=out_ns)
+        before = [epoch for epoch, _ in entries if epoch < state.leader_epoch]
         if before:
             yield from _of_missed(facts, partition, state, (before[-1], own))
+            yield from _of_revived(facts, partition, state, own)
 
 
 def bound_at(facts: Facts, partition: PartitionName, epoch: int | None) -> Bound:
@@ -108,9 +115,32 @@ def _begun(facts: Facts, partition: PartitionName, state: PartitionState) -> int
 
 
 def _own_start(facts: Facts, partition: PartitionName, state: PartitionState) -> int | None:
-    """Where the leader of a state began its epoch: by its note, or else by its broker's log."""
-    noted = dict(_own_entries(facts, partition, state)).get(state.leader_epoch)
-    return _begun(facts, partition, state) if noted is None else noted
+    """Where the leader of a state began its epoch: by its note, or else by its broker's log.
+
+    A first note may have moved with the start of the log.
+    """
+    entries, begun = _own_entries(facts, partition, state), _begun(facts, partition, state)
+    noted = dict(entries).get(state.leader_epoch)
+    if noted is None or (begun is not None and entries[0][0] == state.leader_epoch and begun < noted):
+        return begun
+    return noted
+
+
+def _start(facts: Facts, partition: PartitionName, state: PartitionState) -> int | None:
+    """Where an epoch began: by its leader, or else by the others' notes, which come from its batches.
+
+    A first note does not count: it may have moved with the start of the log.
+    """
+    own = _own_start(facts, partition, state)
+    if own is not None:
+        return own
+    noted = {
+        start
+        for entries in facts.epochs.noted.get(partition, {}).values()
+        for epoch, start in entries[1:]
+        if epoch == state.leader_epoch
+    }
+    return noted.pop() if len(noted) == 1 else None
 
 
 def _name(facts: Facts, number: int) -> str:
@@ -123,7 +153,10 @@ def _by_others(facts: Facts, partition: PartitionName, state: PartitionState) ->
     if starts is None:
         yield _untold(partition)
         return
-    yield certain(state.leader_epoch, starts.offsets[-1])
+    end = starts.offsets[-1]
+    yield certain(state.leader_epoch, end)
+    yield from _of_possibly_missed(facts, partition, state, end)
+    yield from _of_revived(facts, partition, state, end)
     if len(starts.offsets) > 1:
         yield _disputed(partition, starts)
     elif starts.epoch > state.leader_epoch and not _same_start(facts, partition, state, starts.epoch):
@@ -147,7 +180,7 @@ def _of_missed(
     last, end = known
     for missed in _missed(facts.changes.states[partition], last, state):
         since_ns = facts.changes.span(missed).from_ns
-        start = _own_start(facts, partition, missed)
+        start = _start(facts, partition, missed)
         if start is None:
             yield _untold(partition)._replace(known_from_ns=since_ns)
         elif start < end:
@@ -161,10 +194,34 @@ def _of_possibly_missed(
     states = facts.changes.states[partition]
     out_ns = _out_of_sync_since(facts, states, state)
     for missed in _missed(states, _followed(states, state), state):
-        start = _own_start(facts, partition, missed)
+        start = _start(facts, partition, missed)
         if start is None or start < end:
             since_ns = max(out_ns, facts.changes.span(missed).from_ns)
             yield _possible(partition, missed.leader_epoch, start)._replace(known_from_ns=since_ns)
+
+
+def _of_revived(facts: Facts, partition: PartitionName, state: PartitionState, end: int) -> Iterator[Bound]:
+    """Bounds for older records that the elected replica had overwritten, and that another one brought back.
+
+    That one was elected uncleanly in between, and may not have seen an epoch that the elected replica led.
+    """
+    states = facts.changes.states[partition]
+    for between in _missed(states, -1, state):
+        if between.unclean:
+            known_ns = facts.changes.span(between).from_ns
+            followed = _followed(states, between)
+            for led in _led(states, state.leader, followed, between.leader_epoch):
+                start = _start(facts, partition, led)
+                if start is None or start < end:
+                    yield _possible(partition, led.leader_epoch, start)._replace(known_from_ns=known_ns)
+
+
+def _led(states: Sequence[PartitionState], leader: int, last: int, until: int) -> Iterator[PartitionState]:
+    """First state of each epoch after one and before another in which a broker led."""
+    for state in states:
+        if last < state.leader_epoch < until and state.leader == leader:
+            last = state.leader_epoch
+            yield state
 
 
 def _out_of_sync_since(facts: Facts, states: Sequence[PartitionState], until: PartitionState) -> int:
@@ -183,15 +240,14 @@ def _out_of_sync_since(facts: Facts, states: Sequence[PartitionState], until: Pa
 
 
 def _followed(states: Sequence[PartitionState], until: PartitionState) -> int:
-    """The last epoch in which the leader of a state certainly had what was appended before; -1 if none.
+    """The last epoch in which the leader of a state certainly had what was appended before.
 
-    That is one that it led, or one in which it joined the ISR: then it had fetched up to the high watermark
-    (KIP-101).  One that was in the ISR from the beginning to the end may never have fetched in that epoch.
+    That is the first one, before which there was nothing, one that it led, or one in which it joined the ISR:
+    then it had fetched up to the high watermark (KIP-101).  One that was in the ISR from the beginning to the
+    end may never have fetched in that epoch.
     """
-    epoch = -1
-    for state, following in pairwise(states):
-        if following.leader_epoch >= until.leader_epoch:
-            break
+    epoch = states[0].leader_epoch
+    for state, following in pairwise(each for each in states if each.leader_epoch < until.leader_epoch):
         joined = until.leader in following.isr and until.leader not in state.isr
         if following.leader == until.leader or (joined and state.leader_epoch == following.leader_epoch):
             epoch = following.leader_epoch

@@ -120,9 +120,12 @@ class Licences:
                     self._somewhere.setdefault(where, []).append(entry)
 
     def of(self, partition: PartitionName) -> tuple[Permit, ...]:
-        """All permits that may apply to a partition, in the order of the table, those in doubt last."""
+        """All permits that may apply to a partition, in the order of the table.
+
+        Those in doubt follow upon the others.  Gaps come last: they permit nothing; a doubt outweighs them.
+        """
         permits = [*self._anywhere.get(partition.topic, ()), *self._somewhere.get(partition, ())]
-        permits.sort(key=lambda entry: (entry[1].event.doubt is not None, entry[0]))
+        permits.sort(key=lambda entry: (entry[1].gap, entry[1].event.doubt is not None, entry[0]))
         return tuple(permit for _, permit in permits)
 
 

@@ -6,6 +6,10 @@ The words are those of Kafka's Cleaner, at level INFO, before it builds the map 
 import re
 from collections.abc import Iterator
 
+_LINE = re.compile(r"^\d{4}-\d\d-\d\dT\S+ [A-Z]+ .*$", re.MULTILINE)
+_FIRST = "kafka.Log4jController MBean"
+_FIRST_QUOTED = "kafka.Log4jController` MBean"
+"""What a process of Kafka logs first, as Log4jControllerRegistration words it."""
 _RANGE = re.compile(
     r"Building offset map for log (?P<topic>\S+)-(?P<partition>\d+) for \d+ segments in offset range"
     r" \[\d+, (?P<end>\d+)\)"
@@ -22,3 +26,9 @@ def cleanings(log: str) -> Iterator[tuple[str, int, int, int]]:
                 farthest[name] = (end, number)
     for (topic, partition), (end, number) in sorted(farthest.items()):
         yield topic, partition, end, number
+
+
+def begins(log: str) -> bool:
+    """Whether a log has its beginning: an engine that limits the size of logs drops their oldest lines."""
+    first = _LINE.search(log)
+    return first is None or _FIRST in first.group() or _FIRST_QUOTED in first.group()

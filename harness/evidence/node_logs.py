@@ -23,7 +23,7 @@ from checkers.history.logged import (
 )
 from harness.cluster.containers import NodeContainers
 from harness.cluster.logs import save_logs
-from harness.evidence.cleanings import cleanings
+from harness.evidence.cleanings import begins, cleanings
 from harness.evidence.epochs_begun import begun_epochs
 from harness.evidence.log_ends import log_ends
 from harness.evidence.votes import votes
@@ -45,7 +45,8 @@ _ENDS = {LogLoaded: LOADED, IsrShrunk: ISR_SHRUNK, LogTruncated: TRUNCATED}
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
     """Save every node's log, and record what stands out, votes, logs' ends, begun epochs and cleanings.
 
-    What is read from disks before this call was cleaned only by cleanings that are recorded here.
+    What is read from disks before this call was cleaned only by cleanings that are recorded here.  A node
+    whose log lacks its beginning tells of no cleanings, as some may be unknown.
     """
     began_ns = recorder.journal.clock.now_ns()
     for name, log in save_logs(containers, folder).items():
@@ -59,7 +60,8 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
             recorder.observe("observe", _ENDS[type(end)], end, node=name)
         for begun in begun_epochs(text):
             recorder.observe("observe", EPOCH_BEGUN, begun, node=name)
-        recorder.observe("observe", CLEANED, LogsCleaned(began_ns, tuple(cleanings(text))), node=name)
+        if begins(text):
+            recorder.observe("observe", CLEANED, LogsCleaned(began_ns, tuple(cleanings(text))), node=name)
 
 
 def findings(log: str) -> Iterator[FindingLogged]:

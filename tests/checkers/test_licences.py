@@ -111,6 +111,14 @@ def test_every_rule_says_why() -> None:
     assert all(rule.name and rule.reason for rule in RULES)
 
 
+def test_a_doubt_outweighs_a_gap_which_permits_nothing() -> None:
+    certain, doubtful = Event(0, 9, HERE, ""), Event(0, 9, HERE, "", doubt="nobody knows")
+    permit, doubt = (Permit(event, covers_returned=True, text="") for event in (certain, doubtful))
+    gap = permit._replace(gap=True)
+    licences = Licences({HERE.topic: [gap, doubt, permit]})
+    assert licences.of(HERE) == (permit, doubt, gap)
+
+
 TIME = st.integers(0, 9)
 EVENT = st.builds(
     lambda a, b, below, above: Event(min(a, b), max(a, b), HERE, "", below=below, above=above),

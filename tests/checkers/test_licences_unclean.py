@@ -573,6 +573,117 @@ class TestPossiblyMissedEpochs(TestMissedEpochs):
         assert bounds == [10, 12, 5]
 
 
+class TestNotesThatWereCut:
+    """All notes before that of epoch 3 are gone with the records; broker 2 may have missed epoch 1."""
+
+    def forked(self, *, sent_ms: float = 45) -> AdminStory:
+        story = TestMissedEpochs().forked(sent_ms=sent_ms)
+        story.epochs((3, 10), node="n2")
+        return story
+
+    def test_where_its_log_ended_at_the_start_of_the_log_it_may_have_missed_epochs(self) -> None:
+        for start, validity in ((5, Validity.UNKNOWN), (7, Validity.INVALID)):
+            story = self.forked()
+            story.begun(3, 10, node="n2", previous=2)
+            story.begun(1, start, node="n3")
+            assert judged(story).validity is validity
+
+    @pytest.mark.parametrize(("sent_ms", "validity"), [(45, Validity.UNKNOWN), (10, Validity.INVALID)])
+    def test_without_a_line_nobody_knows_where_its_log_ended(
+        self, sent_ms: float, validity: Validity
+    ) -> None:
+        """What was committed while it was in sync it had in any case."""
+        assert judged(self.forked(sent_ms=sent_ms)).validity is validity
+
+    def test_the_first_note_of_a_missed_epoch_moves_as_well(self) -> None:
+        story = TestMissedEpochs().forked()
+        story.epochs((1, 7), node="n3")
+        story.begun(1, 5, node="n3")
+        assert judged(story).validity is Validity.VALID
+
+
+class TestNotesOfOthers:
+    """Broker 2's own note and line of epoch 3 are gone."""
+
+    def forked(self) -> AdminStory:
+        story = TestMissedEpochs().forked()
+        story.epochs((0, 0), node="n2")
+        story.epochs((0, 0), (3, 10), node="n1")
+        return story
+
+    def test_it_may_have_missed_epochs_as_well(self) -> None:
+        for start, validity in ((5, Validity.UNKNOWN), (7, Validity.INVALID)):
+            story = self.forked()
+            story.begun(1, start, node="n3")
+            assert judged(story).validity is validity
+
+    @pytest.mark.parametrize(
+        ("notes", "validity"),
+        [
+            ([((0, 0), (1, 5))], Validity.VALID),
+            ([((0, 0), (1, 7))], Validity.INVALID),
+            ([((1, 7),)], Validity.UNKNOWN),
+            ([((0, 0), (1, 7)), ((0, 0), (1, 5))], Validity.UNKNOWN),
+        ],
+        ids=["below", "above", "first of all", "at issue"],
+    )
+    def test_a_missed_epoch_began_where_others_noted_it(
+        self, notes: list[tuple[tuple[int, int], ...]], validity: Validity
+    ) -> None:
+        story = TestMissedEpochs().forked()
+        for node, entries in zip(("n1", "n4"), notes, strict=False):
+            story.epochs(*entries, node=node)
+        assert judged(story).validity is validity
+
+
+class TestRevivedRecords:
+    """Broker 2 writes over what broker 3 has from 5 on, broker 3 brings it back, and broker 2 leads again."""
+
+    def alternating(self, *, rejoined: bool = False) -> AdminStory:
+        story = AdminStory()
+        story.created([2, 3, 1])
+        story.view(5, 0, [2])
+        story.changed(40, isr=[3], leader=3)
+        story.view(42, 1, [3])
+        story.changed(50, leader=-1)
+        story.elect(60, 62)
+        story.changed(61, isr=[2], leader=2, leaderRecoveryState=1)
+        story.view(63, 3, [2])
+        if rejoined:
+            story.changed(65, isr=[2, 3], leaderRecoveryState=0)
+            story.changed(66, isr=[2])
+        story.changed(1_970, leader=-1)
+        story.elect(2_000, 2_002)
+        story.changed(2_001, isr=[3], leader=3, leaderRecoveryState=1)
+        story.view(2_003, 5, [3])
+        story.send(4_000, 100, 6)
+        story.changed(4_900, leader=-1)
+        story.elect(5_000, 5_002)
+        story.changed(5_001, isr=[2], leader=2, leaderRecoveryState=1)
+        story.view(5_003, 7, [2])
+        story.begun(1, 5, node="n3")
+        story.begun(3, 5, node="n2", previous=2)
+        story.begun(5, 9, node="n3", previous=4)
+        story.final(end=10, at_ms=9_000)
+        return story
+
+    @pytest.mark.parametrize("noted", [True, False])
+    def test_they_may_vanish_again(self, *, noted: bool) -> None:
+        story = self.alternating()
+        if noted:
+            story.epochs((0, 0), (3, 5), (7, 8), node="n2")
+        else:
+            story.begun(7, 8, node="n2", previous=6)
+        result = judged(story)
+        assert result.validity is Validity.UNKNOWN
+        assert "from offset 5 on, where leader epoch 3 begins" in str(result.unknown_because)
+
+    def test_not_if_the_other_one_had_taken_over_what_was_written_over_them(self) -> None:
+        story = self.alternating(rejoined=True)
+        story.epochs((0, 0), (3, 5), (7, 8), node="n2")
+        assert "lost-write" in illegal(judged(story))
+
+
 def test_a_broker_that_did_not_know_yet_may_have_acknowledged() -> None:
     story = lossy()
     story.elect(60, 62)

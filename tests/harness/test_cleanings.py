@@ -6,7 +6,7 @@ import pytest
 
 from checkers.history.logged import CLEANED, LogsCleaned
 from harness.evidence import node_logs
-from harness.evidence.cleanings import cleanings
+from harness.evidence.cleanings import begins, cleanings
 
 LINE = (
     "2026-11-26T05:05:37.277Z INFO [kafka-log-cleaner-thread-0] Cleaner 0: Building offset map for log {} for"
@@ -33,8 +33,36 @@ def test_a_log_without_cleanings_tells_of_none() -> None:
     assert [*cleanings("Starting the log cleaner")] == []
 
 
+FIRST = (
+    "2026-11-26T05:05:01.398Z INFO [main] Registered `kafka:type=kafka.Log4jController` MBean (kafka.utils)"
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "whole"),
+    [
+        ([], True),
+        (["OpenJDK 64-Bit Server VM warning: no such option"], True),
+        ([FIRST, cleaning("log-0-0", 0, 7)], True),
+        (["a warning", FIRST.replace("`", "")], True),
+        ([cleaning("log-0-0", 0, 7)], False),
+        (["of a line its end", cleaning("log-0-0", 0, 7), FIRST], False),
+    ],
+)
+def test_a_log_whose_oldest_lines_were_dropped_lacks_its_beginning(lines: list[str], *, whole: bool) -> None:
+    assert begins("\n".join(lines)) is whole
+
+
+def test_one_that_lacks_it_tells_of_no_cleanings(monkeypatch: pytest.MonkeyPatch) -> None:
+    recorder = MagicMock()
+    recorder.journal.clock.now_ns.return_value = 5
+    monkeypatch.setattr(node_logs, "save_logs", lambda *_: {"n1": cleaning("log-0-0", 0, 7).encode()})
+    node_logs.gather_logs({}, MagicMock(), recorder)
+    assert CLEANED not in {call.args[1] for call in recorder.observe.call_args_list}
+
+
 def test_every_node_tells_when_its_log_was_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    logs = {"n1": cleaning("log-0-0", 0, 7).encode(), "n2": b""}
+    logs = {"n1": f"{FIRST}\n{cleaning('log-0-0', 0, 7)}".encode(), "n2": b""}
     recorder = MagicMock()
     recorder.journal.clock.now_ns.return_value = 5
 
@@ -46,6 +74,6 @@ def test_every_node_tells_when_its_log_was_asked_for(monkeypatch: pytest.MonkeyP
     node_logs.gather_logs({}, MagicMock(), recorder)
     told = [call for call in recorder.observe.call_args_list if call.args[1] == CLEANED]
     assert [(call.kwargs["node"], call.args[2]) for call in told] == [
-        ("n1", LogsCleaned(5, (("log-0", 0, 7, 1),))),
+        ("n1", LogsCleaned(5, (("log-0", 0, 7, 2),))),
         ("n2", LogsCleaned(5, ())),
     ]

@@ -104,9 +104,10 @@ def _replaced(columns: Columns, code: int) -> _Replaced:
 
 
 def _doubtful(columns: Columns, code: int, marks: Tombstones, keys: Integers) -> Booleans:
-    """Which of some keys were sent a tombstone of unknown fate: it may have been there, and gone."""
+    """Which of some keys were sent a tombstone of unknown fate or place: it may have been there, and gone."""
     sends = columns.sends
-    rows = np.flatnonzero((sends.partition == code) & (sends.outcome == Outcome.INFO))
+    placed = (sends.outcome == Outcome.FAIL) | ((sends.outcome == Outcome.OK) & (sends.offset != NONE))
+    rows = np.flatnonzero((sends.partition == code) & ~placed)
     values = sends.value[rows]
     return np.isin(keys, values[marks.among(values)] % marks.keys)
 

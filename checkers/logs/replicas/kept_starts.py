@@ -178,7 +178,8 @@ class _Promises:
             return None
         until = [o for o in lives if o.time_ns < from_ns][-1:] + since[: since.index(ended) + 1]
         # One that was paused goes on as the same process.
-        return ended if len({o.value.get("started_at") for o in until}) <= 1 else None
+        begun = {o.value.get("started_at") for o in until}
+        return ended if len(begun) == 1 and None not in begun else None
 
     def _ran(self, deletion: Deletion, start: _Start) -> str | None:
         """That the process that had moved the start ran for long enough, without what holds it up."""

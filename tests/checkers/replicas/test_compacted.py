@@ -67,9 +67,9 @@ def read(
     ]
 
 
-def sending(offset: int, at_ns: int) -> list[Operation]:
+def sending(offset: int, at_ns: int, outcome: str = "ok", *, placed: bool = True) -> list[Operation]:
     """The sending of the record that stands at an offset, begun and acknowledged at a time."""
-    asked, told = [[0, offset]], [[0, offset, offset, "ok"]]
+    asked, told = [[0, offset]], [[0, offset, offset if placed else None, outcome]]
     return [
         Operation(0, at_ns, offset, INVOKE, "send", "log-0", asked),
         Operation(0, at_ns, offset, OK, "send", "log-0", told),
@@ -418,6 +418,15 @@ class TestCleanings:
         result = judged(read(range(9)), logs=(self.WHOLE, self.LACKING), cleaned=told)
         assert "compacted-early" not in result.counts
         assert result.figures["uncleaned_records_due"] == 0
+
+    @pytest.mark.parametrize(("outcome", "due"), [("ok", 4), ("info", 4), ("fail", 5)])
+    def test_a_tombstone_may_have_been_anywhere_if_nobody_tells_its_offset(
+        self, outcome: str, due: int
+    ) -> None:
+        """It is that of value 21, of key 1."""
+        told = [*cleaned(2), *sending(21, 1, outcome, placed=False)]
+        result = judged(read(range(9)), logs=(self.WHOLE,), tombstones=3, cleaned=told)
+        assert result.figures["uncleaned_records_due"] == due
 
     def test_nothing_is_said_where_versions_may_word_it_in_other_ways(self) -> None:
         mixed = {"kafka_version": "4.3.1", "node_versions": {"n2": "3.9.0"}}

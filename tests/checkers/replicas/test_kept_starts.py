@@ -220,6 +220,13 @@ class TestLoaded:
         story.fault(12_000, 17_000, "stop", "n2")
         assert len(judged(loaded(story, 4))[0]) == 1
 
+    def test_nor_does_an_end_of_which_nobody_tells_whose_it_is(self) -> None:
+        story = deleted()
+        story.fault(12_000, 17_000, "stop", "n2")
+        value = {"status": "exited", "exit_code": 143, "oom": False}
+        story.observe(13_000, "node", value, node="n2")
+        assert judged(loaded(story, 4)) == ([], 0)
+
     def test_an_end_of_another_process_says_nothing(self) -> None:
         story = deleted()
         told(story, "n2", 11_000, "running")
