@@ -308,6 +308,17 @@ def test_where_there_is_nothing_that_is_said(store: Path, capsys: pytest.Capture
     assert "failed   0 of 1 run in " in capsys.readouterr().out
 
 
+def test_a_link_to_a_run_is_followed(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(store, 1, GREEN)
+    run = put(store, 2, RED)
+    (store / "latest").symlink_to(run)
+    for name in ("latest", str(store / "latest")):
+        assert cli.invoke(["rerun-failed", "--dry-run", name]) == 0
+        told = capsys.readouterr().out.splitlines()
+        assert told[0] == f"failed   1 of 1 run in {run}"
+        assert told[1].startswith("again    invalid krucible run ")
+
+
 def test_a_campaign_of_another_krucible_is_told_apart(
     store: Path, made: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
