@@ -126,6 +126,14 @@ def test_original_and_rerun_are_one_schedule_with_two_verdicts(store: Path) -> N
     assert minority({str(run.validity): 1 for run in flaky}) == 1
 
 
+def test_an_option_that_was_recorded_with_its_default_is_not_in_the_line(store: Path, made: Runs) -> None:
+    """As the process of a run records where Kafka comes from."""
+    original = put(store, 5, RED)
+    edit_identity(original, options=load_identity(original).options | {"image_source": "auto"})
+    assert cli.invoke(["run", "--from", "5"]) == 0
+    assert made.plans[0].reproduce == load_identity(original).reproduce
+
+
 def test_a_rerun_has_its_roles_still(
     store: Path, made: Runs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
