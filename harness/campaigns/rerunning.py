@@ -4,6 +4,7 @@ A rerun names its original, as a replay does (`replay_of`). The original keeps i
 `results.repeats.flakes` compares both, because the same line plans both.
 """
 
+import contextlib
 import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +24,7 @@ from results.repeats.flakes import REPLAYS
 from results.store.runs import (
     RunUnreadableError,
     StoreError,
+    followed,
     load_identity,
     load_record,
     run_folders,
@@ -126,7 +128,7 @@ def failures_named(runs: Path, name: str) -> tuple[Path, Failures]:
     for folder in places:
         if (folder / STATE_FILE).is_file() or (folder / _CAMPAIGNS_FILE).is_file():
             return folder, failures_of_campaign(folder)
-    place = next((path for path in places if path.is_dir()), runs / name)
+    place = followed(next((path for path in places if path.is_dir()), runs / name))
     return place, failures_below(place)
 
 
@@ -143,11 +145,11 @@ def last_campaign(runs: Path) -> Path:
         UsageError: if the store has none, or the newest can't be read.
     """
     records = _newest_first((runs / QUALIFICATIONS).glob(f"*/{_CAMPAIGNS_FILE}"))
+    wholes = _wholes(records)
     for newest in _newest_first((*runs.rglob(STATE_FILE), *records)):
-        if newest in records:
+        if newest.name == _CAMPAIGNS_FILE:
             return newest.parent
-        # A run of a qualification is a campaign of one seed.
-        whole = next((one.parent for one in records if newest.parent in _parts_of(one.parent)), None)
+        whole = wholes.get(newest.parent.resolve())
         if whole or _recalled(newest.parent).options:
             return whole or newest.parent
     raise UsageError(
@@ -297,8 +299,21 @@ def _newest_first(files: Iterable[Path]) -> list[Path]:
     return sorted(files, key=lambda file: (file.stat().st_mtime_ns, file), reverse=True)
 
 
+def _wholes(records: Sequence[Path]) -> dict[Path, Path]:
+    """By campaign the newest qualification that it is a part of: each run of one is a campaign of one seed.
+
+    A record that can't be read tells of none: it may be an old one, which nobody asked for.
+    """
+    wholes: dict[Path, Path] = {}
+    for record in records:
+        with contextlib.suppress(UsageError):
+            for campaign in _parts_of(record.parent):
+                wholes.setdefault(campaign, record.parent)
+    return wholes
+
+
 def _parts_of(folder: Path) -> list[Path]:
-    """The campaigns of a qualification, wherever its store is now."""
+    """The campaigns of a qualification, wherever its store is now, and from wherever its folder is named."""
     try:
         record = load_record(folder / _CAMPAIGNS_FILE, _Qualification)
     except RunUnreadableError as error:
@@ -309,7 +324,8 @@ def _parts_of(folder: Path) -> list[Path]:
             where=str(folder),
             next_step="the same krucible qualify again, which writes it anew",
         ) from error
-    return [folder.parent.parent / campaign for campaign in record.campaigns]
+    store = folder.resolve().parent.parent
+    return [store / campaign for campaign in record.campaigns]
 
 
 def _recalled(folder: Path) -> Recalled:

@@ -178,9 +178,11 @@ def reproduce_line(options: RunOptions, seeds: range | None = None) -> str:
     """
     chosen = ["--seed", str(options.seed)] if seeds is None else ["--seeds", f"{seeds[0]}..{seeds[-1]}"]
     words = ["krucible", "run", options.scenario_file or options.scenario, *chosen]
+    unasked = RunOptions(scenario=options.scenario, seed=options.seed)
     given: dict[str, object] = msgspec.to_builtins(options)
     for name, value in given.items():
-        if name not in ("scenario", "seed", "scenario_file"):
+        # msgspec leaves out a default text only if it is the same object, not one that was read from a file.
+        if name not in ("scenario", "seed", "scenario_file") and value != getattr(unasked, name):
             words += option_words(name, value)
     return shlex.join(words)
 

@@ -16,8 +16,8 @@ from typing import NamedTuple, TypeVar
 from checkers.history.identity import ImageIdentity, RunIdentity
 from results.repeats.wilson import wilson
 
-CHOICE_OF_KAFKA = r"\s+--kafka-(version|image|tarball)[ =]\S+"
-"""What a reproduce line says of Kafka, and not of the schedule."""
+CHOICE_OF_KAFKA = r"\s+--(kafka-(version|image|tarball)|image-source)[ =]\S+"
+"""What a reproduce line says of Kafka, and not of the schedule: its bytes are compared, from wherever."""
 REPLAYS = r"krucible\s+replay\s"
 """How the reproduce line of a replay begins."""
 TWICE = 2

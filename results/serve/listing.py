@@ -20,6 +20,7 @@ from results.store.runs import (
     VERDICT_FILE,
     RunSummary,
     StoreError,
+    followed,
     load_verdict,
     run_folders,
     summarise_folder,
@@ -77,8 +78,9 @@ class Listing:
     """
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.root = folder.parent if next(run_folders(folder), None) == folder else folder
+        self._folder = followed(folder)
+        is_run = next(run_folders(self._folder), None) == self._folder
+        self.root = self._folder.parent if is_run else self._folder
         self._lock = threading.Lock()
         self._known: dict[Path, tuple[tuple[_Stamp, ...], Entry]] = {}
 

@@ -121,6 +121,7 @@ def summarise_folder(root: Path, folder: Path) -> RunSummary:
 def run_folders(folder: Path, depth: int = _DEPTH_MAX) -> Iterator[Path]:
     """Run folders at or below a folder; links are not followed, nor runs and clusters searched for runs.
 
+    A folder that a user named may be a link to a run: see `followed`.
     What has a name that begins with a dot is on its way from another host.
     """
     if _is_run(folder) and not folder.is_symlink():
@@ -128,6 +129,14 @@ def run_folders(folder: Path, depth: int = _DEPTH_MAX) -> Iterator[Path]:
     elif depth > 0 and not _has_ledger(folder):
         for child in _subfolders(folder):
             yield from run_folders(child, depth - 1)
+
+
+def followed(folder: Path) -> Path:
+    """The folder that somebody named, absolute and without links, so that a link to a run is searched too.
+
+    ``runs/latest`` is such a link.  What leads nowhere stays as it is.
+    """
+    return _resolved(folder) or folder
 
 
 def find_run(root: Path, name: str, *, originals: bool = False) -> Path:

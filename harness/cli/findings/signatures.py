@@ -16,7 +16,7 @@ from results.failures.signatures import Seen, issue_of, seen_in
 from results.markup.cleaning import clean
 from results.markup.markdown import code, number, table, told
 from results.run.issue import render_issue
-from results.store.runs import load_verdict, run_folders, write_whole
+from results.store.runs import followed, load_verdict, run_folders, write_whole
 
 ISSUES_MAX = 10
 """How many issues are written at once: whatever breaks everything shall not flood a tracker."""
@@ -75,7 +75,7 @@ def signatures_command(
         )
     if add and past is None:
         raise UsageError("--add needs the store that it adds to", next_step="name --past DIR")
-    folder = folder.resolve() if folder.is_symlink() else folder  # as runs/latest is
+    folder = followed(folder)
     is_run = folder in run_folders(folder)
     if add:
         _require_store(folder, is_run=is_run)

@@ -12,7 +12,7 @@ from results.campaigns.step_summary import append_step_summary
 from results.campaigns.summary import encode_summary, outcome_of, summarise
 from results.run.junit import render_junit, stored_suite
 from results.store.addresses import reports_from
-from results.store.runs import list_runs, write_whole
+from results.store.runs import followed, run_folders, write_whole
 
 
 @click.command()
@@ -43,9 +43,10 @@ def summary(
 ) -> None:
     """Summarise all runs in the FOLDERs on one Markdown page, problems first.
 
-    The exit code is that of a campaign of these runs.
+    A FOLDER is a store, a part of one, or a run, such as runs/latest.  The exit code is that of a campaign
+    of these runs.
     """
-    found = sorted({run.folder.resolve() for folder in folders for run in list_runs(folder)})
+    found = sorted({run for folder in folders for run in run_folders(followed(folder))})
     if not found:
         raise UsageError(
             "there are no runs to sum up",

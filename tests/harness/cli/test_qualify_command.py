@@ -1,6 +1,7 @@
 """``krucible qualify`` with runs that need no cluster: resumed, sharded, merged, and what it writes."""
 
 import json
+import os
 import shutil
 import threading
 from pathlib import Path
@@ -293,6 +294,10 @@ def test_what_failed_in_the_last_qualification_is_run_again(
         ["invalid", *["krucible", "run", "exploratory/txn", "--seed", "2", "--kafka-version", "4.3.1"]],
     ]
     assert told[0] == told[1] == told[2]
+    for here, name in ((place, "."), (place.parent, place.name)):
+        monkeypatch.chdir(here)
+        assert cli.invoke(["rerun-failed", "--dry-run", name]) == 0
+        assert capsys.readouterr().out.splitlines()[1:] == [missing, *again], "from inside of the store"
 
     fake.red, fake.failing, fake.cancelled_at = set(), set(), 1_000
     before = len(fake.done)
@@ -307,6 +312,10 @@ def test_a_campaign_that_went_on_later_is_the_last_one(
     assert qualify() == 1
     assert cli.invoke(["run", "exploratory/txn", "--seeds", "5..6", "--kafka-version", "4.3.1"]) == 0
     newest = max((tmp_path / "runs").rglob("campaign.json"), key=lambda state: state.stat().st_mtime_ns)
+    damaged = tmp_path / "runs/qualifications/old/campaigns.json"
+    damaged.parent.mkdir()
+    damaged.write_text("{")
+    os.utime(damaged, (1, 1))
     capsys.readouterr()
     assert cli.invoke(["rerun-failed", "--dry-run"]) == 0
     assert capsys.readouterr().out == f"failed   0 of 2 runs in {newest.parent}\n"

@@ -126,6 +126,14 @@ def test_original_and_rerun_are_one_schedule_with_two_verdicts(store: Path) -> N
     assert minority({str(run.validity): 1 for run in flaky}) == 1
 
 
+def test_an_option_that_was_recorded_with_its_default_is_not_in_the_line(store: Path, made: Runs) -> None:
+    """As the process of a run records where Kafka comes from."""
+    original = put(store, 5, RED)
+    edit_identity(original, options=load_identity(original).options | {"image_source": "auto"})
+    assert cli.invoke(["run", "--from", "5"]) == 0
+    assert made.plans[0].reproduce == load_identity(original).reproduce
+
+
 def test_a_rerun_has_its_roles_still(
     store: Path, made: Runs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -306,6 +314,17 @@ def test_where_there_is_nothing_that_is_said(store: Path, capsys: pytest.Capture
     put(store, 1, GREEN)
     assert cli.invoke(["rerun-failed", CHAOS]) == 0
     assert "failed   0 of 1 run in " in capsys.readouterr().out
+
+
+def test_a_link_to_a_run_is_followed(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    put(store, 1, GREEN)
+    run = put(store, 2, RED)
+    (store / "latest").symlink_to(run)
+    for name in ("latest", str(store / "latest")):
+        assert cli.invoke(["rerun-failed", "--dry-run", name]) == 0
+        told = capsys.readouterr().out.splitlines()
+        assert told[0] == f"failed   1 of 1 run in {run}"
+        assert told[1].startswith("again    invalid krucible run ")
 
 
 def test_a_campaign_of_another_krucible_is_told_apart(

@@ -172,15 +172,19 @@ def test_a_run_is_no_store_that_can_be_added(
     assert signatures(run, "--past", past) == 0
 
 
-def test_a_link_to_a_run_is_followed(night: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_link_to_a_run_is_followed(
+    night: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And the present folder may be a run."""
     run = night / CHAOS / "20261120T010000Z-2"
     (night / "latest").symlink_to(run)
+    monkeypatch.chdir(run)
     issues = night.parent / "issues"
     said = []
-    for name in (run, night / "latest"):
+    for name in (run, night / "latest", "."):
         assert signatures(name, "--issues", issues) == 0
         said.append(capsys.readouterr().out)
-    assert said[0] == said[1]
+    assert said[0] == said[1] == said[2]
     assert said[0].startswith("1 signature, 1 new\n")
     assert "\n  first in 20261120T010000Z-2\n" in said[0]
     assert [path.read_text().startswith("# `lost-write`") for path in issues.iterdir()] == [True]

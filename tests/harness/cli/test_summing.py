@@ -41,6 +41,23 @@ def test_a_single_run_as_json(tmp_path: Path) -> None:
     assert json.loads(result.output)["counts"]["valid"] == 1
 
 
+def test_a_link_to_a_run_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As runs/latest is one, and where a run is the present folder."""
+    runs = store(tmp_path / "runs")
+    whole = runs / "smoke" / "20261121T182308Z-1"
+    (runs / "latest").symlink_to("smoke/20261121T182308Z-1")
+    monkeypatch.chdir(whole)
+    pages = [
+        CliRunner().invoke(summary, [str(name), "--html", str(tmp_path / "page.html")])
+        for name in (whole, runs / "latest", ".")
+    ]
+    assert [page.exit_code for page in pages] == [0, 0, 0]
+    assert "1 run, of which 1 valid" in pages[0].output
+    assert pages[0].output == pages[1].output == pages[2].output
+    together = CliRunner().invoke(summary, [str(runs / "latest"), str(runs), str(runs / "nowhere")])
+    assert "2 runs, of which 1 failed, 1 valid" in together.output
+
+
 def test_nothing_to_sum_up(tmp_path: Path) -> None:
     result = CliRunner().invoke(summary, [str(tmp_path)])
     assert isinstance(result.exception, UsageError)

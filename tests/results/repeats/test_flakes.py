@@ -105,6 +105,9 @@ def test_the_content_is_the_jars_and_the_schedule_does_not_name_kafka() -> None:
     assert told_of(bare, "")[1:4:2] == ("4.3.1 forgets", "r0")
     by_tarball = msgspec.structs.replace(IDENTITY, reproduce="krucible run x --kafka-tarball=k.tgz --seed 3")
     assert told_of(by_tarball, "").schedule == "krucible run x --seed 3"
+    line = f"{IDENTITY.reproduce} --image-source artifacts"
+    same = msgspec.structs.replace(IDENTITY, run="r2", reproduce=line)
+    assert odd(told_of(IDENTITY, "invalid"), told_of(same, "valid")) is not None, "the same jars"
 
 
 def test_a_run_that_makes_another_one_smaller_has_its_own_schedule() -> None:

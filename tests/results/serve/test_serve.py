@@ -426,13 +426,14 @@ def test_new_runs_are_seen_without_a_restart(tmp_path: Path) -> None:
 def test_a_single_run_can_be_browsed_without_its_neighbours(tmp_path: Path) -> None:
     folder = put_run(tmp_path, "20261120T100000Z-1")
     put_run(tmp_path, "20261120T100000Z-2")
-    site = Site(folder)
-    assert b"1 run<" in site.answer("/").body
-    assert site.answer(f"/runs/{folder.name}").status == 200
-    file = site.answer(f"/runs/{folder.name}/run.json").file
-    assert file is not None
-    file.close()
-    assert site.answer("/runs/20261120T100000Z-2/run.json").status == 404
+    (tmp_path / "latest").symlink_to(folder)
+    for site in (Site(folder), Site(tmp_path / "latest")):
+        assert b"1 run<" in site.answer("/").body
+        assert site.answer(f"/runs/{folder.name}").status == 200
+        file = site.answer(f"/runs/{folder.name}/run.json").file
+        assert file is not None
+        file.close()
+        assert site.answer("/runs/20261120T100000Z-2/run.json").status == 404
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))

@@ -5,10 +5,10 @@ a ww edge, G-single, G-nonadjacent and G2-item.  Illegal are
 
 1. ``G1c`` of wr edges alone: two transactions that were each given the other's committed records, or one
    that was given its own before its commit;
-2. ``torn-transaction`` and ``hanging-transaction`` (`kafka_visibility`);
-3. ``zombie-accepted`` (`kafka_fencing`);
-4. ``producer-epoch-given-again`` (`kafka_epochs`);
-5. ``precommitted-read`` (`kafka_precommitted`).
+2. ``torn-transaction`` and ``hanging-transaction`` (`kafka.visibility`);
+3. ``zombie-accepted`` (`kafka.fencing`);
+4. ``producer-epoch-given-again`` (`kafka.epochs`);
+5. ``precommitted-read`` (`kafka.precommitted`).
 
 What single records show (aborted reads, lost writes, duplicates, phantoms) is the log checker's.
 """

@@ -3,8 +3,8 @@
 1. Reads show the order of versions: the longest read of each key is that order, every other one must be a
    beginning of it (`lists`), or their orders are incompatible.
 2. What single reads and transactions show: ``internal``, ``G1a``, ``G1b``, ``dirty-update``, ``lost-update``,
-   ``duplicate-elements``, ``phantom`` (`list_findings`).
-3. Versions give edges, edges give cycles (`list_edges`, `judging`).
+   ``duplicate-elements``, ``phantom`` (`lists.findings`).
+3. Versions give edges, edges give cycles (`lists.edges`, `proofs.judging`).
 """
 
 from functools import partial

@@ -1,9 +1,9 @@
 """Edges between the transactions of an rw-register history, and why each holds.
 
 The order of versions is inferred: the initial version comes first; what a transaction wrote follows what it
-read (`register_orders`); by the order of one process, if its transaction ended with one version and its next
+read (`registers.orders`); by the order of one process, if its transaction ended with one version and its next
 one on that key began with another; and by real time, if a transaction that ended with one version was
-complete before another began with a second one (`register_zones`).  What rests on the last two rules has
+complete before another began with a second one (`registers.zones`).  What rests on the last two rules has
 kinds of its own, unless keys are declared to keep to them.
 """
 

@@ -4,7 +4,7 @@
   information would flow in a circle (G1c), so this is certain wherever that is forbidden.
 - *One process*: what a transaction met first follows what the process's last one on that key ended with.
   That is certain where sessions keep their order, or where keys are declared sequential.
-- *Real time* has no pairs, as they would be too many (`register_zones`).
+- *Real time* has no pairs, as they would be too many (`registers.zones`).
 """
 
 from typing import NamedTuple

@@ -1,10 +1,10 @@
 """Judges Elle's rw-register histories: transactions that write registers with unique values and read them.
 
 1. A read names the version that it saw by its value; the order of versions is inferred where it is certain
-   (`register_edges`).
+   (`registers.edges`).
 2. What single reads and transactions show: ``internal``, ``G1a``, ``G1b``, ``lost-update``, ``phantom``,
-   ``cyclic-versions`` (`register_findings`).
-3. Versions give edges, edges give cycles (`judging`).
+   ``cyclic-versions`` (`registers.findings`).
+3. Versions give edges, edges give cycles (`proofs.judging`).
 """
 
 from functools import partial
