@@ -83,6 +83,46 @@ def test_with_several_batches_on_their_way_librdkafka_may_begin_a_new_epoch(
     assert ("issue 4953" in (only(result).licence or "")) is (validity is Validity.VALID)
 
 
+REFUSED = (
+    "2026-11-26T07:34:43.584Z ERROR [data-plane-kafka-request-handler-0] [ReplicaManager broker=1] Error"
+    " processing append operation on partition j2-HxA0DQM2hRLsiUs4GCg:{where} (kafka.server.ReplicaManager)\n"
+    "org.apache.kafka.common.errors.OutOfOrderSequenceException: Out of order sequence number for producer 7"
+    " at offset 82 in partition {where}: {incoming} (incoming seq. number), {end} (current end sequence"
+    " number)"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "other", "validity"),
+    [
+        pytest.param(("log-0-0", 5, 3), (7, 1, 0), Validity.VALID, id="a gap that the client left"),
+        pytest.param(("log-0-0", 5, 2), (7, 1, 0), Validity.INVALID, id="a broker that forgot a batch"),
+        pytest.param(("log-0-0", 4, 3), (7, 1, 0), Validity.INVALID, id="no gap"),
+        pytest.param(("log-0-1", 5, 3), (7, 1, 0), Validity.INVALID, id="a log that nobody read"),
+        pytest.param(("log-0-0", 5, 3), (7, 0, 3), Validity.INVALID, id="the same number"),
+        pytest.param(("log-0-0", 5, 3), (8, 1, 0), Validity.INVALID, id="another producer"),
+    ],
+)
+def test_who_is_refused_rightly_begins_a_new_epoch(
+    line: tuple[str, int, int], other: tuple[int, int, int], validity: Validity
+) -> None:
+    """As `exploratory/copy --seed 4` had it, on a busy machine."""
+    where, incoming, end = line
+    text = REFUSED.format(where=where, incoming=incoming, end=end)
+    history = told(TWICE)
+    at = {"line": 607, "at": "2026-11-26T07:34:43.584Z", "level": "ERROR", "text": text}
+    size, done = len(history.operations), OperationType.OK
+    seen = [
+        Operation(size, 10**9, "observer", done, "observe", "replica", numbered((7, 0, 3), other), node="n1"),
+        Operation(size + 1, 10**9, "observer", done, "observe", "replica", unread(), node="n2"),
+        Operation(size + 2, 10**9, "runner", done, "observe", "node-log", at, node="n1"),
+    ]
+    result = check_log(msgspec.structs.replace(history, operations=(*history.operations, *seen)))
+    assert result.validity is validity
+    if validity is Validity.VALID:
+        assert "issue 4953" in str(only(result).licence)
+
+
 def test_whose_producer_has_one_batch_on_its_way_is_held_to_its_promise() -> None:
     result = judged("setup pipelined=yes durable=0 workers=5\n" + TWICE, numbered((7, 0, 3), (7, 1, 0)))
     assert result.validity is Validity.INVALID

@@ -47,6 +47,7 @@ from checkers.logs.log.imported import find_in_passing
 from checkers.logs.log.order import find_in_order
 from checkers.logs.log.partition import PartitionLog, split
 from checkers.logs.log.polls import find_in_polls
+from checkers.logs.log.refusals import Disks, refused_in
 from checkers.logs.log.screening import screened
 from checkers.logs.log.survival import find_in_survival, survival_of
 from checkers.verdict.entry import Entry
@@ -64,7 +65,12 @@ def check_log(history: History) -> CheckerResult:
     Args:
         history: as `checkers.history.reading.read_history` returns it.
     """
-    evidence = cache(lambda: batches_of(history))
+
+    @cache
+    def evidence() -> Disks:
+        batches = batches_of(history)
+        return Disks(batches, refused_in(history, batches))
+
     return check_columns(columns_of(history), licences_of(history), untold_damage(history), evidence)
 
 
@@ -80,7 +86,7 @@ def check_columns(
         columns: the history's columns.
         licences: what it permits; nothing unless given.
         damage: what of it could not be read.
-        evidence: what lay on the replicas' disks.
+        evidence: what lay on the replicas' disks, and which producers were refused.
     """
     return put_together(overview_of(columns, damage), [check_part(columns, licences, evidence)])
 

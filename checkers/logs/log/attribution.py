@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
-from checkers.evidence.replicas import Batches, Fates
+from checkers.evidence.replicas import Fates
+from checkers.logs.log.refusals import Disks, Epoch
 
-Evidence = Callable[[], Batches]
+Evidence = Callable[[], Disks]
 """Puts the evidence of a history together; costs nothing until something is to be attributed."""
 
 
@@ -37,12 +38,15 @@ class Attribution(NamedTuple):
         of_broker: whether one number of one producer was appended twice.
         of_client: whether it was sent again under another number.
         in_new_epoch: whether that number belongs to another epoch, or to another producer id.
+        after_refusal: whether it belongs to a later epoch of the producer, a batch of which had been refused
+            rightly in the epoch of the first number.
         lines: the proof of each, in a sentence.
     """
 
     of_broker: Booleans
     of_client: Booleans
     in_new_epoch: Booleans
+    after_refusal: Booleans
     lines: tuple[str, ...]
 
     @property
@@ -58,24 +62,35 @@ def attribute(evidence: Evidence | None, partition: PartitionName, offsets: Inte
     """Attribute duplicates in one partition.
 
     Args:
-        evidence: what lay on the replicas' disks.
+        evidence: what lay on the replicas' disks, and which producers were refused.
         partition: the partition.
         offsets: shape (2, n), two offsets at which each of them stands.
     """
     if evidence is None:
         return _unknown(offsets)
-    one, other = (evidence().fates(partition, some) for some in offsets)
+    disks = evidence()
+    one, other = (disks.batches.fates(partition, some) for some in offsets)
     held: Booleans = np.logical_or.reduce(one.held, axis=0) & np.logical_or.reduce(other.held, axis=0)
     numbered = held & (one.sequence != NONE) & (other.sequence != NONE)
     in_one_epoch = (one.producer_id == other.producer_id) & (one.producer_epoch == other.producer_epoch)
     same: Booleans = numbered & (one.sequence == other.sequence) & in_one_epoch
     lines = tuple(_line(one, other, index, held=bool(held[index])) for index in range(offsets.shape[1]))
-    return Attribution(same, held & ~same, numbered & ~in_one_epoch, lines)
+    again = numbered & _refused_before(one, other, disks.refused)
+    return Attribution(same, held & ~same, numbered & ~in_one_epoch, again, lines)
+
+
+def _refused_before(one: Fates, other: Fates, refused: frozenset[Epoch]) -> Booleans:
+    """Which were sent again in a later epoch of a producer that was refused rightly in the first one."""
+    epochs = zip(one.producer_id.tolist(), one.producer_epoch.tolist(), strict=True)
+    known = np.array([epoch in refused for epoch in epochs], dtype=np.bool_)
+    later: Booleans = (one.producer_id == other.producer_id) & (one.producer_epoch < other.producer_epoch)
+    return known & later
 
 
 def _unknown(offsets: Integers) -> Attribution:
     none = np.zeros(offsets.shape[1], dtype=np.bool_)
     return Attribution(
+        none,
         none,
         none,
         none,

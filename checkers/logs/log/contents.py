@@ -22,6 +22,11 @@ _IN_NEW_EPOCH = (
     "begins one when a batch is refused because of another before it (confluentinc/librdkafka "
     "issue 4953), and idempotence ends with the producer's epoch"
 )
+_REFUSED = (
+    "a broker refused a batch of this producer as out of order, and had not got the one before it: "
+    "librdkafka begins a new epoch then and sends again what may have been appended "
+    "(confluentinc/librdkafka issue 4953), and idempotence ends with the producer's epoch"
+)
 
 
 def find_in_contents(log: PartitionLog, attributing: Attributing) -> Iterator[LogFinding]:
@@ -118,6 +123,8 @@ def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[LogFind
         licence, texts = np.where(relaxed, len(texts), licence), (*texts, _NOT_IDEMPOTENT)
     given_up = (licence == NONE) & attribution.of_client & _given_up(log)[doubled]
     licence, texts = np.where(given_up, len(texts), licence), (*texts, _GIVEN_UP)
+    refused = (licence == NONE) & attribution.after_refusal
+    licence, texts = np.where(refused, len(texts), licence), (*texts, _REFUSED)
     if log.columns.pipelined:
         renewed = (licence == NONE) & attribution.in_new_epoch & ~_sent_strictly(log)[doubled]
         licence, texts = np.where(renewed, len(texts), licence), (*texts, _IN_NEW_EPOCH)
