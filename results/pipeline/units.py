@@ -25,7 +25,6 @@ from typing import Any, NamedTuple, Protocol
 from checkers.columns.tables import Columns
 from checkers.evidence.faults import fault_windows
 from checkers.evidence.loading import columns_of
-from checkers.evidence.replicas import batches_of
 from checkers.history.operations import History, Operation
 from checkers.history.reading import read_history
 from checkers.history.setup import Setup
@@ -35,6 +34,7 @@ from checkers.licences import Licences, licences_of
 from checkers.logs.log import check_part as check_log_part
 from checkers.logs.log import figures as of_log
 from checkers.logs.log import put_together as put_log_together
+from checkers.logs.log.refusals import disks_of
 from checkers.logs.log.shares import shares as shares_of_log
 from checkers.registers import Judgeable, judgeable, losing_of
 from checkers.registers import parts as of_registers
@@ -216,7 +216,7 @@ class _LogShare:
 
     def judge(self) -> of_log.Part:
         # Who appended a record twice is asked of the replicas; where there is no such record, nobody reads.
-        evidence = cache(lambda: batches_of(read_history(Path(self.folder))))
+        evidence = cache(lambda: disks_of(read_history(Path(self.folder))))
         return check_log_part(self.columns, self.licences, evidence)
 
 

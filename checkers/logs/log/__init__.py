@@ -34,7 +34,6 @@ import numpy as np
 
 from checkers.columns.tables import Columns, Integers, PartitionName
 from checkers.evidence.loading import columns_of
-from checkers.evidence.replicas import batches_of
 from checkers.history.operations import History
 from checkers.history.sources import untold_damage
 from checkers.licences import Licences, licences_of
@@ -47,7 +46,7 @@ from checkers.logs.log.imported import find_in_passing
 from checkers.logs.log.order import find_in_order
 from checkers.logs.log.partition import PartitionLog, split
 from checkers.logs.log.polls import find_in_polls
-from checkers.logs.log.refusals import Disks, refused_in
+from checkers.logs.log.refusals import disks_of
 from checkers.logs.log.screening import screened
 from checkers.logs.log.survival import find_in_survival, survival_of
 from checkers.verdict.entry import Entry
@@ -65,12 +64,7 @@ def check_log(history: History) -> CheckerResult:
     Args:
         history: as `checkers.history.reading.read_history` returns it.
     """
-
-    @cache
-    def evidence() -> Disks:
-        batches = batches_of(history)
-        return Disks(batches, refused_in(history, batches))
-
+    evidence = cache(lambda: disks_of(history))
     return check_columns(columns_of(history), licences_of(history), untold_damage(history), evidence)
 
 

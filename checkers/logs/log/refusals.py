@@ -14,7 +14,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns.tables import NONE, PartitionName
-from checkers.evidence.replicas import Batches
+from checkers.evidence.replicas import Batches, batches_of
 from checkers.history.logged import NODE_LOG, FindingLogged
 from checkers.history.operations import History
 
@@ -40,17 +40,17 @@ class Disks(NamedTuple):
     refused: frozenset[Epoch]
 
 
-def refused_in(history: History, batches: Batches) -> frozenset[Epoch]:
-    """Epochs of producers a batch of which a broker refused rightly.
+def disks_of(history: History) -> Disks:
+    """What tells whose fault the duplicates of a history are.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        batches: what lay on its replicas' disks.
 
     Raises:
-        msgspec.ValidationError: an observation of a node's log is not as docs/histories.md says.
+        msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
     """
-    return frozenset(_refused(history, batches))
+    batches = batches_of(history)
+    return Disks(batches, frozenset(_refused(history, batches)))
 
 
 def _refused(history: History, batches: Batches) -> Iterator[Epoch]:
