@@ -100,6 +100,7 @@ REFUSED = (
         pytest.param(("log-0-0", 4, 3), (7, 1, 0), Validity.INVALID, id="no gap"),
         pytest.param(("log-0-1", 5, 3), (7, 1, 0), Validity.INVALID, id="a log that nobody read"),
         pytest.param(("log-0-0", 5, 3), (7, 0, 3), Validity.INVALID, id="the same number"),
+        pytest.param(("log-0-0", 5, 3), (7, 1, 3), Validity.INVALID, id="two epochs that end alike"),
         pytest.param(("log-0-0", 5, 3), (8, 1, 0), Validity.INVALID, id="another producer"),
     ],
 )
