@@ -18,6 +18,7 @@ from checkers.history.observed import (
     NodeSeen,
     OffsetsSeen,
     PartitionsSeen,
+    ProducersSeen,
     StartsSeen,
     TopicConfigsSeen,
 )
@@ -223,6 +224,7 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("observe commits-left", _Type.OK): Shape(str, CommitsLeft),
     ("observe topic-configs", _Type.OK): Shape(str, TopicConfigsSeen),
     ("observe coordinators", _Type.OK): Shape(str, CoordinatorsSeen),
+    ("observe producers", _Type.OK): Shape(str, ProducersSeen),
     ("observe leader-epochs", _Type.OK): Shape(str, LeaderEpochsSeen),
     ("observe folders", _Type.OK): Shape(str, FoldersSeen),
     ("observe replica", _Type.OK): Shape(str, ReplicaSeen, columns_problem),

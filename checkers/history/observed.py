@@ -225,6 +225,45 @@ class CoordinatorsSeen(msgspec.Struct, frozen=True):
     transactional_ids: tuple[str, ...] | None = None
 
 
+PRODUCERS = "producers"
+EVIDENCE_PRODUCERS = "producers"
+
+
+class KnownProducer(NamedTuple):
+    """A producer in a broker's answer.
+
+    Attributes:
+        id: its producer id.
+        epoch: the last epoch that the broker knows.
+        sequence: of the last record in that epoch; -1 without one.
+    """
+
+    id: int
+    epoch: int
+    sequence: int
+
+
+class PartitionProducers(NamedTuple):
+    """The producers that a broker knows in its replica of a partition.
+
+    Attributes:
+        partition: number of the partition.
+        error: Kafka's code; such as that of brokers that have no replica of it.
+        known: by ids; empty with an error.
+    """
+
+    partition: Partition
+    error: int
+    known: list[KnownProducer]
+
+
+class ProducersSeen(Observation, frozen=True):
+    """What a broker answered to DescribeProducers (KIP-664), by topic."""
+
+    began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    topics: dict[str, list[PartitionProducers]]
+
+
 Entries = list[tuple[int, int]]
 """Epochs and their first offsets, ascending."""
 

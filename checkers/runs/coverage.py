@@ -16,7 +16,7 @@ from checkers.evidence.metadata_whole import begun_later, opaque_records, thinne
 from checkers.evidence.processes import gone, not_running
 from checkers.evidence.topic_partitions import partitions_of
 from checkers.history.logged import VOTE
-from checkers.history.observed import PARTITIONS, PartitionsSeen
+from checkers.history.observed import EVIDENCE_PRODUCERS, PARTITIONS, PRODUCERS, PartitionsSeen
 from checkers.history.operations import OK, History
 from checkers.history.quorum import leaders_seen
 from checkers.history.replicas import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA
@@ -69,6 +69,7 @@ def coverage_of(history: History, setup: Setup, windows: Sequence[FaultWindow]) 
         _epochs_noted(history),
         *_folders_told(history, setup),
         *_coordinators_told(history, setup),
+        *_producers_known(history, setup),
         *_votes_told(history, setup),
         *_asked_finally(history, setup),
     ]
@@ -202,6 +203,15 @@ def _coordinators_told(history: History, setup: Setup) -> Iterator[Assumption]:
         brokers = {node.name for node in setup.nodes if "broker" in node.roles}
         what = "the groups and transactional ids that each broker coordinates"
         yield _all_seen("coordinators-covered", what, [*sorted(brokers - told - gone(history))])
+
+
+def _producers_known(history: History, setup: Setup) -> Iterator[Assumption]:
+    """Where brokers were to be asked which producers they know, those that run have answered."""
+    if EVIDENCE_PRODUCERS in told_setup(history).evidence:
+        answered = {operation.node for operation in history.observed(PRODUCERS)}
+        brokers = {node.name for node in setup.nodes if "broker" in node.roles}
+        what = "the producers that each broker knows"
+        yield _all_seen("producers-covered", what, [*sorted(brokers - answered - gone(history))])
 
 
 def _all_seen(name: str, what: str, unseen: Sequence[str]) -> Assumption:

@@ -228,6 +228,7 @@ NEEDS: Mapping[str, Needs] = {
             "markers-differ": _PERMITTED,
             "deleted-records-returned": (*_PERMITTED, Source.NODES),
             "deletion-not-kept": (*_PERMITTED, Source.NODES),
+            "producer-forgotten": (Source.PARTITIONS, Source.RUNNER),
             "stray-replica": (Source.FAULTS, Source.NODES),
             "offset-gap": (Source.ADMIN, Source.FAULTS),
             "sequence-gap": (Source.FAULTS,),

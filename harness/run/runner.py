@@ -7,7 +7,7 @@ the harness itself on the way, what was recorded by then is judged.
 
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
@@ -26,6 +26,7 @@ from harness.cluster.engine import engine_errors_told
 from harness.cluster.watching import NodeWatcher
 from harness.errors import KrucibleError, disk_errors_told
 from harness.evidence.disks import gather_disks
+from harness.evidence.known_producers import gather_producers
 from harness.evidence.node_logs import gather_logs
 from harness.evidence.told_configs import gather_configs
 from harness.evidence.told_coordinators import gather_coordinators
@@ -366,9 +367,11 @@ def _read_everything(stage: Stage, context: WorkloadContext[Workload], *, in_vai
         stage.tell("final-read", complaint)
 
 
-def _gather_disks_and_logs(stage: Stage) -> None:
+def _gather_disks_and_logs(stage: Stage, living: Mapping[str, tuple[str, int]]) -> None:
+    places = stage.sizes.places(stage.topics)
     try:
-        gather_disks(stage.cluster, stage.sizes.places(stage.topics), stage.journals)
+        gather_disks(stage.cluster, places, stage.journals)
+        gather_producers(stage.recorder, living, places)
     finally:
         gather_logs(stage.cluster.containers, stage.folder, stage.recorder)
 
@@ -376,7 +379,8 @@ def _gather_disks_and_logs(stage: Stage) -> None:
 def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
     """Configs and disks, side by side: most of it is waiting for the engine and its containers.
 
-    Logs come after disks: they tell of every cleaning that these may have undergone.
+    Producers come after disks: each broker must know those whose batches were there.  Logs come last: they
+    tell of every cleaning that the disks may have undergone.
     """
     stage.phase("evidence")
     names = [topic.name for topic in stage.topics]
@@ -385,7 +389,7 @@ def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
     gatherers = (
         partial(gather_configs, stage.recorder, living, names),
         partial(gather_coordinators, stage.recorder, living),
-        partial(_gather_disks_and_logs, stage),
+        partial(_gather_disks_and_logs, stage, living),
     )
     in_parallel(lambda gather: gather(), gatherers)
     if not cancelled.is_set():

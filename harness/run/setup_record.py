@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from checkers.history.observed import EVIDENCE_PRODUCERS
 from checkers.history.setup import ReadyAfter, RequiredNumbers, SetupNode, SetupOf, Topic
 from checkers.runs.told_coordinators import EVIDENCE_COORDINATORS
 from harness.evidence.disks import EVIDENCE
@@ -77,7 +78,7 @@ def setup_of_run(
         seeded_bug=plan.options.seeded_bug or "",
         controls=workload.controls,
         final_readers=len(final_readers_of(workload)),
-        evidence=(*EVIDENCE, EVIDENCE_COORDINATORS),
+        evidence=(*EVIDENCE, EVIDENCE_COORDINATORS, EVIDENCE_PRODUCERS),
         ready=msgspec.convert(ready, ReadyAfter, from_attributes=True),
         expected=plan.expectation.validity,
         expected_anomalies=plan.expectation.anomalies,

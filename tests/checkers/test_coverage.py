@@ -275,3 +275,11 @@ def test_a_broker_that_does_not_run_is_not_asked_what_it_coordinates() -> None:
     history = tell("1 phase evidence", setup=setup)
     assert unmet(history) == {"coordinators-covered": "not seen: b1"}
     assert unmet(with_more(history, seen("node", "b1", 2, {"status": "exited"}))) == {}
+
+
+@pytest.mark.parametrize(("answered", "missing"), [({"b1"}, None), (set(), "b1")])
+def test_producers_that_brokers_know(answered: set[str], missing: str | None) -> None:
+    setup = {"scenario": "smoke", "nodes": _NODES, "evidence": ["producers"]}
+    history = tell("1 phase evidence", setup=setup)
+    history = with_more(history, *(seen("producers", node, 2, {"topics": {}}) for node in answered))
+    assert unmet(history) == ({"producers-covered": f"not seen: {missing}"} if missing else {})

@@ -21,11 +21,14 @@ from checkers.history.observed import (
     CommitsUnread,
     CoordinatorsSeen,
     EndsSeen,
+    KnownProducer,
     LeaderEpochsSeen,
     LeadingSeen,
     NodeSeen,
     OffsetsSeen,
+    PartitionProducers,
     PartitionsSeen,
+    ProducersSeen,
     ReassignmentsSeen,
     StartsSeen,
     TopicConfigsSeen,
@@ -131,6 +134,10 @@ def polled(**more: Any) -> Polled:
         (FoldersSeen(5, [("t-0", "id")]), {"began_ns": 5, "folders": [["t-0", "id"]]}),
         (TopicConfigsSeen(5, {"t": {"a": "b"}}), {"began_ns": 5, "topics": {"t": {"a": "b"}}}),
         (CoordinatorsSeen(5, ("g",), None), {"began_ns": 5, "groups": ["g"], "transactional_ids": None}),
+        (
+            ProducersSeen(5, {"t": [PartitionProducers(0, 0, [KnownProducer(7, 1, 3)])]}),
+            {"began_ns": 5, "topics": {"t": [[0, 0, [[7, 1, 3]]]]}},
+        ),
         (
             LeaderEpochsSeen(
                 began_ns=5, node="n1", topic="t", partition=0, directory_id=None, entries=[(0, 1)]

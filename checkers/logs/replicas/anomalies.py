@@ -156,6 +156,15 @@ DELETION_NOT_KEPT = AnomalyKind(
     source="KIP-107; Kafka documentation, Broker Configs; Kafka's LogManager.checkpointLogStartOffsets and "
     "LogManager.shutdown",
 )
+PRODUCER_FORGOTTEN = AnomalyKind(
+    id="producer-forgotten",
+    meaning="At the end the log of an in-sync replica has a batch of a producer, and the broker does not "
+    "know that producer, or knows an older epoch or an earlier sequence number.",
+    guarantee="A broker knows the epoch and the last sequence number of each producer whose batches are "
+    "in its log, also after a restart, until producer.id.expiration.ms is over.",
+    source="KIP-98, Producer ID and sequence numbers; KIP-664, DescribeProducers; Kafka's "
+    "ProducerStateManager and UnifiedLog.rebuildProducerState",
+)
 STRAY_REPLICA = AnomalyKind(
     id="stray-replica",
     meaning="At the end a broker kept a partition's log although its topic had long been removed, or the "
@@ -196,6 +205,7 @@ ANOMALIES = by_id(
     DELETED_KEY_RETURNED,
     DELETED_RECORDS_RETURNED,
     DELETION_NOT_KEPT,
+    PRODUCER_FORGOTTEN,
     STRAY_REPLICA,
     METADATA_DIVERGENCE,
 )

@@ -18,7 +18,9 @@
 6. Compacted topics, whose batches each broker rewrites by itself (`compacted`): ``replica-divergence`` where
    no compaction makes the difference, ``compacted-away``, ``compacted-early``, ``compacted-returned``,
    ``on-disk-not-read``; and tombstones (`deleted_keys`), ``deleted-key-returned``.
-7. Logs of topics that were removed long ago, or of partitions that are elsewhere, are gone or set aside
+7. Producers that a broker does not know although its log has their batches (`forgotten`),
+   ``producer-forgotten``.
+8. Logs of topics that were removed long ago, or of partitions that are elsewhere, are gone or set aside
    (`stray`): ``stray-replica``.
 
 What differs legally: where logs begin (retention, DeleteRecords, snapshots); what stands above the committed
@@ -52,6 +54,7 @@ from checkers.logs.replicas.epochs import (
     judged_rows,
     unexplained,
 )
+from checkers.logs.replicas.forgotten import find_forgotten, unanswered
 from checkers.logs.replicas.gaps import find_missing_offsets, find_wrong_numbers, produced
 from checkers.logs.replicas.kept_starts import find_not_kept
 from checkers.logs.replicas.left import find_in_left, is_due, members_of
@@ -180,6 +183,7 @@ FIGURES = (
     "torn_tails",
     "neighbours_compared",
     "producer_batches",
+    "producers_known",
     "epochs_traced",
     "epoch_notes",
     "epoch_batches",
@@ -230,6 +234,9 @@ def _judge_partition(
     findings.add(find_short(logs, committed))
     if partition.topic not in limits.retained:
         findings.add(find_late(logs, committed._replace(first=end.start)))
+    if not limits.forgetting:
+        findings.doubts += unanswered(history, logs)
+        findings.add(find_forgotten(history, logs, committed, findings.figures))
     if partition.topic in limits.compacted:
         findings.figures["compacted_partitions"] += 1
         if logs and not logs[0].seen.corrupt:

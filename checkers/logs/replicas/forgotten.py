@@ -1,0 +1,172 @@
+"""Producers that a broker must know, for its log has batches of them: ``producer-forgotten``.
+
+A broker knows of each producer in a log its epoch and the sequence number of its last record.  It learns
+them as it appends a batch, as a leader and as a follower, and builds them again from a snapshot and the log
+when it starts, or truncates the log (KIP-98; ``UnifiedLog.rebuildProducerState``).
+
+Brokers are asked after the disks were read, so that they must know all that was on the disk then, or later
+numbers.  Only in-sync replicas are judged, below the committed end: nothing of that is truncated any more.
+Nothing is judged where brokers were told to forget producers earlier than after a day
+(``producer.id.expiration.ms``).
+
+Compaction keeps the last batch of each producer, without its records if need be (KIP-98).  Empty control
+batches are passed over, as brokers do: their marker is gone.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from checkers.columns.tables import Integers, PartitionName
+from checkers.evidence.replicas import ReplicaLog
+from checkers.history.observed import EVIDENCE_PRODUCERS, PRODUCERS, KnownProducer, ProducersSeen
+from checkers.history.operations import History, once
+from checkers.history.setup import told_setup
+from checkers.logs.replicas.anomalies import PRODUCER_FORGOTTEN
+from checkers.logs.replicas.together import Stretch
+from checkers.verdict.verdict import Anomaly
+
+_NUMBERS = 2**31
+"""Sequence numbers go round after so many."""
+_NONE = -1
+
+
+class Answer(NamedTuple):
+    """What a broker knew of a partition's producers.
+
+    Attributes:
+        op: index of the observation.
+        time_ns: when it was recorded.
+        began_ns: when the broker was asked.
+        known: by producer id.
+    """
+
+    op: int
+    time_ns: int
+    began_ns: int
+    known: Mapping[int, KnownProducer]
+
+
+class Last(NamedTuple):
+    """The last batch of each producer in a log, by producer id; all have the shape (producers,).
+
+    Attributes:
+        producer_id: ascending.
+        epoch: of that batch, or of that marker.
+        sequence: the last number of that epoch; -1 where the epoch has markers alone.
+        offset: the last one of that batch.
+    """
+
+    producer_id: Integers
+    epoch: Integers
+    sequence: Integers
+    offset: Integers
+
+
+@once
+def answers_of(history: History) -> dict[tuple[str, PartitionName], Answer]:
+    """By node and partition, what the broker answered last; refusals are left out.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    found: dict[tuple[str, PartitionName], Answer] = {}
+    for operation in history.observed(PRODUCERS):
+        seen = msgspec.convert(operation.value, ProducersSeen)
+        for topic, partitions in seen.topics.items():
+            for each in partitions:
+                if each.error == 0:
+                    known = {producer.id: producer for producer in each.known}
+                    answer = Answer(operation.index, operation.time_ns, seen.began_ns, known)
+                    found[operation.node or "", PartitionName(topic, each.partition)] = answer
+    return found
+
+
+def unanswered(history: History, logs: Sequence[ReplicaLog]) -> list[str]:
+    """Of which of these replicas a broker that was asked did not tell the producers, in sentences.
+
+    Brokers that did not answer at all are those of the assumption ``producers-covered``.
+    """
+    if EVIDENCE_PRODUCERS not in told_setup(history).evidence:
+        return []
+    answers, asked = answers_of(history), {operation.node for operation in history.observed(PRODUCERS)}
+    return [
+        f"{log.node} did not answer which producers it knows of {log.partition}"
+        for log in logs
+        if log.node in asked and (log.node, log.partition) not in answers
+    ]
+
+
+def last_of(log: ReplicaLog, end: int) -> Last:
+    """What a broker must know at least, by the batches of its log that end before an offset."""
+    producer = log["producer_id"]
+    gone = log.control & (log["count"] == 0)
+    within = (log["base_offset"] >= log.start) & (log["last_offset"] < end)
+    rows = np.flatnonzero((producer >= 0) & ~gone & within)
+    ids, at = np.unique(producer[rows][::-1], return_index=True)
+    last = rows[::-1][at]
+    epoch = log["producer_epoch"]
+    # Of each producer, the last batch with records among those of its last epoch.
+    numbered = rows[(log["base_sequence"][rows] >= 0)]
+    numbered = numbered[epoch[numbered] == epoch[last][np.searchsorted(ids, producer[numbered])]]
+    having, at = np.unique(producer[numbered][::-1], return_index=True)
+    row = numbered[::-1][at]
+    sequence = np.full(len(ids), _NONE, dtype=np.int64)
+    span = log["last_offset"][row] - log["base_offset"][row]
+    sequence[np.searchsorted(ids, having)] = (log["base_sequence"][row] + span) % _NUMBERS
+    return Last(ids, epoch[last], sequence, log["last_offset"][last])
+
+
+def find_forgotten(
+    history: History, logs: Sequence[ReplicaLog], committed: Stretch, figures: Counter[str]
+) -> Iterator[Anomaly]:
+    """At most one finding for each log, of the last batch that its broker should know.
+
+    Args:
+        history: has what brokers answered.
+        logs: of the replicas in sync.
+        committed: up to where they are judged.
+        figures: counts the producers that were compared.
+    """
+    answers = answers_of(history)
+    for log in logs:
+        answer = answers.get((log.node, log.partition))
+        if answer is None or answer.began_ns < log.time_ns:
+            continue
+        last = last_of(log, committed.end)
+        figures["producers_known"] += len(last.producer_id)
+        known = [answer.known.get(number, KnownProducer(number, _NONE, _NONE)) for number in last.producer_id]
+        epoch = np.array([each.epoch for each in known], dtype=np.int64)
+        sequence = np.array([each.sequence for each in known], dtype=np.int64)
+        behind = (epoch < last.epoch) | ((epoch == last.epoch) & (sequence < last.sequence))
+        wrong = np.flatnonzero(behind)
+        if len(wrong):
+            row = int(wrong[np.argmax(last.offset[wrong])])
+            yield _found((log, answer), last, row, committed, len(wrong))
+
+
+def _found(
+    whose: tuple[ReplicaLog, Answer], last: Last, row: int, committed: Stretch, number: int
+) -> Anomaly:
+    log, answer = whose
+    producer, epoch = int(last.producer_id[row]), int(last.epoch[row])
+    sequence, offset = int(last.sequence[row]), int(last.offset[row])
+    known = answer.known.get(producer)
+    upto = "" if sequence == _NONE else f" and sequence number {sequence}"
+    knows = "does not know it" if known is None else f"knows epoch {known.epoch} and number {known.sequence}"
+    return PRODUCER_FORGOTTEN.found(
+        f"the log of {log.partition} on {log.node} has epoch {epoch}{upto} of producer {producer} at offset "
+        f"{offset}, and the broker {knows}",
+        subject=f"{log.partition}@{offset}",
+        time_ns=answer.time_ns,
+        witness=(*committed.witness, log.op, answer.op),
+        explanation=(
+            committed.reason,
+            f"The log of {log.node} was read at {log.time_ns / 1e9:.3f} s.",
+            f"The broker was asked which producers it knows at {answer.began_ns / 1e9:.3f} s.",
+            f"It lacks numbers of {number} of {len(last.producer_id)} producers with batches in this log.",
+        ),
+    )

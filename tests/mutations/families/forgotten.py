@@ -1,0 +1,128 @@
+"""What brokers know of producers at the end, beside what their logs have of these."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from checkers.history.operations import Operation
+from tests.mutations.edits import Edit
+from tests.mutations.looking import OK, columns_of, phase_ns
+from tests.mutations.suite import VALID, Must, invalid, mutation
+
+RUNS = ("chaos", "txn", "copy", "groups", "deletions", "compacted")
+_FORGOTTEN: Must = invalid("producer-forgotten")
+_NUMBERS = 2**31
+Producer = list[int]
+
+
+class _Told(NamedTuple):
+    """A partition in a broker's answer: whose it is, and the id, epoch and last number of each producer."""
+
+    node: str
+    topic: str
+    partition: int
+    known: list[Producer]
+
+
+def _learned(replica: Operation) -> list[Producer]:
+    """What a broker learns of producers by appending the batches of a log one by one."""
+    known: dict[int, Producer] = {}
+    columns = columns_of(replica)
+    rows = zip(*(columns[name].tolist() for name in _COLUMNS), strict=True)
+    for producer, epoch, first, base, last, count, control in rows:
+        if producer < 0 or (control >= 0 and count == 0):
+            continue
+        entry = known.setdefault(producer, [producer, epoch, -1])
+        if entry[1] != epoch:
+            entry[1:] = [epoch, -1]
+        if control < 0:
+            entry[2] = (first + last - base) % _NUMBERS
+    return list(known.values())
+
+
+_COLUMNS = (
+    "producer_id",
+    "producer_epoch",
+    "base_sequence",
+    "base_offset",
+    "last_offset",
+    "count",
+    "control",
+)
+
+
+def _answers(edit: Edit) -> Iterator[_Told]:
+    for replica in edit.original.observed("replica"):
+        if replica.value["error"] is None:
+            value = replica.value
+            yield _Told(str(replica.node), value["topic"], value["partition"], _learned(replica))
+
+
+def _all_told(edit: Edit, change: Callable[[Producer], Producer | None] | None = None) -> None:
+    """Let every broker answer after the disks were read; `change` concerns one producer of one replica."""
+    answers = [*_answers(edit)]
+    if change is not None:
+        places = [(n, i) for n, told in enumerate(answers) for i in range(len(told.known))]
+        place, number = edit.chosen(places)
+        known = answers[place].known
+        changed = change(known[number])
+        known[number : number + 1] = [] if changed is None else [changed]
+    last_ns = max(operation.time_ns for operation in edit.original.observed("replica"))
+    _tell(edit, answers, last_ns + 1_000_000)
+
+
+def _tell(edit: Edit, answers: list[_Told], at_ns: int) -> None:
+    like = next(o for o in edit.original.of("phase") if o.key == "evidence")
+    for node in sorted({told.node for told in answers}):
+        topics: dict[str, list[object]] = {}
+        for told in answers:
+            if told.node == node:
+                topics.setdefault(told.topic, []).append([told.partition, 0, told.known])
+        value = {"began_ns": at_ns, "topics": topics}
+        edit.add(like, at_ns + 1_000, type=OK, f="observe", key="producers", value=value, node=node)
+
+
+@mutation("forgotten", VALID, RUNS, 1)
+def all_producers_are_known(edit: Edit) -> None:
+    """Every broker knows the producers that its logs have batches of."""
+    _all_told(edit)
+
+
+@mutation("forgotten", VALID, RUNS, 1)
+def later_numbers_are_known(edit: Edit) -> None:
+    """One broker knows a later sequence number of a producer than its log had when it was read."""
+    _all_told(edit, lambda known: [known[0], known[1], known[2] + 1])
+
+
+@mutation("forgotten", _FORGOTTEN, RUNS, 3)
+def one_producer_is_not_known(edit: Edit) -> None:
+    """One broker does not know a producer that its log has batches of."""
+    _all_told(edit, lambda _: None)
+
+
+@mutation("forgotten", _FORGOTTEN, ("chaos", "groups", "compacted"), 2)
+def an_earlier_number_is_known(edit: Edit) -> None:
+    """One broker knows a producer by an earlier sequence number than its log has."""
+    _all_told(edit, lambda known: [known[0], known[1], known[2] - 1])
+
+
+@mutation("forgotten", _FORGOTTEN, ("txn", "copy"), 2)
+def an_older_epoch_is_known(edit: Edit) -> None:
+    """One broker knows a producer by an older epoch than its log has."""
+    _all_told(edit, lambda known: [known[0], known[1] - 1, known[2]])
+
+
+@mutation("forgotten", VALID, ("chaos",), 1)
+def asked_before_the_disks_were_read(edit: Edit) -> None:
+    """No broker knows any producer before the disks were read, and nobody is asked later."""
+    answers = [told._replace(known=[]) for told in _answers(edit)]
+    _tell(edit, answers, phase_ns(edit.original, "evidence"))
+
+
+@mutation("forgotten", VALID, ("chaos",), 1)
+def refused(edit: Edit) -> None:
+    """Brokers refuse to tell which producers they know."""
+    last_ns = max(operation.time_ns for operation in edit.original.observed("replica"))
+    like = next(o for o in edit.original.of("phase") if o.key == "evidence")
+    for told in _answers(edit):
+        value = {"began_ns": last_ns, "topics": {told.topic: [[told.partition, 6, []]]}}
+        edit.add(like, last_ns + 1, type=OK, f="observe", key="producers", value=value, node=told.node)
