@@ -226,6 +226,7 @@ NEEDS: Mapping[str, Needs] = {
             "transaction-without-marker": (*_PERMITTED, Source.CLIENTS),
             "marker-against-answer": _PERMITTED,
             "markers-differ": _PERMITTED,
+            "marker-shared": _PERMITTED,
             "deleted-records-returned": (*_PERMITTED, Source.NODES),
             "deletion-not-kept": (*_PERMITTED, Source.NODES),
             "producer-forgotten": (Source.PARTITIONS, Source.RUNNER),

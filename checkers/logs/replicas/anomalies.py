@@ -90,6 +90,14 @@ MARKERS_DIFFER = AnomalyKind(
     guarantee="All partitions of a transaction get the same marker.",
     source="KIP-98",
 )
+MARKER_SHARED = AnomalyKind(
+    id="marker-shared",
+    meaning="The log has no marker between the records of a transaction whose commit was acknowledged and "
+    "those of the producer's next transaction, so that one marker ends both.",
+    guarantee="A producer's next transaction gets no partition before all partitions of the last one have "
+    "their markers.",
+    source="KIP-98, Transaction Coordinator (CompleteCommit) and CONCURRENT_TRANSACTIONS; KIP-890",
+)
 READ_NOT_ON_DISK = AnomalyKind(
     id="read-not-on-disk",
     meaning="A final read returned an offset at which the log on disk has no record, or none "
@@ -196,6 +204,7 @@ ANOMALIES = by_id(
     EPOCH_WITHOUT_ELECTION,
     MARKER_AGAINST_ANSWER,
     MARKERS_DIFFER,
+    MARKER_SHARED,
     READ_NOT_ON_DISK,
     ON_DISK_NOT_READ,
     TRANSACTION_WITHOUT_MARKER,

@@ -9,7 +9,7 @@ from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import OK, History
 from checkers.licences import licences_of
 from checkers.licences.decisions import decisions_of
-from checkers.logs.replicas.markers import find_against_answers, find_differing, marked_records
+from checkers.logs.replicas.markers import find_against_answers, find_differing, find_shared, marked_records
 from checkers.logs.replicas.returned import (
     final_reads,
     find_not_on_disk,
@@ -67,3 +67,4 @@ def _against_ends(
     figures["markers_compared"] += len(marked.send)
     yield from find_against_answers(columns, marked)
     yield from find_differing(columns, marked)
+    yield from find_shared(columns, marked)

@@ -12,7 +12,7 @@
    ``epoch-start-divergence``, ``epoch-without-election``; those of Kafka's own topics too (`own_topics`).
 5. What clients were told (`clients`): by final reads (`returned`), ``read-not-on-disk``,
    ``on-disk-not-read``, ``transaction-without-marker``; of transactions' ends (`markers`),
-   ``marker-against-answer``, ``markers-differ``; of deletions of records (`removed`),
+   ``marker-against-answer``, ``markers-differ``, ``marker-shared``; of deletions of records (`removed`),
    ``deleted-records-returned``, which needs no disk; and whether disks have them (`kept_starts`),
    ``deletion-not-kept``.
 6. Compacted topics, whose batches each broker rewrites by itself (`compacted`): ``replica-divergence`` where

@@ -3,7 +3,8 @@
 A transaction's record is known on disk by the offset that its client was told.  The next marker of the
 batch's producer in that partition ends the transaction (KIP-98); with transaction version 2 the marker has a
 later epoch than the batch (KIP-890).  All partitions of a transaction get the same marker, whether its client
-was told an end or not.
+was told an end or not.  The producer's next transaction begins nowhere before: its coordinator refuses to add
+partitions until all markers are written (CONCURRENT_TRANSACTIONS).
 
 Partitions whose logs may have been truncated are left out, because another record may stand at the offset; so
 are compacted topics, and transactions whose decision their coordinator may have lost.
@@ -17,7 +18,7 @@ import numpy as np
 from checkers.columns.tables import NONE, Columns, Integers, Outcome, PartitionName
 from checkers.evidence.replicas import ABORT, COMMIT, ReplicaLog
 from checkers.licences.permits import Decisions
-from checkers.logs.replicas.anomalies import MARKER_AGAINST_ANSWER, MARKERS_DIFFER
+from checkers.logs.replicas.anomalies import MARKER_AGAINST_ANSWER, MARKER_SHARED, MARKERS_DIFFER
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
@@ -100,6 +101,37 @@ def find_differing(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
     rows = np.flatnonzero(same & (marked.end[1:] != marked.end[:-1]))
     for row in rows[np.unique(marked.transaction[rows], return_index=True)[1]].tolist():
         yield _found(MARKERS_DIFFER, columns, marked, (row, row + 1), "with an unknown outcome")
+
+
+def find_shared(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
+    """One finding for each marker that ends a transaction with an acknowledged commit and a later one too."""
+    partition = columns.sends.partition[marked.send]
+    rows = np.lexsort((columns.sends.offset[marked.send], marked.marker, partition))
+    before, after = rows[:-1], rows[1:]
+    same = (partition[before] == partition[after]) & (marked.marker[before] == marked.marker[after])
+    other = same & (marked.transaction[before] != marked.transaction[after])
+    committed = columns.sends.outcome[marked.send[before]] == Outcome.OK
+    for place in np.flatnonzero(other & committed).tolist():
+        yield _shared(columns, marked, int(before[place]), int(after[place]))
+
+
+def _shared(columns: Columns, marked: Marked, before: int, after: int) -> Anomaly:
+    name = columns.partitions[int(columns.sends.partition[marked.send[before]])]
+    log, marker = marked.logs[name], int(marked.marker[before])
+    first, second = (int(marked.transaction[row]) for row in (before, after))
+    offsets = [int(columns.sends.offset[marked.send[row]]) for row in (before, after)]
+    return MARKER_SHARED.found(
+        f"{name} has no marker between a transaction whose commit was acknowledged (operation {first}) and "
+        f"the next one (operation {second}): the marker at {marker} ends both",
+        subject=f"{name}@{marker}",
+        time_ns=log.time_ns,
+        witness=(first, int(columns.sends.complete_op[marked.send[before]]), second, log.op),
+        explanation=(
+            f"Operation {first} sent the record at {name}@{offsets[0]}, and its commit was acknowledged.",
+            f"Operation {second} sent the record at {name}@{offsets[1]}.",
+            f"On {log.node} the next marker of their producer is the one at {marker}.",
+        ),
+    )
 
 
 def _found(kind: AnomalyKind, columns: Columns, marked: Marked, rows: tuple[int, ...], told: str) -> Anomaly:

@@ -298,6 +298,34 @@ class TestMarkers:
         assert self.told(txn(*parts, kind=INFO), self.ENDS, self.ENDS).counts == {}
         assert self.told(txn(*parts), self.ENDS, self.ABORTED).counts == {"marker-against-answer": 1}
 
+    @pytest.mark.parametrize(
+        ("kinds", "log", "number"),
+        [
+            pytest.param((OK, OK), (sent(0), sent(1), marker(2, COMMIT)), 1, id="two commits"),
+            pytest.param((OK, FAIL), (sent(0), sent(1), marker(2, COMMIT)), 1, id="a commit and an abort"),
+            pytest.param((INFO, OK), (sent(0), sent(1), marker(2, COMMIT)), 0, id="the first is not known"),
+            pytest.param((OK, OK), (sent(0), sent(1)), 0, id="no marker yet"),
+            pytest.param((OK, OK), (sent(0), sent(1, producer=8), marker(2, COMMIT)), 0, id="two producers"),
+        ],
+    )
+    def test_a_marker_ends_one_transaction(
+        self, kinds: tuple[OperationType, OperationType], log: Sequence[Batch], number: int
+    ) -> None:
+        first, second = txn((0, 1, 0), kind=kinds[0]), txn((0, 2, 1), kind=kinds[1])
+        result = self.told([*first, *second], log)
+        assert result.counts.get("marker-shared", 0) == number
+        if number:
+            found = next(each for each in result.anomalies if each.id == "marker-shared")
+            assert found.summary == (
+                "log-0/0 has no marker between a transaction whose commit was acknowledged (operation 1) and "
+                "the next one (operation 3): the marker at 2 ends both"
+            )
+            assert found.witness[:3] == (1, 2, 3)
+
+    def test_a_marker_between_two_transactions_is_what_must_be(self) -> None:
+        log = (sent(0), marker(1, COMMIT), sent(2), marker(3, COMMIT))
+        assert self.told([*txn((0, 1, 0)), *txn((0, 2, 2))], log).counts == {}
+
     def test_records_without_an_offset_or_a_batch_tell_nothing(self) -> None:
         transaction = txn((0, 1, None), (0, 2, 40), kind=INFO)
         assert self.told(transaction, self.ENDS).figures["markers_compared"] == 0

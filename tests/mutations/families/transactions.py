@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from tests.mutations.looking import (
     INFO,
     OK,
     SECOND_NS,
+    columns_of,
     final_reads,
     pairs,
     phase_ns,
@@ -259,6 +261,39 @@ def none_behind_a_committed_one(edit: Edit) -> None:
     """No replica holds a marker behind the records of a transaction whose commit was acknowledged."""
     record = sent(edit.chosen(committed(edit)))[0]
     _markers(edit, record, columns_kept_but)
+
+
+@mutation("markers", invalid("marker-shared"), RUNS, 4)
+def a_record_in_its_place(edit: Edit) -> None:
+    """All replicas hold a record of nobody in place of the marker between a producer's two transactions."""
+    record = sent(edit.chosen(_followed(edit)))[0]
+    _markers(edit, record, _of_nobody)
+
+
+def _followed(edit: Edit) -> list[Operation]:
+    """Committed transactions whose producer's next one has a record in the partition of their first."""
+    places: dict[tuple[str, int, int], list[tuple[int, Operation]]] = {}
+    for transaction in committed(edit):
+        for topic, number, _, offset in sent(transaction):
+            replica = replicas(edit.original, topic, number)[0]
+            columns = columns_of(replica)
+            row = int((columns["base_offset"] <= offset).sum()) - 1
+            key = (topic, number, int(columns["producer_id"][row]))
+            places.setdefault(key, []).append((offset, transaction))
+    followed = []
+    for (topic, number, _), those in places.items():
+        ordered = sorted(those, key=lambda each: each[0])
+        for (offset, one), (_, following) in pairwise(ordered):
+            first = sent(one)[0]
+            if one is not following and (first[0], first[1], first[3]) == (topic, number, offset):
+                followed.append(one)
+    return followed
+
+
+def _of_nobody(columns: Columns, row: int) -> None:
+    for name in ("control", "producer_id", "producer_epoch", "base_sequence", "coordinator_epoch"):
+        columns[name][row] = -1
+    columns["attributes"][row] = 0
 
 
 @mutation("markers", invalid(*_MARKERS), ("txn",), 3)
