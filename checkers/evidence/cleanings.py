@@ -41,7 +41,7 @@ class Cleaned(NamedTuple):
     def told(self) -> str:
         """What the broker logged, in words."""
         return (
-            f"No broker had compacted it beyond {self.end}, by the logs of all; {self.node} had up to there "
+            f"By their logs, no broker had compacted it beyond {self.end}; {self.node} had up to there "
             f"(line {self.line})."
         )
 

@@ -122,11 +122,11 @@ class _Journal:
         lines = self.lines
         ends = [operation for operation in self.operations if operation.f == END and operation.type is OK]
         if not ends:
-            self.damage = f"{self.file}: has no end, what was written from some moment on may be missing"
+            self.damage = f"{self.file}: has no end, its last operations may be missing"
             return
         self.ended = msgspec.convert(ends[0].value, JournalEnded)
         if self.ended.lines != lines:
-            self.damage = f"{self.file}: has {lines} lines, and an end that tells of {self.ended.lines}"
+            self.damage = f"{self.file}: has {lines} lines, but its end reports {self.ended.lines}"
         self.operations = [operation for operation in self.operations if operation.f != END]
 
     def _is_whole(self, text: bytes) -> bool:
@@ -262,7 +262,7 @@ def _read_journal(path: Path) -> _Journal:
             f"the file cannot be read ({error.strerror})",
             expected="a readable file",
             place=path.name,
-            next_step="give yourself the right to read it, or mend its disk",
+            next_step="get permission to read it, or fix its disk",
         ) from error
 
 

@@ -131,7 +131,7 @@ def _ask_all(
 def _words(told: Told | str) -> str:
     if isinstance(told, str):
         return told
-    return "it does not lead" if told.error == NOT_LEADER_OR_FOLLOWER else f"error {told.error}"
+    return "it is not the leader" if told.error == NOT_LEADER_OR_FOLLOWER else f"error {told.error}"
 
 
 def _cluster(connection: Connection) -> tuple[str | None, dict[int, Address] | None]:

@@ -148,12 +148,12 @@ def _could_vote(
             any(voter.id == replica.id for voter in told.voters),
             "a voter has this id with another directory: remove that one first",
         ),
-        (replica.directory_id is None, "it tells no directory id"),
+        (replica.directory_id is None, "it reports no directory id"),
         (replica.last_caught_up_ms <= 0, "it has never caught up"),
         (replica.last_fetch_ms <= now_ms - CAUGHT_UP_WITHIN_MS, "it has not fetched for an hour"),
         (
             told.controllers is not None and not is_controller,
-            "it is no controller: as a voter it would exit (KAFKA-19021)",
+            "it is not a controller: as a voter it would exit (KAFKA-19021)",
         ),
     )
     refusal = next((reason for refused, reason in refusals if refused), None)
@@ -161,7 +161,7 @@ def _could_vote(
         return False, refusal
     if is_controller:
         return True, "a controller that has caught up"
-    return None, "nobody told whether it is a controller: ask one"
+    return None, "it is unknown whether it is a controller: ask a controller"
 
 
 def _kraft_version(told: Told) -> int | None:

@@ -166,7 +166,7 @@ def abandoned(requests: Requests, number: int, why: str) -> Requests:
     """It was never sent."""
     return _each(
         requests,
-        lambda one, asked: _ended(asked, State.REFUSED, f"never sent: {why}") if one.id == number else asked,
+        lambda one, asked: _ended(asked, State.REFUSED, f"not sent: {why}") if one.id == number else asked,
     )
 
 
@@ -251,8 +251,8 @@ def find(requests: Requests, number: int | None) -> Request:
     raise UsageError(
         "there is no such request",
         got="no request was made" if number is None else f"--request {number}",
-        expected=f"one of {', '.join(map(str, known))}" if known else "a request that was made before",
-        where="it ended long ago and was forgotten" if forgotten else "",
+        expected=f"one of {', '.join(map(str, known))}" if known else "an earlier request",
+        where="it ended long ago and was removed" if forgotten else "",
         next_step="krucible reassign list" if known else "krucible reassign execute --help",
     )
 

@@ -119,7 +119,7 @@ def _first(reach: Reach, ask: Callable[[Address], T]) -> T:
     raise KrucibleError(
         "no broker answers",
         got="; ".join(failures) or "none was found",
-        expected="one that is up and reaches the active controller",
+        expected="one that is running and reaches the active controller",
         where=str(reach.folder or ""),
         next_step="krucible cluster status",
     )

@@ -162,7 +162,7 @@ class Campaign:
         reports = reports_from(self.folder, [Path(folder) for folder in self._state.done.values()])
         summary = sum_up(self.folder, self._title, self.outcomes(), f"{len(self._seeds)} seeds", reports)
         if self.missing():
-            click.echo(f"missing  {len(self.missing())} seeds; the same command goes on with them")
+            click.echo(f"missing  {len(self.missing())} seeds; the same command continues with them")
         return EXIT_CODES[summary.outcome]
 
     def outcomes(self) -> list[RunOutcome]:
@@ -191,7 +191,7 @@ class Campaign:
                 "the state of the campaign can't be read",
                 got=str(error),
                 where=str(path),
-                next_step=f"repair it, or begin anew: rm {shlex.quote(str(path))}",
+                next_step=f"repair it, or start again: rm {shlex.quote(str(path))}",
             ) from error
         found = _here(state, self._place, self._content)
         done = {str(seed): str(folder) for seed, folder in found.items()}

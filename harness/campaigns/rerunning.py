@@ -322,7 +322,7 @@ def _parts_of(folder: Path) -> list[Path]:
             got=str(error),
             expected="one that krucible qualify wrote",
             where=str(folder),
-            next_step="the same krucible qualify again, which writes it anew",
+            next_step="run the same krucible qualify again, which rewrites it",
         ) from error
     store = folder.resolve().parent.parent
     return [store / campaign for campaign in record.campaigns]
@@ -343,7 +343,7 @@ def _recalled(folder: Path) -> Recalled:
 
 def _untold(folder: Path) -> UsageError:
     return UsageError(
-        "that campaign does not tell what it ran",
+        "that campaign did not record what it ran",
         expected="one of krucible run --seeds, by this krucible",
         where=str(folder),
         next_step="krucible run SCENARIO --seeds A..B",
@@ -358,7 +358,7 @@ def _options(recalled: Recalled, seed: int, folder: Path) -> RunOptions:
         return _with_its_tarball(msgspec.convert(given, RunOptions), folder)
     except msgspec.ValidationError as error:
         raise UsageError(
-            "that campaign was recorded by another krucible, and does not fit this one",
+            "that campaign was recorded by another version of krucible, and this one can't repeat it",
             got=str(error),
             where=str(folder),
             next_step="krucible run --help",

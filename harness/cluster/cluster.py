@@ -184,7 +184,7 @@ def start_cluster(client: docker.DockerClient, plan: Plan, binary: tuple[str, ..
     """
     problems = problems_with(plan.topology, plan.version)
     lack = lacking(plan.topology.disk)
-    problems += [f"disks of kind {plan.topology.disk} can't be had: {lack}"] if lack else []
+    problems += [f"disks of kind {plan.topology.disk} are not available: {lack}"] if lack else []
     if problems:
         raise UsageError(
             "the topology does not fit", got="; ".join(problems), next_step="krucible run --help"

@@ -139,7 +139,7 @@ def _ended(*command: str) -> "subprocess.CompletedProcess[str]":
         with suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=_KILL_GRACE_S)
         raise KrucibleError(
-            f"{command[0]} does not come to an end",
+            f"{command[0]} does not end",
             got=f"it ran for {LIMIT_S:g} s",
             where=command[-1],
             next_step="look at the host's loop devices (losetup --all, dmesg)",

@@ -100,7 +100,7 @@ def _doubt(folder: Path, log: LogRead, stretches: Sequence[object]) -> str | Non
     if log.damage:
         return f"{log.damage[0].file} is damaged"
     if log.left is None:
-        return "nothing tells which records are left of a batch"
+        return "it is unknown which records of a batch are left"
     if len(stretches) > STRETCHES_MAX:
         return f"records lie in more than {STRETCHES_MAX} stretches"
     return None

@@ -88,7 +88,7 @@ class ConnectionHolds:
             if dropped:
                 return dropped
             if time.monotonic() > deadline:
-                raise NotConfirmedError(f"no packet met the rule of {chain} within {_PROBE_BOUND_S:.0f} s")
+                raise NotConfirmedError(f"no packet matched the rule of {chain} in {_PROBE_BOUND_S:.0f} s")
             time.sleep(_PROBE_PAUSE_S)
 
     def _dropped(self, node: str, chain: str) -> int | None:

@@ -50,7 +50,7 @@ class ActiveHeldRequests(Chained):
     def took_effect(self) -> dict[str, object]:
         """How many connections are held, and how many packets were dropped on them already."""
         if not within(self._bench.bound_s(_PROBE_BOUND_S), lambda: self._dropped() > 0):
-            raise NotConfirmedError(f"nothing came on the {len(self._ports)} connections that are held")
+            raise NotConfirmedError(f"no packet arrived on the {len(self._ports)} connections that are held")
         return {"held": len(self._ports), "dropped": self._dropped()}
 
     def _chosen(self, table: str) -> tuple[int, ...]:

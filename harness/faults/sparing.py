@@ -99,7 +99,7 @@ def _of_partitions(node: Node, snapshot: ClusterSnapshot, strikes: Sequence[Stri
     for where, states in sorted(snapshot.told.items()):
         name = "/".join(map(str, where))
         if not states:
-            return f"nobody tells who is in sync of {name}"
+            return f"no broker reports the ISR of {name}"
         if not any(node.id in state.replicas for state in states):
             continue
         least = max(1, min(snapshot.min_insync_replicas, *(len(state.replicas) - 1 for state in states)))
@@ -121,7 +121,7 @@ def _of_quorum(node: Node, snapshot: ClusterSnapshot) -> str | None:
     """Too few voters that would be left."""
     quorum = snapshot.quorum
     if quorum is None:
-        return "nobody leads the quorum in sight"
+        return "no leader of the quorum is visible"
     voters = {voter.id for voter in quorum.voters}
     if node.id not in voters:
         return None
@@ -129,7 +129,7 @@ def _of_quorum(node: Node, snapshot: ClusterSnapshot) -> str | None:
     rest = len(whole - {node.id})
     if 2 * rest > len(voters):
         return None
-    return f"{rest} other voters, of {len(voters)} in all, have all of the metadata for certain"
+    return f"{rest} other voters, of {len(voters)} in all, certainly have all of the metadata"
 
 
 def _caught_up(quorum: QuorumAnswer, now_ms: int) -> set[int]:

@@ -306,10 +306,10 @@ def _first_topic(snapshot: ClusterSnapshot) -> str:
     """Name of the workload's first topic.
 
     Raises:
-        NobodyToAskError: nothing is known of the workload's topics.
+        NobodyToAskError: the workload's topics are not known.
     """
     if snapshot.first_topic is None:
-        raise NobodyToAskError("nothing is known of the workload's topics")
+        raise NobodyToAskError("the workload's topics are not known")
     return snapshot.first_topic.name
 
 

@@ -73,7 +73,7 @@ class Chosen(msgspec.Struct, frozen=True):
         """
         found = part.of(nodes) if isinstance(part, Member) else self.parts.get(part)
         if found is None:
-            raise LookupError(f"nobody is {part}")
+            raise LookupError(f"no node is {part}")
         return found
 
 

@@ -84,7 +84,7 @@ class GambitCourse:
         """Wait for what was asked for and is not answered yet.
 
         Raises:
-            KrucibleError: asking came to an unforeseen end.
+            KrucibleError: asking ended unexpectedly.
         """
         join_all(self._asking, max((worker.bound_s for worker in self._asking), default=0.0) + _GRACE_S)
         join_all(self._deleting, OneDeletion.bound_s + _GRACE_S)
@@ -112,7 +112,7 @@ class GambitCourse:
                 return self._struck(move, played)
             case Mend(names, apart_ms):
                 ended = self._context.nemesis.mend([f"{played.name}{name}" for name in names], apart_ms)
-                return None if ended else "not seen to be over"
+                return None if ended else "not all of them were seen to have ended"
             case Until():
                 return self._awaited(move, played)
             case DeleteThere(share):
@@ -196,7 +196,7 @@ class GambitCourse:
                     return come_about(condition, played.chosen, self._context.look(where and where[0]))
 
         seen = self._context.await_recorded(played.name, asked, look, _LOOK_PAUSE_S)
-        return None if seen.holds else f"{_kind(move.condition)} did not come about"
+        return None if seen.holds else f"{_kind(move.condition)} was not reached"
 
     def _operator(self) -> Operator:
         """One that is free: what was asked for longest ago is waited for where all are busy."""

@@ -209,7 +209,7 @@ def _version_problems(version: str, scenario: Scenario) -> list[str]:
         return [str(error)]
     if numbers < parse_version(scenario.versions_min):
         return [
-            f"Kafka {version} is older than {scenario.versions_min}, the first this scenario makes sense on"
+            f"Kafka {version} is older than {scenario.versions_min}, the first that this scenario supports"
         ]
     return []
 
@@ -311,7 +311,7 @@ def _workload_problems(scenario: Scenario, options: RunOptions) -> list[str]:
     chosen = options.acks is not None or options.idempotent is not None
     found = problems_of_load(scenario)
     if chosen and not isinstance(scenario.workload, LogWorkload):
-        found.append("acks and idempotence can be chosen for the log workload alone")
+        found.append("acks and idempotence can only be chosen for the log workload")
     return found
 
 
@@ -371,7 +371,7 @@ def _drawing_problems(schedule: RandomSchedule) -> list[str]:
     if odd := sorted((schedule.operations.keys() | schedule.changes.keys()) - OPERATIONS.keys()):
         found.append(f"no admin operation is called {odd[0]}; expected one of {', '.join(OPERATIONS)}")
     if odd := sorted(schedule.operations_min.keys() - schedule.operations.keys()):
-        found.append(f"at least some of {odd[0]} are asked for, and none is drawn; add it to operations")
+        found.append(f"at least some of {odd[0]} are required, and none is drawn; add it to operations")
     if odd := sorted(schedule.disks.keys() - DISKS):
         found.append(f"no fault of a disk is called {odd[0]}; expected one of {', '.join(DISKS)}")
     if odd := sorted(schedule.gambits.keys() - GAMBITS.keys()):
@@ -381,7 +381,7 @@ def _drawing_problems(schedule: RandomSchedule) -> list[str]:
     if "packet-loss" in schedule.kinds and schedule.majority is Majority.LOST:
         found.append("a loss of packets takes no majority away; drop packet-loss, or majority lost")
     if schedule.disks and schedule.majority is Majority.LOST:
-        found.append("disks can go only where a majority keeps what it has; drop disks, or majority lost")
+        found.append("faults of disks need a majority that keeps its disks; drop disks, or majority lost")
     return found
 
 

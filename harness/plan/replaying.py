@@ -170,7 +170,7 @@ def _injected(move: Inject, told: _Recorded, roles: dict[str, Target], notes: li
     window = told.windows.get(move.name)
     member = told.member(window) if window is not None else None
     if window is None or member is None:
-        notes.append(f"{move.name} was not injected then: its target is resolved anew")
+        notes.append(f"{move.name} was not injected in the recorded run: its target is resolved again")
         return move
     if role := told.role(window, move.fault):
         roles[move.name] = role
@@ -194,7 +194,7 @@ class _Performs:
         if not symbolic:
             return move
         if not attempts:
-            notes.append(f"{_kind(operation)} was not asked for then: it is resolved anew")
+            notes.append(f"{_kind(operation)} was not requested in the recorded run: it is resolved again")
             return move
         return msgspec.structs.replace(move, operation=self._told.asked(attempts[-1]))
 
@@ -236,15 +236,19 @@ def _timed(schedule: FixedSchedule, told: _Recorded) -> Resolution:
     again: list[_Replayed] = []
     for name, step in _numbered(schedule):
         if name in told.refused:
-            notes.append(f"{name} of then is left out: {told.refused[name]}")
+            notes.append(f"{name} of the recorded run is left out: {told.refused[name]}")
             continue
         again.append(_again(step, told.windows.get(name), told, began_ns, schedule.duration_ms))
         if not isinstance(again[-1].step.fault.target, Member):
-            notes.append(f"{name} was not injected then: it keeps its time, its target is resolved anew")
+            notes.append(
+                f"{name} was not injected in the recorded run: same time, its target is resolved again"
+            )
     again.sort(key=lambda each: each.step.at_ms)
     blinks = tuple(replayed_blinks(schedule, told.windows, began_ns, told.nodes, told.named))
     if lacking := len(blinks_of(schedule)) - len(blinks):
-        notes.append(f"{lacking} of {len(blinks_of(schedule))} blinks of then are left out: they hit nobody")
+        notes.append(
+            f"{lacking} of {len(blinks_of(schedule))} blinks of the recorded run hit no node and are left out"
+        )
     acts = _acts(told, began_ns)
     steps = (*(each.step for each in again if each.within), *blinks)
     # What came late then is within the load nevertheless, as it was; see `misfits_of`.
@@ -270,7 +274,7 @@ def _gambits(schedule: FixedSchedule, told: _Recorded, began_ns: int, notes: lis
             continue
         played = played_in(name, told.operations)
         if played is None or played.ended is OperationType.FAIL:
-            notes.append(f"{name} of then is left out: it was not begun")
+            notes.append(f"{name} of the recorded run is left out: it did not begin")
             continue
         again = replayed(name, gambit, played, began_ns, told.named)
         notes += again.notes
@@ -347,7 +351,7 @@ def differences(roles: dict[str, Target], operations: Iterable[Operation]) -> tu
     for operation in operations:
         if operation.f == CHOOSE and operation.type is OperationType.OK:
             if msgspec.convert(operation.value, ChoiceMade).as_then is False:
-                found.append(f"{operation.key}: who led then does not lead now")
+                found.append(f"{operation.key}: the leader of the recorded run does not lead now")
             continue
         if operation.f != "inject" or operation.type is OperationType.INVOKE:
             continue
@@ -357,5 +361,5 @@ def differences(roles: dict[str, Target], operations: Iterable[Operation]) -> tu
         role = roles.get(str(operation.key))
         if role is not None and role not in operation.value.get("roles", [role]):
             target = ", ".join(operation.value["targets"])
-            found.append(f"{operation.key}: {target} had the role {role} then and has it not now")
+            found.append(f"{operation.key}: {target} had the role {role} in the recorded run, not now")
     return tuple(found)

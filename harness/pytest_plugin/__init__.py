@@ -56,7 +56,7 @@ def _add_options(parser: pytest.Parser) -> None:
         type=int,
         dest="krucible_seed",
         metavar="N",
-        help="fixes the schedules of all scenarios; drawn and told if not given",
+        help="fixes the schedules of all scenarios; drawn and printed if not given",
     )
     group.addoption(
         "--kafka-version",

@@ -16,13 +16,13 @@ AFTERMATH = "aftermath"
 """Name of the journal, and of the process that writes it."""
 _AFTERMATH_FILE = f"history-{AFTERMATH}.jsonl"
 _MEANINGS = {
-    signal.SIGABRT: "a client library found an assertion of its own broken",
-    signal.SIGALRM: "a client library hung it for two minutes",
-    signal.SIGBUS: "a library went astray, or a disk was full",
-    signal.SIGFPE: "a library went astray",
-    signal.SIGILL: "a library went astray",
-    signal.SIGKILL: "somebody killed it, or the kernel lacked memory (see dmesg)",
-    signal.SIGSEGV: "a library went astray",
+    signal.SIGABRT: "an assertion of a client library failed",
+    signal.SIGALRM: "a client library blocked it for two minutes",
+    signal.SIGBUS: "a defect in a library, or a full disk",
+    signal.SIGFPE: "a defect in a library",
+    signal.SIGILL: "a defect in a library",
+    signal.SIGKILL: "it was killed, or the kernel had no memory left (see dmesg)",
+    signal.SIGSEGV: "a defect in a library",
 }
 _DUMPS = ("Fatal Python error:", "Timeout (")
 """How Python begins to tell what threads did."""

@@ -82,7 +82,7 @@ def create_cluster_folder(root: Path, run: str) -> Path:
 def _refusals_told(what: str, root: Path, where: Path) -> Iterator[None]:
     if ":" in str(root.absolute()):
         raise UsageError(
-            "runs can't be kept in a folder with a colon in its path: compose takes it for a separator",
+            "runs can't be stored in a folder with a colon in its path: compose treats it as a separator",
             got=str(root.absolute()),
             next_step="name another place with --runs",
         )

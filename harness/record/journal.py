@@ -374,5 +374,5 @@ def _journal_error(what: str, error: OSError, path: Path) -> JournalError:
         what,
         got=error.strerror or str(error),
         where=str(path),
-        next_step=_NEXT_STEPS.get(error.errno or 0, "mend the disk or folder, then run again"),
+        next_step=_NEXT_STEPS.get(error.errno or 0, "fix the disk or folder, then run again"),
     )

@@ -41,7 +41,7 @@ NOTHING = Left(0, (), frozenset())
 
 
 def left_in(path: Path) -> Left | None:
-    """What a journal holds; None where it was not begun.
+    """What a journal holds; None if it was never begun.
 
     A line that was cut short is taken away: no operation leaves before its line is whole, and one whose
     completion is cut is outstanding.
@@ -59,7 +59,7 @@ def left_in(path: Path) -> Left | None:
         with path.open("r+b") as file:
             file.truncate(text.rfind(b"\n") + 1)
     except (OSError, msgspec.MsgspecError) as error:
-        raise JournalError("a journal can't be taken up", got=str(error), where=str(path)) from error
+        raise JournalError("a journal can't be continued", got=str(error), where=str(path)) from error
     return _left(operations)
 
 

@@ -131,7 +131,7 @@ def sentences(nodes: Mapping[str, NodeTold], brokers: Mapping[str, int]) -> Iter
             then = " and was not unfenced" if name in unseen else ""
             yield f"{name} truncated its metadata log to offset {node.truncated_to}{then}"
     if unseen:
-        yield f"not unfenced in anybody's eyes: {', '.join(unseen)}"
+        yield f"not unfenced according to any node: {', '.join(unseen)}"
     leads = [name for name, node in nodes.items() if isinstance(node.quorum, dict)]
     asked = [name for name, node in nodes.items() if node.quorum is not None]
     if asked and not leads:

@@ -66,7 +66,7 @@ def end_retention(
         while (behind := [one for one in asked if _still(one, topic, limit)]) and time.monotonic() < deadline:
             pause.wait(_PAUSE_S)
         if behind:
-            yield f"{limit} of {topic} is still told by {len(behind)} of {len(asked)} brokers"
+            yield f"{limit} of {topic} is still reported by {len(behind)} of {len(asked)} brokers"
 
 
 def _taken_back(operator: Performing, topic: str, limit: str) -> bool:

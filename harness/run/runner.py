@@ -342,7 +342,7 @@ def _limited(execution: Execution) -> str | None:
     try:
         execution.settle()
     except WireError as error:
-        return f"limits on moving replicas stay: {error}"
+        return f"throttles of reassignments are left: {error}"
     return None
 
 

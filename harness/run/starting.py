@@ -90,7 +90,7 @@ def start_ready(
             _set_aside(plan.folder, number)
             if cancelled.is_set() or number == STARTS_MAX:
                 raise ClusterNotReadyError(plan.folder, last) from error
-            stage.tell("start", f"start {number} did not become ready: {last.sentences[0]}; once more")
+            stage.tell("start", f"start {number} did not become ready: {last.sentences[0]}; trying again")
         else:
             took_s = round(time.monotonic() - began_s, 1)
             stage.recorder.observe(START, str(number), StartSeen(ready=True, took_s=took_s))

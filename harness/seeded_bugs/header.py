@@ -197,9 +197,11 @@ def _words(where: str, field: _Field, known: frozenset[str], *, may_be_none: boo
         return ()
     if odd := [word for word in words if word not in known]:
         near = difflib.get_close_matches(odd[0], known, n=3, cutoff=0.3)
-        raise BugFileError(where, field.line, f"{odd[0]!r} is none of those known, such as {', '.join(near)}")
+        raise BugFileError(
+            where, field.line, f"{odd[0]!r} is unknown, expected for example {', '.join(near)}"
+        )
     if len(set(words)) < len(words):
-        raise BugFileError(where, field.line, "a word is there twice")
+        raise BugFileError(where, field.line, "a word is repeated")
     return tuple(words)
 
 
@@ -210,7 +212,7 @@ def _versions(where: str, field: _Field) -> tuple[str, ...]:
     except VersionShapeError as error:
         raise BugFileError(where, field.line, str(error)) from error
     if numbers != sorted(set(numbers)):
-        raise BugFileError(where, field.line, "versions stand in their order, each once")
+        raise BugFileError(where, field.line, "expected ascending versions, each once")
     return versions
 
 

@@ -76,7 +76,7 @@ class ScriptWorker(Worker):
         connection = client.connect(broker)
         holds = client.context.holds
         if holds is None:
-            raise ScriptError("nobody can hold connections here")
+            raise ScriptError("connections can't be held here")
         with ThreadPoolExecutor(1) as aside:
             answers: list[Future[T]] = []
 

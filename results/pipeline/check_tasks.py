@@ -214,7 +214,7 @@ def difference(stored: Verdict, verdict: Verdict) -> str | None:
     told = [name for name in names if name not in found]
     parts = [f"{stored.validity} before, {verdict.validity} now"]
     parts += [f"other findings: {', '.join(found)}"] if found else []
-    parts += [f"the same findings told otherwise, or other figures: {', '.join(told)}"] if told else []
+    parts += [f"the same findings with other sentences or figures: {', '.join(told)}"] if told else []
     return "; ".join(parts)
 
 

@@ -41,7 +41,7 @@ def spark_errors_told(doing: str) -> Iterator[None]:
         raise PipelineError(
             f"Spark could not {doing}",
             got=_cause(text),
-            next_step="the whole story is told with --verbose",
+            next_step="--verbose shows the whole error",
         ) from error
 
 

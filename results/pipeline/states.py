@@ -70,7 +70,7 @@ class _View:
 
 
 class _Stretches:
-    """Makes rows of answers about one subject: those of one view in a row that told the same are one."""
+    """Makes rows of answers about one subject: consecutive equal ones of one view are one."""
 
     def __init__(self, subject: str) -> None:
         self._subject = subject

@@ -21,7 +21,7 @@ _GUESSED = (
     "The history does not record which broker a client asks. Its messages are drawn at the broker that led "
     "the partition at that time."
 )
-_UNNAMED = f"“{CLUSTER}” stands for a node of which the history does not tell which one it was."
+_UNNAMED = f"“{CLUSTER}” stands for a node that the history does not identify."
 
 
 class WitnessRow(msgspec.Struct, frozen=True):

@@ -229,7 +229,7 @@ class _Calls:
             told = f"{node} to {who}: {answer.type.value}, {error_text(answer.error or '')}"
         else:
             kind = "none"
-            why = error_text(answer.error or "") or "no error told"
+            why = error_text(answer.error or "") or "no error recorded"
             told = f"{who} got no answer, {answer.type.value}: {why}"
         return Event(
             time_ns=answer.time_ns,

@@ -150,7 +150,7 @@ def _fault_figures(measures: Measures) -> str:
 
 def _recovery_figure(measures: Measures) -> str:
     if measures.recovered is None:
-        return "the run did not come to its recovery"
+        return "the run did not reach its recovery"
     took = seconds(measures.recovery_ms)
     return f"recovered in {took}" if measures.recovered else f"not recovered within {took}"
 

@@ -187,7 +187,7 @@ def test_another_duration_asks_for_as_many_admin_operations_in_proportion(
         ),
         (
             RandomSchedule(disks={"power": 1}, majority=Majority.LOST),
-            "disks can go only where a majority keeps what it has",
+            "faults of disks need a majority that keeps its disks",
         ),
     ],
 )

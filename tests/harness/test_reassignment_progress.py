@@ -114,11 +114,11 @@ def test_complete_is_who_has_the_replicas_in_their_order(*, settled: bool) -> No
 
 def test_other_replicas_are_an_error_once_the_broker_had_time_to_learn() -> None:
     early = status_of(asked(), partition=seen(1, 2), settled=False)
-    assert (early.state, early.detail) == (State.UNKNOWN, "it began and is not seen yet")
+    assert (early.state, early.detail) == (State.UNKNOWN, "it began, but no broker shows it yet")
     late = status_of(asked(), partition=seen(3, 2))
-    assert (late.state, late.detail) == (State.ERROR, "nothing goes on, and the replicas are 3, 2")
+    assert (late.state, late.detail) == (State.ERROR, "no reassignment is ongoing, and the replicas are 3, 2")
     gone = status_of(asked())
-    assert (gone.state, gone.detail) == (State.ERROR, "there is no such partition any more")
+    assert (gone.state, gone.detail) == (State.ERROR, "the partition no longer exists")
 
 
 def test_without_an_answer_only_what_is_seen_counts() -> None:
@@ -127,12 +127,12 @@ def test_without_an_answer_only_what_is_seen_counts() -> None:
     never = status_of(asked(code=41), partition=seen(1, 2))
     assert (never.state, never.detail[:15]) == (State.UNKNOWN, "no answer came;")
     other = status_of(asked(code=None), ongoing=moving(4), partition=seen(4, 1, 2))
-    assert (other.state, other.detail) == (State.UNKNOWN, "no answer came, and what goes on wants 4")
+    assert (other.state, other.detail) == (State.UNKNOWN, "there was no answer, and the ongoing target is 4")
 
 
 def test_who_overrode_it_is_told() -> None:
     other = status_of(asked(), ongoing=moving(4), partition=seen(4, 1, 2))
-    assert (other.state, other.detail) == (State.OVERRIDDEN, "by somebody else, who wants 4")
+    assert (other.state, other.detail) == (State.OVERRIDDEN, "by another client, to 4")
     assert [one.broker for one in other.receiving] == [3]
     later = Request(5, 0, 60, (asked(wanted=(4,)),))
     ours = status_of(asked(), ongoing=moving(4), partition=seen(4, 1, 2), later=later)

@@ -278,7 +278,7 @@ def _found(kind: AnomalyKind, text: str, one: Transaction, told: AnyAnswer, *oth
         explanation=(
             f"Operation {one.begun.index} began the transaction of {one.name}.",
             f"Its records were acknowledged by {one.open_ns / 1e9:.3f} s.",
-            f"By its timeout, and what was asked for, it was open until {one.until_ns / 1e9:.3f} s at least.",
+            f"By its timeout and the requests to end it, it was open to {one.until_ns / 1e9:.3f} s at least.",
             *map(_answer, asked),
         ),
     )

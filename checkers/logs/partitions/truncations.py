@@ -36,8 +36,8 @@ def find_truncations(facts: Facts) -> Iterator[Anomaly]:
                 time_ns=cut.time_ns,
                 witness=(cut.index,),
                 explanation=(
-                    f"Line {cut.line} of {cut.node}'s log, at {cut.at}, tells both offsets.",
-                    "Until then its leaders had been elected cleanly, and no disk that holds it was struck.",
+                    f"Line {cut.line} of {cut.node}'s log, at {cut.at}, has both offsets.",
+                    "Until then its leaders had been elected cleanly, and no fault hit a disk that holds it.",
                 ),
             )
 

@@ -54,7 +54,7 @@ def _carry_out(
 ) -> None:
     try:
         for left in clear(order.site, number):
-            click.echo(f"a run was cut short on this host before; what there is of it is in {left}")
+            click.echo(f"an earlier run on this host was cut short; its files are in {left}")
         if cancelled.is_set():
             return
         report = _run(order, desk, order.site.scratch_of(number), cancelled)
@@ -62,7 +62,7 @@ def _carry_out(
         report = Report(host_name(), failure=str(error), interrupted=cancelled.is_set())
         click.echo(f"krucible: {error}", err=True)
     if not (report.interrupted and lost.is_set()) and not desk.end(order.number, report):
-        click.echo("another host had done this run already; this one does not count")
+        click.echo("another host has already done this run; this one does not count")
 
 
 def _run(order: Order, desk: Desk, scratch: Path, cancelled: threading.Event) -> Report:

@@ -157,8 +157,8 @@ class WorkingHosts:
         for lost in self._desk.begun(place)[:-1]:
             self._lost = True
             click.echo(
-                f"lost       it had been begun on {lost.host} at {lost.began_at}, in {lost.folder} there, "
-                "and was cut short; that does not count"
+                f"lost       it had begun on {lost.host} at {lost.began_at}, in {lost.folder} there, "
+                "and was cut short; it does not count"
             )
         if report.text:
             show(report.text)
@@ -172,7 +172,7 @@ class WorkingHosts:
         for host in self._usable:
             if host.name not in here:
                 click.echo(
-                    f"krucible: {host.name} is gone; krucible heal there takes away what it left", err=True
+                    f"krucible: {host.name} is gone; krucible heal there removes what it left", err=True
                 )
                 continue
             clearing = encode(Clearing(self._site(host), patience_s))

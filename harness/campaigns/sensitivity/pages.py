@@ -90,7 +90,7 @@ def _misfit(line: Line, asked: Asked) -> str:
     """Why a line does not count; the plan that it was of may be that of an older krucible."""
     bug = seeded_bugs().get(line.bug)
     if bug is None:
-        return "the catalogue has no such bug any more"
+        return "the catalogue no longer has this bug"
     if not line.control and line.origin.bug != bug_digest(bug):
         return "the bug's file has changed since"
     return (

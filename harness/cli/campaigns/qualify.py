@@ -192,7 +192,7 @@ def build_of(text: str) -> Build:
         parse_version(options["kafka_version"])
     except VersionShapeError as error:
         raise UsageError(
-            "no build of Kafka is known by that",
+            "that does not name a build of Kafka",
             got=repr(text),
             expected=f"a version such as {DEFAULT_VERSION}, an image's reference, or a release's tarball",
             next_step="krucible qualify --help",

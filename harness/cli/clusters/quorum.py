@@ -134,7 +134,7 @@ def add(
         raise UsageError(
             f"where is node {node_id}?",
             got=f"directory id {directory_id or 'unknown'}, endpoint {places or 'unknown'}",
-            expected="a controller of krucible's, or one that fetches from the leader",
+            expected="a controller of a krucible cluster, or one that fetches from the leader",
             next_step="name them: --directory-id ID --endpoint HOST:PORT",
         )
     voter = VoterKey(node_id, directory_id)

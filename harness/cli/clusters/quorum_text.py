@@ -96,9 +96,9 @@ def _difference_lines(difference: "Difference | None", nodes: int) -> list[str]:
         what = f"{record.kind} {_content(record)}" if record else "no control record"
         lines.append(f"  {node}: epoch {epoch}, {what}")
     because = (
-        "records of one epoch contradict each other: this must never be"
+        "records of one epoch contradict each other, which must never happen"
         if difference.is_contradiction
-        else "of another epoch: the older one was never committed, and goes once its node hears of the leader"
+        else "the epochs differ: the older record is uncommitted; its node truncates it once it knows the leader"
     )
     return [*lines, f"  {because}"]
 

@@ -236,7 +236,7 @@ def list_command(desk: Desk, json_: bool) -> None:  # noqa: FBT001 - click's way
             f"  adding {_ids(one.adding)}  removing {_ids(one.removing)}"
         )
     if not ongoing:
-        click.echo("no reassignment goes on")
+        click.echo("no reassignment is ongoing")
 
 
 def _ask(desk: Desk, request: Request, targets: list[Any]) -> ReassignmentAnswer:
@@ -256,7 +256,7 @@ def _limit(desk: Desk, request: Request, limit: Throttle) -> None:
         desk.change(lambda now: abandoned(now, request.id, "its throttles could not be set"))
         raise _silent(error, f"krucible reassign verify --request {request.id}") from error
     for broker in unreached:
-        click.echo(f"  broker {broker} does not answer: nothing limits it")
+        click.echo(f"  broker {broker} does not answer: it has no throttle")
 
 
 def _free(desk: Desk, request: Request) -> None:

@@ -47,7 +47,7 @@ def _require_one(tarball: str | None, image: str | None, source: str) -> None:
     fitting = {"tarball"} if tarball else {"registry"}
     if (tarball or image) and source not in fitting | {_AUTO}:
         raise UsageError(
-            "what was named is not from there",
+            "that image or tarball is not from that source",
             got=f"{tarball or image}, and --image-source {source}",
             next_step="drop --image-source",
         )

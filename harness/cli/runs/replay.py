@@ -176,7 +176,7 @@ def _planned(recorded: Recorded, runs: Path, instead: Instead, *, symbolic: bool
     if symbolic and is_resolved(recorded.identity):
         again = replay_line(original, instead, symbolic=True) if original else "name that run's folder"
         raise UsageError(
-            "there are no roles to be resolved anew: that run is a replay, whose schedule names nodes",
+            "there are no roles to resolve again: that run is a replay, whose schedule names nodes",
             got=f"a replay of run {clean(replay_of, _TEXT_MAX)}",
             expected=f"the run that it goes back to, {original or f'which is not below {runs}'}",
             where=str(recorded.folder),
@@ -184,7 +184,7 @@ def _planned(recorded: Recorded, runs: Path, instead: Instead, *, symbolic: bool
         )
     planned = plan_replay(recorded, instead, symbolic=symbolic)
     source = original or f"run {replay_of}"
-    note = f"that run is a replay itself, of {source}; looked for is what the replay found"
+    note = f"that run is itself a replay, of {source}; this command looks for what the replay found"
     return planned._replace(notes=(note, *planned.notes))
 
 
@@ -311,7 +311,7 @@ def _as_text(found: Reproduction, planned: Replay) -> str:
         lines.append(f"  {attempt.number:>4}  {_told(attempt, found.wanted)}")
         lines += [f"        {clean(each, _TEXT_MAX)}" for each in attempt.differences]
     if any(attempt.differences for attempt in found.attempts) and planned.roles:
-        lines.append("next       --symbolic has the roles resolved anew")
+        lines.append("next       --symbolic resolves the roles again")
     lines.append(f"reproduce  {clean(planned.plan.reproduce, _TEXT_MAX * 4)}")
     return "\n".join(lines)
 

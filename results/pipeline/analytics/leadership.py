@@ -28,7 +28,7 @@ UNDER_REPLICATED = table(
     column(
         "start_ns",
         LONG,
-        "first answer in which a replica was missing from the ISR; what views tell of the same time is one",
+        "first answer in which a replica was missing from the ISR; views of the same period count once",
     ),
     column(
         "end_ns",
