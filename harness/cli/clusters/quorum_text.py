@@ -98,7 +98,8 @@ def _difference_lines(difference: "Difference | None", nodes: int) -> list[str]:
     because = (
         "records of one epoch contradict each other, which must never happen"
         if difference.is_contradiction
-        else "the epochs differ: the older record is uncommitted; its node truncates it once it knows the leader"
+        else "the epochs differ: the older record is uncommitted, "
+        "and its node truncates it once it knows the leader"
     )
     return [*lines, f"  {because}"]
 
