@@ -1,12 +1,12 @@
 """Up to where brokers had compacted a log, as they logged it themselves.
 
 A broker logs the range of offsets before it looks for the keys in it, and removes only what a record of that
-range replaces.  The range ends at the active segment, and below what is undecided.  So what stands behind
+range replaces.  The range ends at the active segment, and below what is undecided.  So what is behind
 all ranges of all brokers has replaced nothing, on no replica: who fetched from another one fetched what that
 had cleaned.
 
 All of it must have been told: by every node, after the disk was read that is judged, and in the words of one
-version of Kafka.  Where no broker told of a cleaning of the log, nobody knows whether it would have.
+version of Kafka.  Where no broker reported a cleaning of the log, it is unknown whether it would have.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ class Cleaned(NamedTuple):
 
 @once
 def cleanings_of(history: History) -> Mapping[PartitionName, Cleaned]:
-    """Up to where each partition had been cleaned; nothing where not all nodes told of it.
+    """Up to where each partition had been cleaned; nothing where not all nodes reported it.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

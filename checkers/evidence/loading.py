@@ -73,9 +73,9 @@ def _kept_ns(topic: Topic) -> int:
 
 
 def _heard(columns: Columns, is_unheard: Callable[[Integers], Booleans]) -> Columns:
-    """Leave out the records of which nobody can know whether they were sent, or what became of them.
+    """Leave out the records of which it is unknown whether they were sent, or what happened to them.
 
-    They were returned by readers, and stand in no journal that is whole: no rule may conclude from them.
+    They were returned by readers, and are in no complete journal: no rule may conclude from them.
     """
     reads = columns.reads
     odd = np.flatnonzero((reads.value >= 0) & ~np.isin(reads.value, columns.sends.value))

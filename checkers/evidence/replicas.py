@@ -1,6 +1,6 @@
 """Which records lay on which replica at the end: the batches of all logs that were read, in columns.
 
-`batches_of` reads them from a history.  To resolve what became of a record of unknown fate:
+`batches_of` reads them from a history.  To resolve the outcome of a record with an unknown outcome:
 
     batches = batches_of(history)
     fates = batches.fates(PartitionName("log-0", 3), offsets)   # offsets: int64, shape (n,)
@@ -55,7 +55,7 @@ class ReplicaLog:
         op: index of the observation in the history.
         time_ns: when it was told.
         columns: by the names of docs/histories.md, shape (batches,), each in its own integer type.
-        left: offsets of the records of batches that lost some; None where nobody told.
+        left: offsets of the records of batches that lost some; None if not reported.
     """
 
     node: str
@@ -113,7 +113,7 @@ class ReplicaLog:
         return np.where(spanned, rows, NONE)
 
     def has(self, offsets: Integers) -> Booleans:
-        """Whether a record stands at each offset, or may where nobody told what is left of a batch."""
+        """Whether a record is at each offset, or may where it is unknown what is left of a batch."""
         rows = self.rows_at(offsets)
         there: Booleans = (rows != NONE) & (np.append(self["count"], 0)[rows] > 0)
         if self.left is not None:
@@ -134,7 +134,7 @@ class ReplicaLog:
 
 
 class Fates(NamedTuple):
-    """What replicas tell of some offsets of one partition; all but `held` have the shape (offsets,).
+    """What replicas report about some offsets of one partition; all but `held` have the shape (offsets,).
 
     Attributes:
         nodes: names that the rows of `held` belong to, those whose log was read.
@@ -221,7 +221,7 @@ _TOLD = {
 
 @once
 def batches_of(history: History) -> Batches:
-    """All that the history tells of replicas' logs; where it tells of one twice, what it told last.
+    """All that the history has of replicas' logs; of one that it has twice, the last.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.

@@ -58,7 +58,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """An invocation and its completion: positions in the history; completed is None where it never was."""
+    """An invocation and its completion: positions in the history; completed is None if it never was."""
 
     invoked: int
     completed: int | None
@@ -246,7 +246,7 @@ def _paired(foreign: Foreign) -> list[Call]:
     """The calls of a history.
 
     Raises:
-        HistoryError: a process begins twice, completes nothing, or goes on after an unknown fate.
+        HistoryError: a process begins twice, completes nothing, or continues after an unknown outcome.
     """
     outstanding: dict[int | str, int] = {}
     completed: dict[int, int] = {}

@@ -2,7 +2,8 @@
 
 A member asks for the committed offset while it is assigned its partitions.  What may it be told?
 
-* A commit counts while it is not known to have failed; one of unknown fate may take effect at any later time.
+* A commit counts while it is not known to have failed; one with an unknown outcome may take effect at any
+  later time.
 * An acknowledged commit is overwritten by another acknowledged one that began after it had ended.
 * Only commits of earlier generations overwrite for certain: they were appended before the member's generation
   was, which the coordinator that assigned it has read.  A member whose group has gone on meanwhile may ask a
@@ -78,7 +79,7 @@ class Register:
     def _overwriting(self, end: int | None, assignment: Assignment) -> Commit | None:
         """An acknowledged commit that began after `end` and was over before the assignment's poll began.
 
-        None where there is none, or where `end` is None: a commit that may take effect at any time.
+        None if there is none, or where `end` is None: a commit that may take effect at any time.
         """
         if end is None or assignment.membership is None:
             return None

@@ -1,8 +1,8 @@
 """The erasures checker: a deleted offset stays deleted, and no other offset is lost.
 
 It judges *commit-offset*, *delete-offsets* and *fetch-offsets* of docs/histories.md, which come from one
-process at a time for each group, so that what an answer may tell follows from what was asked for before it:
-the last change that was acknowledged, or any of those whose fate nobody knows, which may come about late.
+process at a time for each group, so that what an answer may tell follows from what was requested before it:
+the last change that was acknowledged, or any of those whose outcome is unknown, which may take effect late.
 
 A coordinator that was deposed and does not know it tells what was, and one that is new may not know yet
 what is committed (KAFKA-14499).  So an answer counts if it comes from the broker that acknowledged the last
@@ -63,9 +63,9 @@ class _Place:
 
     Attributes:
         value: by the last change that was acknowledged.
-        late: what it may become by changes whose fate nobody knows.
+        late: what it may become by changes whose outcome is unknown.
         by: id of the broker that acknowledged the last change; none: nobody has.
-        since_ns: when that was asked for.
+        since_ns: when that was requested.
         operations: of that change.
     """
 
@@ -81,7 +81,7 @@ _Places = dict[tuple[str, int], _Place]
 
 
 def check_erasures(history: History) -> CheckerResult:
-    """Judge all fetches of groups whose offsets are deleted; not exercised where there are none.
+    """Judge all fetches of groups whose offsets are deleted; not exercised if there are none.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -144,14 +144,14 @@ def _change(places: _Places, call: _Call, *, durable: bool) -> None:
 
 
 def _changed(asked: Operation) -> OffsetCommitted | OffsetsDeleted:
-    """What was asked for."""
+    """What was requested."""
     if asked.f == COMMIT:
         return msgspec.convert(asked.value, OffsetCommitted)
     return msgspec.convert(asked.value, OffsetsDeleted)
 
 
 def _told(places: _Places, call: _Call) -> OffsetsFetched | None:
-    """What an answer tells of offsets; None where it tells nothing of them."""
+    """What an answer reports about offsets; None where it tells nothing of them."""
     answered = call.answered
     if answered is None:
         return None

@@ -42,7 +42,7 @@ class Assignment:
         begin: position of the poll's invocation in the history.
         end: position of its completion.
         time_ns: of the completion.
-        membership: who the member is, and in which generation; None where nobody tells.
+        membership: who the member is, and in which generation; None if not reported.
         starts: where reading begins, partition to offset.
     """
 
@@ -65,7 +65,7 @@ class Commit:
         topic: of which topic.
         process: who committed.
         begin: position of the invocation in the history.
-        membership: as which member of which generation; None where nobody tells.
+        membership: as which member of which generation; None if not reported.
         offsets: partition to offset.
         outsider: whether somebody committed who was no member.
         began_ns: of the invocation.
@@ -132,7 +132,7 @@ class Listed:
 
 @dataclass(slots=True)
 class Groups:
-    """Everything about groups that a history tells.
+    """Everything about groups that a history records.
 
     Attributes:
         modern: groups of KIP-848's protocol, in which an epoch is a member's own.

@@ -1,6 +1,6 @@
 """Which journals a run must have left: those that its runner listed, and those that follow from its set-up.
 
-A run of format 1 lists none.  What it had to write follows from its set-up and from how far it came; of what
+A run of format 1 lists none.  What it had to write follows from its set-up and from how far it got; of what
 it may have written (operators, scripts) nothing can be known.
 """
 
@@ -32,7 +32,7 @@ _WORKERS_MAX = 1_000
 
 
 class Run(msgspec.Struct, frozen=True):
-    """What journals tell of the journals that there must be.
+    """What journals report about the journals that there must be.
 
     Attributes:
         operations: of all of them.
@@ -99,7 +99,7 @@ def missing_journals(history: History) -> frozenset[str]:
     """Names of the journals that are lacking, and of those that other journals show to lack something.
 
     A run that came to its end without a script has tried to inject every fault and blink that it had planned,
-    and those faults that its gambits tell of.
+    and those faults that its gambits report.
     """
     injects = history.of("inject")
     asked = {operation.key for operation in injects}
@@ -132,7 +132,7 @@ def _planned(history: History) -> tuple[int, int]:
 
 
 def is_unheard(history: History) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
-    """Tell of values whether nobody can know if they were sent, for their worker's journal is lacking.
+    """Tell of values whether it is unknown if they were sent, because their worker's journal is lacking.
 
     Returns:
         A function of values that are integers from 0, shape (n,): worker times 10⁹, and a sequence.
@@ -185,7 +185,7 @@ def _planned_of(operations: Sequence[Operation]) -> Setup | None:
 
 
 def _told_of(operations: Sequence[Operation]) -> Setup | None:
-    """What the set-up tells; None where there is none, or it can't be read."""
+    """What the set-up tells; None if there is none, or it can't be read."""
     value = next((operation.value for operation in operations if operation.f == SETUP), None)
     try:
         return msgspec.convert(value, Setup)

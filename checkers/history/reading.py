@@ -48,7 +48,7 @@ class _Journal:
         header: its header; None where the run ended before it was written.
         operations: its operations.
         damage: what of it could not be read.
-        ended: what its last line says; None where it has none.
+        ended: what its last line says; None if it has none.
     """
 
     def __init__(self, file: str) -> None:
@@ -161,7 +161,7 @@ def read_history(folder: Path) -> History:
         folder: the run's folder.
 
     Returns:
-        The merged history, ordered by ``(time_ns, file name, index)`` and indexed anew.  Run and beginning
+        The merged history, ordered by ``(time_ns, file name, index)`` and indexed again.  Run and beginning
         are empty texts where no journal has a header.
 
     Raises:
@@ -292,7 +292,7 @@ _UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def _refusal(operation: Operation, misfit: Misfit | None, earliest_ns: int, line: _Line) -> HistoryError:
-    """Why an operation may not stand in its line."""
+    """Why an operation may not be in its line."""
     index = line.number - 2
     if operation.index != index:
         return HistoryError(

@@ -1,7 +1,7 @@
 """When too many replicas of a partition were wiped, or may have lost data that was not yet on disk.
 
 With acks=all and ``min.insync.replicas`` k a record is on k replicas at least, so k wiped ones may have been
-all that had it; of a limit that was altered meanwhile the lowest counts.  Where the metadata log tells who
+all that had it; of a limit that was altered meanwhile the lowest counts.  Where the metadata log shows who
 was in sync, or eligible, it is no licence that spared one of those: each has all that is committed.
 """
 

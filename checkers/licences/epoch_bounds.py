@@ -1,7 +1,7 @@
 """The offset from which a log may have been truncated by an unclean election.
 
-The elected replica's log ended where its epoch begins: what stood at or above that offset may be gone, what
-stood below it was on that replica and must not be (KIP-101, KIP-704).  Only that replica's own note counts.
+The elected replica's log ended where its epoch begins: what was at or above that offset may be gone, what
+was below it was on that replica and must not be (KIP-101, KIP-704).  Only that replica's own note counts.
 Others may have noted another offset, and the difference is evidence of its own (`checkers.logs.replicas`):
 
 1. Its note may be gone: its disk was wiped, no record was appended in the epoch, or the log now starts behind
@@ -35,7 +35,7 @@ class Bound(NamedTuple):
 
     Attributes:
         text: in words.
-        above: what stood below this offset is still due; None: nothing is.
+        above: what was below this offset is still due; None: nothing is.
         doubt: why nobody can say so for certain.
         known_from_ns: it is about records alone that were known to be there at this time, or later.
     """
@@ -56,7 +56,7 @@ class Bound(NamedTuple):
 
 
 def bounds_of(facts: Facts, partition: PartitionName, state: PartitionState) -> Iterator[Bound]:
-    """Bounds of an unclean election that the metadata log tells of; each permits what it covers."""
+    """Bounds of an unclean election that the metadata log reports; each permits what it covers."""
     entries = _own_entries(facts, partition, state)
     begun = _begun(facts, partition, state)
     own = dict(entries).get(state.leader_epoch)

@@ -8,8 +8,8 @@ promise by itself while faults last.  What must hold nevertheless:
    write began: ``lost-value``.  What a cache tells counts against writes that were acknowledged some time
    before (`LAGS_NS`).
 2. A read that begins after recovery has succeeded returns nothing that had been overwritten when recovery
-   began, nor, by a cache, some time before the read: ``nonmonotonic-after-heal``.  A write of unknown fate
-   may take effect late, so what it wrote never counts as overwritten.
+   began, nor, by a cache, some time before the read: ``nonmonotonic-after-heal``.  A write with an unknown
+   outcome may take effect late, so what it wrote never counts as overwritten.
 3. During the load a read of a committed offset returns none that was overwritten by a commit which whoever
    coordinates must know of: neither a deposed coordinator (`coordinating`) nor a new one (`catching_up`) may
    miss it: ``stale-offset``.  What was written while a fault was in force, or shortly after, never counts as
@@ -105,7 +105,7 @@ class LoadReads(NamedTuple):
 
     Attributes:
         compared: how many were held against at least one acknowledged commit.
-        undecided: how many were stale, and nothing tells who coordinated.
+        undecided: how many were stale, and nothing shows who coordinated.
     """
 
     compared: int

@@ -141,7 +141,7 @@ def _made_to_be_loaded(history: History) -> list[PartitionName]:
 def _loaded(acked: Acknowledged, history: History) -> Assumption:
     """Every partition took writes before the heal began: of one without traffic nothing is known.
 
-    What comes later proves recovery and says nothing of the time under faults.
+    What comes later proves recovery and says nothing about the time under faults.
     """
     ended_ns = next((o.time_ns for o in history.of("phase") if o.key == "heal"), FOREVER_NS)
     under_load = acked.time_ns < ended_ns
@@ -226,7 +226,7 @@ def _played(history: History, setup: Setup) -> list[Assumption]:
 
 
 def _scripted(history: History) -> list[Assumption]:
-    """Every move of a script came about; the first that does not ends it, and the rest was never tried."""
+    """Every move of a script happened; the first that does not ends it, and the rest was never tried."""
     tried = [o for o in history.operations if o.process == PLAYER and o.type is not INVOKE]
     failed = [f"{o.f} {o.key or ''}: {o.error or '?'}" for o in tried if o.type is not OK]
     if not tried:

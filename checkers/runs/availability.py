@@ -75,9 +75,9 @@ def check_availability(history: History) -> CheckerResult:
 
 
 def load_end_ns(history: History) -> int | None:
-    """When the load was over; None where nothing tells that there was any.
+    """When the load was over; None where nothing shows that there was any.
 
-    It goes on through healing and recovery.  A run that was cut short ended it before the evidence was
+    It continues through healing and recovery.  A run that was cut short ended it before the evidence was
     gathered; one that was killed, not at all.
     """
     phases = {o.key: o.time_ns for o in reversed(history.operations) if o.f == "phase"}

@@ -184,7 +184,7 @@ def _epochs_noted(history: History) -> Assumption:
 
 
 def _folders_told(history: History, setup: Setup) -> Iterator[Assumption]:
-    """Where folders were to be listed, those of all brokers were; runs of before tell of none."""
+    """Where folders were to be listed, those of all brokers were; runs of before report none."""
     if EVIDENCE_FOLDERS in told_setup(history).evidence:
         told = {operation.node for operation in history.observed(FOLDERS)}
         brokers = (node.name for node in setup.nodes if "broker" in node.roles)
@@ -218,7 +218,7 @@ def first_of(names: Sequence[str]) -> str:
 def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:
     """Where logs were read for votes, those of all controllers were, to their ends.
 
-    Runs of before tell of no votes at all.
+    Runs of before report no votes at all.
     """
     ends = {o.node: o.value for o in history.observed(VOTE) if o.value["line"] is None}
     if history.observed(VOTE):

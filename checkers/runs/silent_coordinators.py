@@ -35,10 +35,10 @@ class Silence(NamedTuple):
 
 
 def silences(history: History, bound_ms: float) -> Iterator[Silence]:
-    """Groups that were asked for in the phase final-read for longer than a bound, without an answer.
+    """Groups whose offsets were requested in the phase final-read for longer than a bound, without an answer.
 
     Left out are those whose partition of ``__consumer_offsets`` has no leader or lacks members of its ISR at
-    the end, or of which nothing tells that; and all where no final read of records came to its end either, or
+    the end, or of which nothing shows that; and all where no final read of records came to its end either, or
     not all is there that clients recorded.
 
     Raises:

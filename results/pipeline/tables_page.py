@@ -38,8 +38,8 @@ has no verdict, was cut short, or does not have the format of [histories.md](his
 reported.
 
 `--master` names a Spark master instead of this machine's CPUs; `spark-submit harness/cli/__main__.py
-pipeline …` works too. The workers of that master need krucible with the extra `spark`, and the runs and the tables
-under the same paths. Spark needs Java 17 or newer (on Debian: `openjdk-17-jre-headless`).
+pipeline …` works too. The workers of that master need krucible with the extra `spark`, and the runs and the
+tables under the same paths. Spark needs Java 17 or newer (on Debian: `openjdk-17-jre-headless`).
 
 Environment variables set the defaults of options: `KRUCIBLE_RUNS` the folder of runs, `KRUCIBLE_TABLES`
 `--tables`, `KRUCIBLE_SPARK_MASTER` `--master`. `SPARK_DRIVER_MEMORY` (2g) is the maximum heap of the JVM of a

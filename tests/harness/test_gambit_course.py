@@ -177,7 +177,7 @@ def test_what_does_not_come_about_ends_a_gambit_and_all_is_healed(bench: Bench) 
     ("moves", "why"),
     [
         ((ChooseCopies(0, "u", within_ms=0),), "move 1, choose-copies: nothing fits"),
-        ((STRIKE,), "move 1, strike: nobody is leader"),
+        ((STRIKE,), "move 1, strike: no node is leader"),
         ((Until(Acknowledged(1), 0),), "move 1, until: acknowledged was not reached"),
         ((Until(TopicsRemoved(1), 0),), "move 1, until: topics-removed was not reached"),
         ((Until(RecordsDeleted(), 0),), "move 1, until: records-deleted was not reached"),

@@ -125,7 +125,7 @@ def test_without_an_answer_only_what_is_seen_counts() -> None:
     assert status_of(asked(code=None), ongoing=moving(3, 2), partition=seen(3, 2, 1)).state is State.ONGOING
     assert status_of(asked(code=7), partition=seen(2, 3)).state is State.COMPLETE
     never = status_of(asked(code=41), partition=seen(1, 2))
-    assert (never.state, never.detail[:15]) == (State.UNKNOWN, "no answer came;")
+    assert (never.state, never.detail[:20]) == (State.UNKNOWN, "there was no answer;")
     other = status_of(asked(code=None), ongoing=moving(4), partition=seen(4, 1, 2))
     assert (other.state, other.detail) == (State.UNKNOWN, "there was no answer, and the ongoing target is 4")
 
@@ -299,7 +299,7 @@ def test_a_request_is_found_by_number_and_the_newest_without() -> None:
     )
     with pytest.raises(UsageError) as forgotten:
         find(Requests(1, 5, ()), 3)
-    assert "was forgotten" in forgotten.value.where
+    assert "was removed" in forgotten.value.where
     with pytest.raises(UsageError) as none:
         find(Requests(), None)
     assert none.value.got == "no request was made"

@@ -9,7 +9,8 @@ coordinator is asked.
    transaction is under way, with all its partitions: ``open-transaction-unknown``.
 2. In each partition it begins at its first record there: ``open-producer-unknown``.
 3. Where an abort marker was acknowledged, it is open no more: ``aborted-transaction-open``.
-4. Once a coordinator has told that it is aborted, no commit of it is acknowledged: ``commit-after-abort``.
+4. Once a coordinator has reported that it is aborted, no commit of it is acknowledged:
+   ``commit-after-abort``.
 
 What ``__transaction_state`` may have lost legally by then excuses 1 and 4 (`checkers.licences.decisions`);
 2 and 3 are judged only where no unclean election or struck disk may have cost the partition's log records.
@@ -114,7 +115,7 @@ def _reliable(history: History, place: PartitionName | None, to: int, since_ns: 
 
     Args:
         history: tells who led.
-        place: the partition; None where nobody knows it.
+        place: the partition; None if unknown.
         to: the broker's id.
         since_ns: the time.
         own: whether it was the one that acknowledged.
@@ -159,7 +160,7 @@ def _not_under_way(told: TransactionAnswer[TransactionDescribed], one: Transacti
 
 
 def _producers(story: _Story) -> Iterator[Anomaly]:
-    """What leaders told of producers, whose transactions were open, or aborted there."""
+    """What leaders reported about producers, whose transactions were open, or aborted there."""
     lost: dict[tuple[str, int], bool] = {}
     for told in story.producer_told:
         place = (str(told.asked.key), told.told.partition)
@@ -191,7 +192,7 @@ def _of(abort: TransactionAnswer[MarkerAnswered], told: AnyAnswer, place: tuple[
 
 
 def _concerns(asked: Operation, told: AnyAnswer, place: tuple[str, int]) -> bool:
-    """Whether an abort that was asked for, whatever became of it, may have come before an answer."""
+    """Whether an abort that was requested, whatever became of it, may have come before an answer."""
     about = msgspec.convert(asked.value, LeaderAsked)
     return (
         asked.time_ns <= told.answered.time_ns
@@ -241,7 +242,7 @@ def _committed_after(story: _Story) -> Iterator[Anomaly]:
         one, now = story.transactions.get(told.producer), told.told
         if one is None or one.ended.type is not OK or now.told_id != told.producer.producer_id:
             continue
-        # Who tells of an earlier epoch has not heard of this transaction yet.
+        # Who reports an earlier epoch has not heard of this transaction yet.
         aborted = now.state in _ABORTED and now.told_epoch >= told.producer.epoch
         if aborted and one.ending_ns is not None and told.answered.time_ns <= one.ending_ns:
             text = (

@@ -41,7 +41,7 @@ _SLACK_NS = 1_000_000_000
 
 
 def check_elections(history: History) -> CheckerResult:
-    """Judge elections; unknown where some were asked for and the metadata log does not tell the states.
+    """Judge elections; unknown where some were requested and the metadata log does not tell the states.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -79,7 +79,7 @@ def _permitting(facts: Facts) -> list[PartitionName]:
 
 
 def _complete_ns(facts: Facts) -> int:
-    """Until when the metadata log tells everything: it was read then, or leaders had more."""
+    """Until when the metadata log shows everything: it was read then, or leaders had more."""
     op = facts.changes.op
     read_ns = 0 if op is None else int(facts.history.operations[op].value["began_ns"])
     return min(read_ns, facts.changes.complete_until_ns)

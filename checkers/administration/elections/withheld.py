@@ -25,9 +25,9 @@ def find_withheld(
     """Find partitions without a leader that could have one, each time once.
 
     Args:
-        changes: what the metadata log tells.
+        changes: what the metadata log shows.
         partitions: those that permit unclean elections all the time.
-        end_ns: until when the log tells everything, nanoseconds.
+        end_ns: until when the log shows everything, nanoseconds.
     """
     for partition in partitions:
         states = changes.states.get(partition, ())

@@ -20,7 +20,7 @@ from checkers.kraft.metadata.logged import Logged
 from checkers.verdict.verdict import Anomaly
 
 TOPIC_CONFIGS = "topic-configs"
-"""Key of what a broker told."""
+"""Key of what a broker reported."""
 
 
 class ToldConfigs(NamedTuple):
@@ -31,7 +31,7 @@ class ToldConfigs(NamedTuple):
 
 
 def judge_configs(history: History, log: Logged) -> ToldConfigs:
-    """Compare what brokers told of configs with the metadata log.
+    """Compare what brokers reported about configs with the metadata log.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

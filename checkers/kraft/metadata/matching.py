@@ -11,7 +11,7 @@ from checkers.kraft.metadata.logged import BEFORE, Record
 
 
 class Call(NamedTuple):
-    """A change that was acknowledged: when it was asked for and answered, and the topic's id if known."""
+    """A change that was acknowledged: when it was requested and answered, and the topic's id if known."""
 
     asked_ns: int
     answered_ns: int

@@ -201,7 +201,7 @@ class Kept(NamedTuple):
 
 
 def _forgotten(ordered: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Anomaly]:
-    """Voters that lack what was committed, and what an earlier leader had told that they had.
+    """Voters that lack what was committed, and what an earlier leader had reported that they had.
 
     Where the leader itself lacks it, it is lost, which another rule tells.
 

@@ -1,6 +1,6 @@
 """The leader of each epoch, from the records that leaders append when their epoch begins.
 
-A leader appends a LEADER_CHANGE record first of all, so that the logs of all nodes tell of each leader that
+A leader appends a LEADER_CHANGE record first of all, so that the logs of all nodes report each leader that
 any of them followed.  Versions whose tools do not print its content tell nothing here (KAFKA-19069).
 """
 

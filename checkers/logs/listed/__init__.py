@@ -7,7 +7,7 @@ so it must have known what was acknowledged, or told, before the next epoch can 
    (`ends`).
 2. Nothing that is told lies at or behind a record that was sent only afterwards: ``listed-end-ahead``.
 3. The last stable offset does not pass a transaction that is open: ``stable-offset-ahead`` (`stable`).
-4. A log begins no later than somebody asked for, and no earlier than was acknowledged, and its start does not
+4. A log begins no later than somebody requested, and no earlier than was acknowledged, and its start does not
    go back: ``listed-start-ahead``, ``listed-start-behind`` (`starts`).
 5. DeleteRecords is answered once the logs of all followers in sync begin at the offset or above:
    ``deleted-before-followers`` (`followers`).

@@ -32,7 +32,7 @@ _REACH_NS = 60_000_000_000
 
 
 class Start(NamedTuple):
-    """Where a broker told that its log of a partition begins.
+    """Where a broker reported that its log of a partition begins.
 
     Attributes:
         op: index of the observation.
@@ -51,7 +51,7 @@ class Start(NamedTuple):
 
 @once
 def starts_of(history: History) -> dict[PartitionName, list[Start]]:
-    """All starts that brokers told, by partition, in the order of the answers.
+    """All starts that brokers reported, by partition, in the order of the answers.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

@@ -18,10 +18,10 @@ prefix maximum, over the columns of one partition at a time.
 A history without a set-up and without final reads is another harness's: there 3. goes by what readers passed
 over (`imported`).  Records of transactions are visible to read_committed readers as `visibility` says.
 
-A send of unknown fate may have happened or not; where a reader found it, it happened.  A poll may return less
-than there is: that is lag, a figure.  A gap in the offsets is no skip unless something is known to be there.
-What a licence covers is reported as legal.  Where final reads are missing or incomplete, what is visible
-still counts; the rest is unknown.
+A send with an unknown outcome may have happened or not; where a reader found it, it happened.  A poll may
+return less than there is: that is lag, a figure.  A gap in the offsets is no skip unless something is known
+to be there. What a licence covers is reported as legal.  Where final reads are missing or incomplete, what is
+visible still counts; the rest is unknown.
 
 No partition's findings depend on another's, so a history is judged in parts (`check_part`), of which what is
 run-wide (`figures.Overview`) makes one result; one process has one part.

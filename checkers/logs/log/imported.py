@@ -61,7 +61,7 @@ def _first_beyond(log: PartitionLog, offsets: Integers) -> Integers:
 
 
 def _unseen(log: PartitionLog, rows: Integers) -> Iterator[LogFinding]:
-    """Acknowledged records behind all that any reader was given, or at an offset that nobody told."""
+    """Acknowledged records behind all that any reader was given, or at an offset that was not reported."""
     if not len(rows):
         return
     claims, teller = log.claims, Teller(log)

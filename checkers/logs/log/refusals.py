@@ -59,7 +59,7 @@ def _refused(history: History, batches: Batches) -> Iterator[Epoch]:
         if told is not None and int(told["incoming"]) > int(told["end"]) + 1:
             where, producer = PartitionName(told["topic"], int(told["partition"])), int(told["producer"])
             ends = _ends(batches, where, producer)
-            # The line does not name the epoch: where several end alike, nobody knows which it was.
+            # The line does not name the epoch: where several end alike, it is unknown which it was.
             epochs = [epoch for epoch, end in ends.items() if end == int(told["end"])]
             yield from ((producer, epoch) for epoch in epochs if len(epochs) == 1)
 

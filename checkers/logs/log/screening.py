@@ -35,7 +35,7 @@ class Screening:
     Attributes:
         judged: shape (partitions,), whether each is still to be judged.
         distinct: records of the cleared ones.
-        resolved: how many of their sends of unknown fate some reader found.
+        resolved: how many of their sends with an unknown outcome some reader found.
         undecided: how many of their records no final read decides on.
         lag: most records by which a poll of them ended behind what was known.
         unseen: how many of their records nobody read, where no final read was to find them.
@@ -253,7 +253,7 @@ def _check_steps(rows: _Block, slots: _Slots, doubt: Booleans) -> None:
 
 
 def _assigned(rows: _Block, assignment: Integers, partition: Integers) -> Integers:
-    """Offset at which each assignment begins in a partition, `NONE` where nobody told."""
+    """Offset at which each assignment begins in a partition, `NONE` if not reported."""
     assigns, count = rows.columns.assigns, len(rows.finals)
     keys = assigns.assignment[rows.assigns] * count + rows.of_assigns
     order = np.argsort(keys, kind="stable")

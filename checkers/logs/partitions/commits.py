@@ -2,8 +2,8 @@
 
 A coordinator answers a commit once all replicas in sync have its record.  So within a stretch of one broker's
 leadership (`copies`) the log of every member of the ISR lies behind it.  No answer tells
-where the record stands.  It is found by what it commits: group, topic, partition and offset.  Of several that
-commit the same the first one counts: whichever of them was acknowledged stands there or behind it, and who
+where the record is.  It is found by what it commits: group, topic, partition and offset.  Of several that
+commit the same the first one counts: whichever of them was acknowledged is there or behind it, and who
 has that one has the first one too.  Why nothing is found where Kafka kept its word:
 
 - *A client asks again, two clients commit the same, or an older offset is committed again*: several records,
@@ -48,11 +48,11 @@ _PARTS = 3
 
 
 class Commit(NamedTuple):
-    """A commit that was asked for.
+    """A commit that was requested.
 
     Attributes:
         where: what was committed.
-        sent_ns: when it was asked for, nanoseconds.
+        sent_ns: when it was requested, nanoseconds.
         told_ns: when it was acknowledged; `NEVER` if it was not.
         op: index of the operation that tells; of the invocation where nothing does.
         transacted: whether it is part of a transaction.
@@ -97,7 +97,7 @@ class Committed:
         }
 
     def of(self, partition: PartitionName) -> Sequence[Had]:
-        """Those whose records stand in a partition, in the order in which they were acknowledged."""
+        """Those whose records are in a partition, in the order in which they were acknowledged."""
         placed = sorted(self._placed.get(partition, ()), key=lambda one: one[0].told_ns)
         if not placed:
             return ()

@@ -56,9 +56,9 @@ class Had(NamedTuple):
         verb: what was done when it was told of.
         sent_ns: when it was sent, nanoseconds.
         told_ns: when it was acknowledged, or returned.
-        offset: where it stands.
+        offset: where it is.
         op: index of the operation that tells.
-        epoch: the leader epoch in which it was appended; `NONE` where nobody tells.
+        epoch: the leader epoch in which it was appended; `NONE` if not reported.
     """
 
     kind: AnomalyKind
@@ -127,7 +127,7 @@ def lacking_copies(facts: Facts, tables: Iterable[Tables], end_ns: int) -> Itera
     Args:
         facts: the history.
         tables: what members must have.
-        end_ns: until when the metadata log tells everything, nanoseconds.
+        end_ns: until when the metadata log shows everything, nanoseconds.
     """
     looks = ends_of(facts.history)
     looked_at = {partition for partition, _ in looks}
@@ -200,7 +200,7 @@ class ToldRecords:
 
 
 def _made_again(states: Sequence[PartitionState]) -> bool:
-    """Whether a topic of that name was deleted and created again: offsets begin anew."""
+    """Whether a topic of that name was deleted and created again: offsets begin again."""
     return any(after.leader_epoch < before.leader_epoch for before, after in pairwise(states))
 
 
@@ -269,7 +269,7 @@ def _lacking(stretch: _Stretch, ends: Ends, had: Sequence[Had]) -> Iterator[Lack
 
 
 class _Finding(NamedTuple):
-    """What a finding tells of: a stretch, what was read in it, and which records count in it."""
+    """What a finding reports: a stretch, what was read in it, and which records count in it."""
 
     stretch: _Stretch
     ends: Ends

@@ -26,7 +26,7 @@ class _ProducerIds(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Counters:
-    """The numbers as they stand after the records that were taken."""
+    """The numbers as they are after the records that were taken."""
 
     def __init__(self) -> None:
         self._registered: dict[int, _Registered] = {}
@@ -34,7 +34,7 @@ class Counters:
         self.seen = 0
 
     def take(self, kind: str, data: Any) -> Iterator[tuple[str, str]]:
-        """Take a record; tell of whom a number goes back, and how.
+        """Take a record; report whom a number goes back, and how.
 
         Raises:
             msgspec.ValidationError: the record is not as docs/histories.md says.

@@ -41,7 +41,7 @@ def dead_directories(facts: Facts, columns: Columns) -> Iterator[Anomaly]:
 
 
 def _directories_of(history: History, window: FaultWindow) -> frozenset[str]:
-    """Ids of the directories that a fault certainly let fail under a broker that went on to run."""
+    """Ids of the directories that a fault certainly let fail under a broker that continued to run."""
     told = [history.operations[index].value or {} for index in window.operations]
     probes = [value.get("probe") or {} for value in told if window.kind == DEAD]
     ids = (each for probe in probes if probe.get("running") for each in probe.get("directory_ids", ()))

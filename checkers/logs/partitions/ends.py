@@ -20,7 +20,7 @@ from checkers.logs.partitions.anomalies import ACKED_BEYOND_MARK, MARK_BEYOND_ME
 from checkers.verdict.verdict import Anomaly
 
 ROWS_MAX = 20
-"""How many records behind the end of a log are looked at: one that it had stands first among them."""
+"""How many records behind the end of a log are looked at: one that it had is first among them."""
 UNDER_LOCK_SINCE = (3, 9)
 """From then on what followers fetched changes under the lock under which a leader logs it."""
 

@@ -7,9 +7,11 @@ lead them.  So it must not happen that a broker answers that error for a partiti
 
 - its process stays the same,
 - no fault is in force at it or at a controller but that of its disk: such times don't count,
-- and one controller is active in one epoch and goes on to commit, which it does twice a second without load.
+- and one controller is active in one epoch and continues to commit, which it does twice a second without
+  load.
 
-Where the metadata log does not tell in which directory a replica lies, nobody can know which failed with it.
+Where the metadata log does not tell in which directory a replica lies, it can't be known which failed with
+it.
 """
 
 from collections import Counter
@@ -42,7 +44,7 @@ _RESERVED = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ", "AAAA
 
 
 class _Mark(NamedTuple):
-    """What an active controller told: when, in which epoch, and how far it had committed."""
+    """What an active controller reported: when, in which epoch, and how far it had committed."""
 
     time_ns: int
     leader: tuple[int, int]
@@ -101,7 +103,7 @@ def directory_led(
 ) -> str | None:
     """Id of the directory in which a broker certainly led a partition between two times, in one leader epoch.
 
-    None where it led not all the time, or not all that time there, or where nobody told where.
+    None where it led not all the time, or not all that time there, or where it is not known where.
     """
     states = facts.changes.possible(partition, from_ns, to_ns)
     led = {(state.leader, state.leader_epoch, _directory(state, broker)) for state in states}

@@ -43,7 +43,7 @@ def contradictions(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log tells everything, nanoseconds.
+        end_ns: until when the metadata log shows everything, nanoseconds.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -86,7 +86,7 @@ def without_record(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log tells everything, nanoseconds.
+        end_ns: until when the metadata log shows everything, nanoseconds.
     """
     begun: dict[Telling, int | None] = {}
     found: set[Telling] = set()
@@ -105,7 +105,7 @@ def without_record(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
 def _begun_ns(changes: PartitionChanges, telling: Telling) -> int | None:
     """When what was told may have become so at the earliest; None if it never did.
 
-    The ELR is asked for by a request of its own, which comes later: it may be that of a later state.
+    The ELR is requested by a request of its own, which comes later: it may be that of a later state.
     """
     states = changes.states[telling.partition]
     elrs = {frozenset(state.elr) for state in states if state.leader_epoch >= telling.leader_epoch}
@@ -138,7 +138,7 @@ def _untold(facts: Facts, answer: BrokerAnswer, telling: Telling, from_ns: int |
 
 
 def went_back(facts: Facts) -> Iterator[Anomaly]:
-    """Find brokers that told of an older leader epoch than before."""
+    """Find brokers that reported an older leader epoch than before."""
     newest: dict[tuple[str, PartitionName], tuple[int, BrokerAnswer]] = {}
     for answer in answers_of(facts.history):
         for telling in answer.tellings:
@@ -163,7 +163,7 @@ def denied(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log tells everything, nanoseconds.
+        end_ns: until when the metadata log shows everything, nanoseconds.
     """
     began: Operation | None = None
     for operation in facts.history.of("recover"):
@@ -203,7 +203,7 @@ def _denial(
 
 
 def _last(facts: Facts, since_ns: int) -> list[BrokerAnswer]:
-    """Each broker's last answer of those that were asked for later than a time."""
+    """Each broker's last answer of those that were requested later than a time."""
     last = {answer.node: answer for answer in answers_of(facts.history) if answer.began_ns > since_ns}
     return list(last.values())
 

@@ -31,7 +31,7 @@ from checkers.licences.facts import Facts
 from checkers.logs.partitions.brokers import Known, knowledge_of
 
 SETTLING_NS = 1_000_000_000
-"""How much later than a leader tells of a state it certainly acts by it.
+"""How much later than a leader reports a state it certainly acts by it.
 
 On 23 clean runs of all workloads, on a busy host, no record would have been blamed with 0.
 """
@@ -60,7 +60,7 @@ def below_min_isr(facts: Facts, end_ns: int) -> Iterator[Zone]:
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log tells everything, nanoseconds.
+        end_ns: until when the metadata log shows everything, nanoseconds.
     """
     told = min_isr_told(facts.history)
     for partition, states in facts.changes.states.items():
@@ -76,7 +76,7 @@ def member_down(facts: Facts, end_ns: int) -> Iterator[Zone]:
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log tells everything, nanoseconds.
+        end_ns: until when the metadata log shows everything, nanoseconds.
     """
     downs = [(facts.ids[node], node, window) for node, window in _downs(facts) if node in facts.ids]
     for partition, states in facts.changes.states.items() if downs else ():

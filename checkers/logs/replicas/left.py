@@ -5,7 +5,7 @@ better.  Who was in the ISR all the time since recovery ended has everything.
 
 A replica that left the ISR later may lag behind.  It had all that was committed when recovery ended (Kafka
 documentation, Design, Replication), and keeps it as long as no fault hits it.  The last records of which
-that is known were acknowledged while recovery went on, when every partition had to acknowledge one.
+that is known were acknowledged during recovery, when every partition had to acknowledge one.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ from checkers.verdict.verdict import Anomaly
 def members_of(history: History, meant: Setup) -> dict[PartitionName, InSync]:
     """Who is in sync at the end by brokers' views, unless the metadata log denies it, and by that log.
 
-    Where views were lost and the metadata log does not tell of a partition, nobody knows, and it is left out.
+    Where views were lost and the metadata log does not report a partition, nobody knows, and it is left out.
     """
     changes = partition_changes(history)
     lost = lacking(history, Source.PARTITIONS) is not None
@@ -45,7 +45,8 @@ def members_of(history: History, meant: Setup) -> dict[PartitionName, InSync]:
 def committed_by(columns: Columns, partition: PartitionName, until_ns: int) -> int:
     """The end of what is known to have been committed in a partition by the end of recovery; 0 if nothing is.
 
-    Counted are records that were acknowledged while recovery went on, and for which all in sync were waited.
+    Counted are records that were acknowledged during recovery, and for which all in sync were
+    waited.
     """
     from_ns = columns.phases.get("recover")
     if from_ns is None or partition not in columns.partitions:

@@ -244,7 +244,7 @@ def test_a_run_that_left_too_little_is_refused(
     (red / file).unlink()
     assert file in told_of(red, capsys)
     (red / file).write_text('{"schedule": "tomorrow"}')
-    assert "can't be carried out again" in told_of(red, capsys)
+    assert "can't be repeated" in told_of(red, capsys)
 
 
 def test_what_changed_since_is_told(runs: Path) -> None:

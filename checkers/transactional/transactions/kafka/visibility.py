@@ -161,7 +161,7 @@ def hanging_transactions(kafka: KafkaTransactions, history: History) -> Iterator
 
 
 def _ended_meanwhile(kafka: KafkaTransactions, history: History, partition: int, stable: int) -> bool:
-    """Whether what stood at the last stable offset may have ended after that was told."""
+    """Whether what was at the last stable offset may have ended after that was told."""
     logs = batches_of(history).of(kafka.partition(partition))
     markers = [marker for log in logs if (marker := _ending(log, stable)) != NONE]
     sends = kafka.columns.sends
