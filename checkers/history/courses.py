@@ -93,6 +93,6 @@ class ScriptPlanned(msgspec.Struct, frozen=True):
 
 
 class ScriptEnded(ScriptPlanned, frozen=True):
-    """And how many of them happened."""
+    """And how many of them succeeded."""
 
     made: int

@@ -226,7 +226,7 @@ def _played(history: History, setup: Setup) -> list[Assumption]:
 
 
 def _scripted(history: History) -> list[Assumption]:
-    """Every move of a script happened; the first that does not ends it, and the rest was never tried."""
+    """Every move of a script succeeded; the first that does not ends it, and the rest is never tried."""
     tried = [o for o in history.operations if o.process == PLAYER and o.type is not INVOKE]
     failed = [f"{o.f} {o.key or ''}: {o.error or '?'}" for o in tried if o.type is not OK]
     if not tried:

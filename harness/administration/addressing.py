@@ -56,7 +56,7 @@ class Reach(msgspec.Struct, frozen=True):
 
 
 class Addresses(click.ParamType[tuple[Address, ...]]):
-    """``HOST:PORT[,HOST:PORT]``; an IPv6 address stands in brackets."""
+    """``HOST:PORT[,HOST:PORT]``; an IPv6 address is in brackets."""
 
     name = "HOST:PORT[,HOST:PORT]"
 

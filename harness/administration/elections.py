@@ -71,7 +71,7 @@ def elect_leaders(
         )
         answer = connection.ask(request, ElectLeadersResponse)
     return ElectionAnswer(
-        # The first version tells of partitions only.
+        # The first version reports partitions only.
         answer.error_code or ErrorCode.NONE,
         tuple(
             ElectionResult(topic.topic, result.partition_id, result.error_code, result.error_message)

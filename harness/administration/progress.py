@@ -13,7 +13,7 @@ class ReassignmentView(msgspec.Struct, frozen=True):
     """What is seen of reassignments, for the console.
 
     Attributes:
-        ongoing: the reassignments that go on, as the controller knows them.
+        ongoing: the ongoing reassignments, as the controller knows them.
         partitions: each as a broker sees it, asked after the former; absent where there is no such partition.
         sizes: bytes of each partition's log, by broker; a broker that did not answer is absent.
         settled: whether that broker had time to learn what the controller knows.
@@ -54,7 +54,7 @@ def _status(asked: Asked, request: Request, requests: Requests, view: Reassignme
 
 
 def _while(asked: Asked, request: Request, requests: Requests, going: Ongoing) -> tuple[State, str]:
-    """While something goes on: it is this request's, or another's."""
+    """While something is in progress: it is this request's, or another's."""
     if set(going.target) == set(asked.wanted):
         return State.ONGOING, ""
     wants = ", ".join(map(str, going.target))

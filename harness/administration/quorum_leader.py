@@ -40,9 +40,9 @@ class Told(msgspec.Struct, frozen=True):
         voters: as the leader knows them.
         observers: all others who fetched within five minutes.
         endpoints: of voters, by id; empty from versions before 3.9.
-        cluster_id: None where the node does not tell.
+        cluster_id: None if the node does not report it.
         controllers: every registered controller's address by id; None from brokers and before 3.7.
-        kraft_version: the finalized level; None where the node tells none.
+        kraft_version: the finalized level; None where the node reports none.
     """
 
     error: int
@@ -91,7 +91,7 @@ def ask_quorum(address: Address, timeout_ms: int) -> Told:
 def find_leader(
     addresses: Sequence[Address], bound_ms: int, ask: Callable[[Address, int], Told] = ask_quorum
 ) -> tuple[Address, Told] | dict[Address, str]:
-    """Ask all, and the controllers that they tell of, again and again until the leader answers.
+    """Ask all, and the controllers that they report, again and again until the leader answers.
 
     Returns:
         Who answered and what, the highest epoch's where several believe that they lead; or, where none did

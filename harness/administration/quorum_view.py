@@ -54,8 +54,8 @@ class QuorumView(msgspec.Struct, frozen=True):
     """The quorum.
 
     Attributes:
-        cluster_id: None where nobody told.
-        kraft_version: 1 if voters can be added and removed; None where nobody told.
+        cluster_id: None if not reported.
+        kraft_version: 1 if voters can be added and removed; None if not reported.
         leader_id: who leads.
         leader_epoch: its epoch.
         high_watermark: None until something is committed in this epoch.
@@ -90,11 +90,11 @@ class QuorumView(msgspec.Struct, frozen=True):
 
 
 def view_of(told: Told, controllers: Mapping[int, Address], now_ms: int) -> QuorumView:
-    """What the leader told, with what follows from it.
+    """What the leader reported, with what follows from it.
 
     Args:
         told: the leader's answer.
-        controllers: by id, the addresses of those that are known to be controllers besides those it told of.
+        controllers: by id, the addresses of those that are known to be controllers besides those it reported.
         now_ms: wall clock, for leaders that do not tell theirs.
     """
     known = {**(told.controllers or {}), **controllers}

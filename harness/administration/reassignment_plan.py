@@ -17,7 +17,7 @@ def read_plan(path: Path) -> tuple[Wanted, ...]:
     """Topic, partition and replicas wanted of each entry.
 
     Raises:
-        UsageError: it is not such a file, or can't be read; tells of all that is wrong with it at once.
+        UsageError: it is not such a file, or can't be read; reports all that is wrong with it at once.
     """
     try:
         found = json.loads(path.read_bytes())

@@ -16,7 +16,7 @@ from harness.administration.throttles import Throttle
 from harness.errors import UsageError
 
 KEEP_FINISHED_S = 24 * 60 * 60
-"""For so long what became of a request is kept, as KIP-179 has it."""
+"""For so long the outcome of a request is kept, as KIP-179 has it."""
 _VERSION = 1
 
 
@@ -40,8 +40,8 @@ class Received(msgspec.Struct, frozen=True):
 
     Attributes:
         broker: its id.
-        numerator: bytes that it has; None where nobody knows.
-        denominator: bytes that the partition's leader has; None where nobody knows, and never 0.
+        numerator: bytes that it has; None if unknown.
+        denominator: bytes that the partition's leader has; None if unknown, and never 0.
     """
 
     broker: int
@@ -50,7 +50,7 @@ class Received(msgspec.Struct, frozen=True):
 
     @property
     def percentage(self) -> float | None:
-        """Of 100, None where nobody knows; goes back when the leader grows faster than the copy does."""
+        """Of 100, None if unknown; goes back when the leader grows faster than the copy does."""
         if self.numerator is None or self.denominator is None:
             return None
         return min(100.0, 100 * self.numerator / self.denominator)
@@ -72,11 +72,11 @@ class Asked(msgspec.Struct, frozen=True):
     Attributes:
         topic: its name.
         partition: its number.
-        wanted: the replicas asked for.
+        wanted: the replicas requested.
         before: its replicas then; empty where it was not known.
         code: what Kafka answered; None: no answer so far.
         message: the words beside that.
-        cancel_asked: whether its end was asked for, and answered or not.
+        cancel_asked: whether its end was requested, and answered or not.
         ended: its last status, once nothing can change that.
     """
 
@@ -107,7 +107,7 @@ class Request(msgspec.Struct, frozen=True):
         id: its number.
         asked_at_s: Unix time.
         keep_finished_s: for how long it is remembered once all of it has ended.
-        partitions: what it asked for.
+        partitions: what it requested.
         throttle: what it limited and nobody has freed since.
         finished_at_s: when all of it was first seen to have ended, Unix time.
     """
@@ -171,7 +171,7 @@ def abandoned(requests: Requests, number: int, why: str) -> Requests:
 
 
 def cancelling(requests: Requests, number: int, places: Sequence[tuple[str, int]]) -> Requests:
-    """An end of some of its partitions is about to be asked for."""
+    """An end of some of its partitions is about to be requested."""
     wanted = set(places)
     return _each(
         requests,
@@ -199,7 +199,7 @@ def cancelled(requests: Requests, number: int, answer: ReassignmentAnswer) -> Re
 def concluded(requests: Requests, number: int, statuses: Sequence[PartitionStatus], now_s: int) -> Requests:
     """Its statuses were seen: those that can't change are kept.
 
-    An error is looked at anew each time: what ended in it may yet be asked for again by somebody else.
+    An error is looked at again each time: what ended in it may yet be requested again by somebody else.
     """
     seen = {(status.topic, status.partition): status for status in statuses}
     final = {place: one for place, one in seen.items() if one.state in FINISHED - {State.ERROR}}

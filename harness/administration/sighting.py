@@ -19,7 +19,7 @@ from harness.kafka.wire import WireError
 
 ASK_TIMEOUT_MS = 3000
 SETTLE_BOUND_S = 3.0
-"""A broker has learnt by then what the controller told us before; seen to take milliseconds."""
+"""A broker has learnt by then what the controller reported before; seen to take milliseconds."""
 _PAUSE_S = 0.1
 
 T = TypeVar("T")

@@ -74,7 +74,7 @@ class Recalled(NamedTuple):
 class Campaign:
     """Many seeds of one plan; its state is on disk after every run.
 
-    The same command again goes on with what is missing, and begins anew once nothing is.
+    The same command again continues with what is missing, and begins again once nothing is.
 
     Args:
         runs: the store.
@@ -129,7 +129,7 @@ class Campaign:
         return {int(seed): why for seed, why in self._state.failed.items()}
 
     def require_its_kafka(self, folder: Path) -> None:
-        """Refuse a run of other bytes: a tarball may have been built anew while the campaign ran.
+        """Refuse a run of other bytes: a tarball may have been built again while the campaign ran.
 
         Raises:
             KrucibleError: it says that it was of another Kafka.

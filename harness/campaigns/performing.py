@@ -24,7 +24,7 @@ def perform(
         plan: what to do.
         host: where.
         cancelled: when set, the run ends early.
-        listener: hears what goes on, beside the console.
+        listener: gets the events, beside the console.
 
     Raises:
         KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.

@@ -64,7 +64,7 @@ def commit_offset(connection: Connection, group: str, topic: str, partition: int
 def fetch_offsets(
     connection: Connection, group: str, topic: str, partitions: Sequence[int]
 ) -> list[tuple[int, int | None]]:
-    """Offsets that a group committed, by partition; None where there is none.
+    """Offsets that a group committed, by partition; None if there is none.
 
     Raises:
         WireError: no answer, or an error.

@@ -1,7 +1,7 @@
 """Classifies errors of commits: the transaction is not committed (fail), or it may be (info).
 
 A library asks again on its own when a connection breaks or a coordinator moves.  An earlier attempt may have
-been carried out, its answer lost, and the id initialised anew by somebody else, who waits for the end of the
+been carried out, its answer lost, and the id initialised again by somebody else, who waits for the end of the
 commit before he fences; the next attempt is then refused although the transaction is committed.  So the
 refusal of a coordinator proves something only of an attempt that was provably the only one.  Every error that
 nobody has thought of leaves it open.
@@ -73,7 +73,7 @@ REFUSED = "raised before anything was sent to the coordinator"
 
 
 def classify_commit(source: Source, key: int | str, *, only_attempt: bool) -> Classified:
-    """What an error says about a transaction whose commit was asked for.
+    """What an error says about a transaction whose commit was requested.
 
     Args:
         source: who raised it.

@@ -244,7 +244,7 @@ def describe(folder: Path) -> Description:
 
 
 def make_mount_points(folder: Path, topology: Topology) -> None:
-    """Empty folders where the disks were, so that the compose file starts the same cluster anew by hand.
+    """Empty folders where the disks were, so that the compose file starts the same cluster again by hand.
 
     Made by the engine, they would be root's, and Kafka runs as whoever ran the harness.
 

@@ -92,7 +92,7 @@ def unmount_below(folder: Path) -> None:
 
 
 def shut_down(disk: Path) -> None:
-    """Let a disk fail every access until it is mounted anew, what was not synced is lost then.
+    """Let a disk fail every access until it is mounted again, what was not synced is lost then.
 
     Raises:
         OSError: if the file system can't do that, or this process may not.

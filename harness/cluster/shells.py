@@ -60,7 +60,7 @@ class ContainerShell:
 
     @engine_errors_told()
     def run(self, command: str) -> Ended:
-        """Run a command, after those that others have asked for.
+        """Run a command, after those that others have requested.
 
         Raises:
             EngineError: the engine refuses, or the shell is gone; the next command opens another one.

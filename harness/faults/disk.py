@@ -93,7 +93,7 @@ class ActiveWipe(_OfDisk):
 
     @disk_errors_told()
     def healed(self) -> dict[str, object]:
-        """The process runs, on a disk with the directory id that was asked for."""
+        """The process runs, on a disk with the directory id that was requested."""
         answered = super().healed()
         within(PROBE_BOUND_S, lambda: self._before is None or directory_id_of(self._disks[0]) is not None)
         after = directory_id_of(self._disks[0])

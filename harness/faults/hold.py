@@ -1,6 +1,6 @@
 """Holds one connection: requests of a client wait in front of the broker until they are released.
 
-The packets of one source port are dropped at the broker's INPUT.  TCP goes on resending them, so nothing is
+The packets of one source port are dropped at the broker's INPUT.  TCP continues resending them, so nothing is
 lost: within seconds of the rule's removal the request arrives, later than everything that overtook it.
 """
 

@@ -18,7 +18,7 @@ from kafka.protocol.metadata import (
 )
 
 API_VERSIONS_VERSION = 3
-"""Every broker from 3.6 on knows it, and it is the first that tells of finalized features."""
+"""Every broker from 3.6 on knows it, and it is the first that reports finalized features."""
 METADATA_TOPIC = "__cluster_metadata"
 FRAME_BYTES_MAX = 64 * 1024 * 1024
 CLIENT_ID = "krucible-observer"

@@ -1,6 +1,6 @@
 """Plays gambits: chooses nodes, injects faults, waits, heals, and records all of it.
 
-A gambit whose condition does not come about ends there, and whatever it did is healed: it is told in the
+A gambit whose condition is not reached ends there, and whatever it did is healed: it is told in the
 history, and is no reason to believe less of a run.
 """
 
@@ -60,7 +60,7 @@ class GambitCourse:
         self._deleting: list[OneDeletion] = []
 
     def play(self, name: str, gambit: Gambit, until_ns: int) -> None:
-        """Make the moves of a gambit; the first that does not come about ends it.
+        """Make the moves of a gambit; the first that does not succeed ends it.
 
         Args:
             name: what it is called in the history.
@@ -81,7 +81,7 @@ class GambitCourse:
             outcome.end(ended, told, why)
 
     def end(self) -> None:
-        """Wait for what was asked for and is not answered yet.
+        """Wait for what was requested and is not answered yet.
 
         Raises:
             KrucibleError: asking ended unexpectedly.
@@ -90,7 +90,7 @@ class GambitCourse:
         join_all(self._deleting, OneDeletion.bound_s + _GRACE_S)
 
     def _moved(self, played: "_Played") -> str | None:
-        """Make the moves; why the last of them did not come about, None if all did."""
+        """Make the moves; why the last of them did not succeed, None if all did."""
         for move in played.gambit.moves:
             if self._context.cancelled.is_set():
                 return "the run was cancelled"
@@ -104,7 +104,7 @@ class GambitCourse:
         return None
 
     def _made(self, move: GambitMove, played: "_Played") -> str | None:
-        """Why a move did not come about; None if it did."""
+        """Why a move did not succeed; None if it did."""
         match move:
             case ChooseCopies() | ChooseQuorum() | ChooseSuccessor() | ChooseNewcomers() | Given():
                 return self._chosen(move, played)
@@ -199,7 +199,7 @@ class GambitCourse:
         return None if seen.holds else f"{_kind(move.condition)} was not reached"
 
     def _operator(self) -> Operator:
-        """One that is free: what was asked for longest ago is waited for where all are busy."""
+        """One that is free: what was requested longest ago is waited for where all are busy."""
         if len(self._operators) < _AT_ONCE_MAX:
             self._operators.append(self._context.new_operator())
             return self._operators[-1]

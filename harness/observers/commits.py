@@ -2,7 +2,7 @@
 
 Compaction removes a commit that a later one replaces, so of most of them nothing is left at a run's end.  A
 record is told once, whichever replica had it first, and with it which part of the log was read: who judges
-must know that no other record stands there.
+must know that no other record is there.
 """
 
 import re

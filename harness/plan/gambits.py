@@ -269,7 +269,7 @@ def _rolling_bounce(source: random.Random, topology: Topology) -> Script:
 
 
 def _cut_off_controller(source: random.Random, _: Topology) -> Script:
-    """The active controller without the other voters; brokers still reach it, and changes are asked for."""
+    """The active controller without the other voters; brokers still reach it, and changes are requested."""
     among = Partition(Pattern.ISOLATE_ONE, among=Among.CONTROLLERS)
     changes: list[Drawn] = [ElectSome(ElectionType.PREFERRED, fresh_draw(source))]
     changes += [ReassignSome(fresh_draw(source)), ReassignSome(fresh_draw(source))]

@@ -80,7 +80,7 @@ class RunPlan(msgspec.Struct, frozen=True):
     """What a run will do.
 
     Attributes:
-        options: what was asked for.
+        options: what was requested.
         scenario: the scenario with the options applied.
         version: Kafka's version.
         schedule: the steps, targets still symbolic.
@@ -132,13 +132,13 @@ def plan_run(options: RunOptions) -> RunPlan:
     if unavailable:
         raise _misfit(options, unavailable)
     expectation = _expectation(scenario, options, version)
-    # Named even where it was not asked for: another krucible may have another default.
+    # Named even where it was not requested: another krucible may have another default.
     reproduce = reproduce_line(msgspec.structs.replace(options, kafka_version=version))
     return RunPlan(options, scenario, version, schedule, expectation, reproduce)
 
 
 def scenario_of(options: RunOptions) -> Scenario:
-    """The scenario that was asked for, as it is written.
+    """The scenario that was requested, as it is written.
 
     Raises:
         UsageError: if there is none.
@@ -173,7 +173,7 @@ def reproduce_line(options: RunOptions, seeds: range | None = None) -> str:
     """The shell line that asks for the same again, every option that is not a default included.
 
     Args:
-        options: what was asked for.
+        options: what was requested.
         seeds: these, instead of the one of the options.
     """
     chosen = ["--seed", str(options.seed)] if seeds is None else ["--seeds", f"{seeds[0]}..{seeds[-1]}"]

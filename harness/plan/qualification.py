@@ -143,7 +143,7 @@ class Job(msgspec.Struct, frozen=True):
 
     Attributes:
         role: whose it is.
-        options: what is asked for.
+        options: what is requested.
         control: the side that it tries, where it is a control.
     """
 

@@ -111,7 +111,7 @@ class _Recorded:
         return fault.target if had and isinstance(fault.target, Target) else None
 
     def invoked(self, process: str, f: str | None = None) -> list[Operation]:
-        """What a process asked for, in order."""
+        """What a process requested, in order."""
         return [
             o
             for o in self.operations
@@ -119,7 +119,7 @@ class _Recorded:
         ]
 
     def asked(self, operation: Operation) -> Concrete:
-        """What an operator asked for, as the vocabulary has it."""
+        """What an operator requested, as the vocabulary has it."""
         value = operation.value
         match operation.f:
             case "elect-leaders":
@@ -178,7 +178,7 @@ def _injected(move: Inject, told: _Recorded, roles: dict[str, Target], notes: li
 
 
 class _Performs:
-    """Pairs the admin operations of a script with what its operators asked for."""
+    """Pairs the admin operations of a script with what its operators requested."""
 
     def __init__(self, told: _Recorded) -> None:
         self._told = told
@@ -186,7 +186,7 @@ class _Performs:
         self._background = 0
 
     def next(self, move: Perform, notes: list[str]) -> Perform:
-        """The next move of its kind, with what it asked for in the end, if it is symbolic."""
+        """The next move of its kind, with what it requested in the end, if it is symbolic."""
         attempts = self._attempts(move)
         operation = move.operation
         symbolic = isinstance(operation, Drawn)

@@ -129,7 +129,7 @@ def is_rerun(identity: RunIdentity) -> bool:
 
 
 def is_resolved(identity: RunIdentity) -> bool:
-    """Whether a run was given nodes in the place of roles, so that it has no roles to be resolved anew."""
+    """Whether a run was given nodes in the place of roles, so that it has no roles to be resolved again."""
     replayed = bool(identity.replay_of) and not is_rerun(identity)
     return replayed and _SYMBOLIC not in identity.reproduce.split()
 
@@ -144,7 +144,7 @@ def replay_line(folder: Path, instead: Instead, *, symbolic: bool) -> str:
 
 
 def options_of(folder: Path, identity: RunIdentity, instead: Instead) -> RunOptions:
-    """What was asked for when a run was made, with the version that it was of.
+    """What was requested when a run was made, with the version that it was of.
 
     Args:
         folder: the run's.

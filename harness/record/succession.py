@@ -23,7 +23,7 @@ class Left(NamedTuple):
         operations: how many its journal holds.
         outstanding: invocations without a completion.
         processes: numbers of all processes that invoked anything.
-        ended: whether the journal has its last line, so that there is nothing to go on with.
+        ended: whether the journal has its last line, so that there is nothing to continue with.
     """
 
     operations: int
@@ -64,7 +64,7 @@ def left_in(path: Path) -> Left | None:
 
 
 def conclude(left: Left, journal: Journal) -> None:
-    """Complete what was outstanding: nobody knows what became of it, and its processes are retired.
+    """Complete what was outstanding: its outcome is unknown, and its processes are retired.
 
     Raises:
         JournalError: it could not be written.

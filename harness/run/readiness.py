@@ -24,7 +24,7 @@ class NotReadyError(KrucibleError):
     """A cluster did not become ready; `harness.run.diagnosis` finds out why.
 
     Attributes:
-        waited_for: what did not come about.
+        waited_for: what was not reached.
         waited_s: how long it was waited for.
     """
 
@@ -51,7 +51,7 @@ def await_ready(cluster: Cluster, bound_s: float = READY_BOUND_S) -> Readiness:
     Raises:
         NotReadyError: if it is not within the bound, or a node ended meanwhile; with the end of that
             node's log.
-        EngineError: if the engine does not tell of the nodes.
+        EngineError: if the engine does not report the nodes.
     """
     began = time.monotonic()
     waited_for = ["the first answer"]

@@ -75,7 +75,7 @@ def _taken_back(operator: Performing, topic: str, limit: str) -> bool:
 
 
 def _still(broker: Address, topic: str, limit: str) -> bool:
-    """Whether a broker tells of a limit; one that does not answer tells nothing."""
+    """Whether a broker reports a limit; one that does not answer tells nothing."""
     try:
         with Connection(*broker, _LOOK_TIMEOUT_S) as connection:
             told = own_configs(connection, (topic,))

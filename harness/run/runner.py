@@ -104,7 +104,7 @@ class Played(NamedTuple):
 
     Attributes:
         folder: the run's.
-        mishap: what went wrong with the harness itself, if anything; the history tells of it too.
+        mishap: what went wrong with the harness itself, if anything; the history records of it too.
         going: its cluster, which is being taken away.
     """
 
@@ -155,7 +155,7 @@ def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
     Args:
         plan: what to do.
         host: where.
-        listener: hears what goes on, from several threads.
+        listener: gets the events, from several threads.
         cancelled: when set, the schedule ends early and the run is judged by what there is.
 
     Raises:
@@ -261,7 +261,7 @@ def _observed(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Obse
 
 @contextmanager
 def _loaded(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Load]:
-    """Load from here to the end of the block; begun once every broker tells of all topics."""
+    """Load from here to the end of the block; begun once every broker reports all topics."""
     brokers = list(stage.cluster.observe_listeners.values())
     if not await_settled(brokers, context.topics, SETTLED_BOUND_S):
         stage.tell("load", f"not every broker tells of full ISRs after {SETTLED_BOUND_S:.0f} s; it begins")
@@ -297,7 +297,7 @@ def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: 
 
 
 def _recover(stage: Stage, context: WorkloadContext[Workload], cancelled: threading.Event) -> bool:
-    """Recovery, while the load goes on, and some traffic after it; whether it waited to its bound in vain.
+    """Recovery, while the load continues, and some traffic after it; whether it waited to its bound in vain.
 
     Where a broker is dead not all recover, but it ends early, once what the others can still do is done.
     """
@@ -376,7 +376,7 @@ def _gather_disks_and_logs(stage: Stage) -> None:
 def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
     """Configs and disks, side by side: most of it is waiting for the engine and its containers.
 
-    Logs come after disks: they tell of every cleaning that these may have undergone.
+    Logs come after disks: they report every cleaning that these may have undergone.
     """
     stage.phase("evidence")
     names = [topic.name for topic in stage.topics]

@@ -163,7 +163,7 @@ def _asked(stage: Stage, images: _Images, *, keep: bool) -> Plan:
 
 
 def _topology(stage: Stage) -> Topology:
-    """The scenario's, its nodes with a bug where one was asked for."""
+    """The scenario's, its nodes with a bug where one was requested."""
     return with_bug(
         stage.plan.scenario.topology,
         stage.plan.options.seeded_bug or "",

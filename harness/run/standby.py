@@ -2,7 +2,7 @@
 
 A cluster takes about ten seconds to be ready, most of it in JVMs that load classes, and a run is read and
 judged for as long after its load, most of it waiting.  In a series of runs the one is done beside the other.
-One cluster at most waits, and none is under load but the run's that goes on.  Where there is no memory for
+One cluster at most waits, and none is under load but the run's that continues.  Where there is no memory for
 two, the next one is started when the last is gone.
 """
 
@@ -56,7 +56,7 @@ class Standby:
         Args:
             plan: the run's.
             following: the run that is expected to come next; another one may.
-            listener: hears what goes on, what went on while the stage waited included.
+            listener: gets the events, also those from while the stage waited.
 
         Raises:
             KrucibleError: as `open_stage`.

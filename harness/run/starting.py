@@ -1,6 +1,6 @@
 """Starts a cluster, up to three times, each time with new disks.
 
-What a start that came to nothing tells of itself is kept in the run's folder, ``starts/1`` and so on, and in
+What a start that came to nothing shows of itself is kept in the run's folder, ``starts/1`` and so on, and in
 the history, where it is judged.  Only what the host did to it makes the harness fail.
 """
 
@@ -30,7 +30,7 @@ DIAGNOSIS_FILE = "diagnosis.json"
 
 
 class ClusterNotReadyError(KrucibleError):
-    """No start became ready, for reasons that are not the host's; the history tells of each.
+    """No start became ready, for reasons that are not the host's; the history reports each.
 
     Attributes:
         folder: the run's.

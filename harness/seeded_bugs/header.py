@@ -166,7 +166,7 @@ def _fields(where: str, lines: Sequence[str]) -> Mapping[str, _Field]:
 
 
 def _require_expected(where: str, number: int, key: str, position: int) -> None:
-    """The keys stand in one order, each once."""
+    """The keys are in one order, each once."""
     expected = _KEYS[position] if position < len(_KEYS) else None
     if key != expected:
         wanted = f"`# {expected}: …`" if expected else "the rules"
@@ -233,4 +233,4 @@ def _below(kind: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
 TRIGGERED = "TRIGGERED"
 """What a rule does where it counts a trigger; `harness.seeded_bugs.script` puts Byteman's words for it."""
 COUNTS = rf"^DO {TRIGGERED}(?=;|$)"
-"""The beginning of such a rule's DO: it goes on after a semicolon, or counts alone."""
+"""The beginning of such a rule's DO: it continues after a semicolon, or counts alone."""

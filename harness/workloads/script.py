@@ -147,7 +147,7 @@ class ScriptClient:
         """End what may be open by initialising every producer again: a script that failed shows no bug.
 
         Raises:
-            ScriptError: that did not come about.
+            ScriptError: that did not happen.
         """
         for transactional_id, process in list(self._begun.items()):
             self.begin_producer(transactional_id, process)

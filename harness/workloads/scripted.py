@@ -99,7 +99,7 @@ def hanging_transaction(client: ScriptClient, worker: ScriptWorker) -> ScriptPla
     """A Produce arrives after its transaction was aborted; then another producer commits a record.
 
     Before KIP-890's verification (KAFKA-14402) the broker appends it: a transaction begins that nobody will
-    end, and the last stable offset stays there for ever.
+    end, and the last stable offset stays there forever.
     """
     producer = client.begin_producer("hanging-0")
     early, late = (Send(0, client.values.draw()) for _ in range(2))

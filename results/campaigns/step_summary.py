@@ -28,7 +28,7 @@ _PASSED_SHOWN_MAX = 200
 
 
 class Word(StrEnum):
-    """How Kafka's CI calls what became of a test."""
+    """How Kafka's CI calls the outcome of a test."""
 
     FAILED = "Failed"
     FLAKY = "Flaky"

@@ -195,7 +195,7 @@ def _unjudged(error: Exception) -> str:
 
 
 def _stored(folder: str) -> Verdict | None:
-    """The verdict in a run's folder; None where there is none any more."""
+    """The verdict in a run's folder; None if there is none any more."""
     try:
         return load_verdict(Path(folder))
     except StoreError:

@@ -11,7 +11,7 @@ _CAUSES_MAX = 600
 
 
 class PipelineError(StoreError):
-    """Spark, or the tables, can't do what was asked for; one fact a line."""
+    """Spark, or the tables, can't do what was requested; one fact a line."""
 
     def __init__(
         self, what: str, *, got: str = "", expected: str = "", where: str = "", next_step: str = ""

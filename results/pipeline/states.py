@@ -22,7 +22,7 @@ _TEXTS = {"view", "subject", "topic"}
 _LISTS = {"isr", "elr", "replicas", "voters"}
 _UNTIL, _ANSWERS = _COLUMNS.index("until_ns"), _COLUMNS.index("answers")
 _State: TypeAlias = tuple[Any, ...]
-"""What an answer tells of one topic and partition, which come first: all columns after `subject`."""
+"""What an answer reports about one topic and partition, which come first: all columns after `subject`."""
 _Row: TypeAlias = list[Any]
 _Answer = TypeVar("_Answer")
 
@@ -85,7 +85,7 @@ class _Stretches:
         Args:
             operation: the observation that tells it.
             answer: equal to the one before if it tells the same.
-            states: what an answer tells of each partition that it has, or of the quorum.
+            states: what an answer reports about each partition that it has, or of the quorum.
         """
         view = self._views[operation.node]
         silent = operation.time_ns - view.until_ns > SILENCE_NS

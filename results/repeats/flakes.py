@@ -118,7 +118,7 @@ def told_of(identity: RunIdentity, verdict: str) -> Told:
 
 
 def content_of(image: ImageIdentity | None, checksums: Mapping[str, str]) -> str:
-    """What tells the bytes of Kafka in an image from others; empty if nobody knows.
+    """What tells the bytes of Kafka in an image from others; empty if unknown.
 
     Not the engine's id, where its jars are known: every machine that builds an image has another id of it.
 

@@ -39,7 +39,7 @@ NODES_MAX = 7
 OBSERVERS = "observers"
 OTHERS = "others"
 CLUSTER = "cluster"
-"""The lane of requests of which nothing tells who was asked."""
+"""The lane of requests of which nothing shows who was asked."""
 _TEXT = 190
 _NAME = 40
 _OF_QUORUM = frozenset(("quorum", "metadata"))
@@ -80,7 +80,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
         clients: lanes of clients and observers, in the order in which they come.
         nodes: lanes of nodes; the last one may be `CLUSTER`.
         events: in the order of time.
-        led: who led from when on, from before the first row; empty where nobody tells.
+        led: who led from when on, from before the first row; empty if not reported.
         faults: those that are drawn.
         left_out: what is not drawn, in numbers.
         guessed: whether the broker of some request was taken from who led then.
@@ -255,7 +255,7 @@ class _Calls:
         )
 
     def _asked_node(self, asked: Operation, answer: Operation | None, time_ns: int) -> str:
-        """The node that was asked: as recorded, or the leader then; `CLUSTER` where nothing tells."""
+        """The node that was asked: as recorded, or the leader then; `CLUSTER` if not recorded."""
         named = asked.node or (answer.node if answer is not None else None)
         if named:
             return clean(named, _NAME)
@@ -309,7 +309,7 @@ def _of_faults(faults: Sequence[FaultSeen], until_ns: int) -> Iterator[Event]:
 
 
 def _joined(events: Sequence[Event], faults: Sequence[FaultSeen]) -> Iterator[Event]:
-    """The same; a fault's beginning and end are one row where nothing stands between them."""
+    """The same; a fault's beginning and end are one row where nothing is between them."""
     healed = {fault.id: fault.healed_ns for fault in faults}
     behind: Event | None = None
     for event, following in zip(events, [*events[1:], None], strict=True):

@@ -127,7 +127,7 @@ class Tales:
                 before = claim.epoch
 
     def _begun(self, place: PartitionName, cause: Cause) -> Iterator[str]:
-        """Where the epoch of a cause began; whether a replica had to truncate there, nothing tells."""
+        """Where the epoch of a cause began; whether a replica had to truncate there, nothing shows."""
         if cause.epochs is None:
             return
         for epoch, offset in self._starts.get(str(place), ()):

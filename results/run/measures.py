@@ -52,7 +52,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         duration_ms: from its beginning to its last operation.
-        load_ms: how much of that the load was on, faults and recovery included; None where it never was, and
+        load_ms: how much of that the load was on, faults and recovery included; None if it never was, and
             in what an older krucible measured.
         operations: operations in its history.
         sent_ok: records acknowledged, each counted.

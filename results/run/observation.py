@@ -30,7 +30,7 @@ _COUNTED_ELSEWHERE = frozenset(
     ("send", "assign", "poll", "final-read", "inject", "heal", "recover", *OBSERVATIONS)
 )
 _BEFORE_ALL = frozenset(("setup", START, OPENED))
-"""What the runner tells of before anything is asked of the cluster."""
+"""What the runner reports before anything is asked of the cluster."""
 _LATEST_NS = 2**62
 _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
 
@@ -82,7 +82,7 @@ class Claim(NamedTuple):
 
 
 class PartitionView(NamedTuple):
-    """One partition as one broker told it; leader -1 where it has none."""
+    """One partition as one broker reported it; leader -1 where it has none."""
 
     time_ns: int
     node: str

@@ -201,7 +201,7 @@ def _checkers(verdict: Verdict) -> Iterator[str]:
 
 
 def _labelled(label: str, texts: Iterator[str] | tuple[str, ...]) -> list[Line]:
-    """The label stands before the first of several lines."""
+    """The label is before the first of several lines."""
     return [Line("" if position else label, text) for position, text in enumerate(texts)]
 
 

@@ -318,7 +318,7 @@ def _newest(root: Path, place: Path, *, originals: bool) -> Path | None:
     place = place.parent if place.name == LATEST else place
     for below in (root / place, place):
         resolved = _resolved(below)
-        # A folder elsewhere may hold anybody's runs, whose verdicts nobody asked to be written anew.
+        # A folder elsewhere may hold anybody's runs, whose verdicts nobody asked to be written again.
         if resolved is None or not resolved.is_relative_to(root.resolve()):
             continue
         for folder in sorted(run_folders(below), key=lambda folder: folder.name, reverse=True):

@@ -109,7 +109,7 @@ def judge_left(folder: Path, how: str, output: IO[bytes] | None = None) -> Verdi
 
     Args:
         folder: the run's.
-        how: what became of the process.
+        how: the outcome of the process.
         output: where the verdict is told; by default where we write to.
 
     Raises:

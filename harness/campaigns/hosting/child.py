@@ -35,7 +35,7 @@ _BLOCK_BYTES = 65_536
 
 
 def main() -> None:
-    """Do what stdin orders; how it ended is told at the order's desk, and on stdout what goes on."""
+    """Do what stdin orders; how it ended is told at the order's desk, and on stdout what is in progress."""
     faulthandler.enable(all_threads=False)  # see `harness.campaigns.apart.child`
     stdin = sys.stdin.fileno()
     order = decode(_line(stdin), Order)

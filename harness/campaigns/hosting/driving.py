@@ -46,7 +46,7 @@ class Work(Protocol):
     """Runs to be done; asked and told by one thread."""
 
     def next(self) -> RunToDo | None:
-        """The next run; None where there is none, or none before another one has ended."""
+        """The next run; None if there is none, or none before another one has ended."""
 
     def take(self, asked: RunToDo, report: Report) -> None:
         """Hear how a run ended."""
@@ -75,7 +75,7 @@ class WorkingHosts:
 
     @property
     def at_once(self) -> int:
-        """How many runs go on at the same time."""
+        """How many runs continue at the same time."""
         return self._clusters * len(self._usable)
 
     def run_all(self, work: Work, cancelled: threading.Event) -> None:

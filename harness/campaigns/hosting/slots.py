@@ -2,7 +2,7 @@
 
 A slot is a name in the kernel's abstract namespace of sockets.  Nobody but this host knows it, which a lock
 in a file would not promise where homes are shared; it is free once the last process that holds it has ended,
-however that came about.
+however that happened.
 """
 
 import errno

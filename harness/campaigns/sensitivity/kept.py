@@ -20,7 +20,7 @@ SUFFIX = ".json"
 
 
 class KeptOutcomes:
-    """What files tell of a measurement; of a run that several tell of the first counts.
+    """What files report about a measurement; of a run that several report the first counts.
 
     Args:
         asked: what is measured.

@@ -120,7 +120,7 @@ def _trials(bug: SeededBug, asked: Asked, lines: Mapping[Place, Line]) -> Iterat
 
 
 def _controls(sought: Sought, lines: Mapping[Place, Line]) -> Iterator[Control]:
-    """Of every run that was made; of one that was not nobody knows what its control is."""
+    """Of every run that was made; of one that was not it is unknown what its control is."""
     for trial in sought.trials:
         line = lines.get((sought.name, trial.number, True))
         if line is not None:

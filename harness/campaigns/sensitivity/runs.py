@@ -155,7 +155,7 @@ class Measuring:
     def next_missing(
         self, tried: Collection[Place], under_way: Collection[Place] = frozenset()
     ) -> Planned | None:
-        """The first run that is missing; None where there is none, or none before another one is over.
+        """The first run that is missing; None if there is none, or none before another one is over.
 
         Args:
             tried: runs that are not to be given again, whatever came of them.

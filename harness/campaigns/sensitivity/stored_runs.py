@@ -118,6 +118,6 @@ def _schedule(folder: Path) -> str:
 
 
 def _bytes(file: Path) -> bytes:
-    """What a file of a run has; nothing where there is none."""
+    """What a file of a run has; nothing if there is none."""
     with disk_errors_told():
         return file.read_bytes() if file.is_file() else b""

@@ -52,7 +52,7 @@ from results.store.runs import write_whole
 
 EXIT_CODES = {Decision.QUALIFIED: 0, Decision.NOT_QUALIFIED: 1, Decision.INCONCLUSIVE: 2}
 STORED = "none (what the store holds)"
-"""What stands in the place of a preset where nothing was planned."""
+"""What is in the place of a preset where nothing was planned."""
 NIGHTS_MAX = 1_000_000
 SHARDS_MAX = 256
 _MS_PER_MIN = 60_000

@@ -77,7 +77,7 @@ def track_record(
 
 
 def _chosen(only: Sequence[str]) -> list[KnownOutcome]:
-    """Those asked for, all if none was.
+    """Those requested, all if none was.
 
     Raises:
         UsageError: if a name is neither a ticket nor a scenario of any.

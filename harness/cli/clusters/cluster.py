@@ -69,7 +69,7 @@ def up(runs: Path, **given: Any) -> None:
 
 
 def _topology(version: str, given: dict[str, Any]) -> Topology:
-    """What was asked for, refused before anything is made if it does not fit."""
+    """What was requested, refused before anything is made if it does not fit."""
     try:
         topology = topology_of(Topology(), version, **given)
         problems = problems_with(topology, version)

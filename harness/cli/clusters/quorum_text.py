@@ -37,7 +37,7 @@ def status_lines(view: QuorumView) -> list[str]:
 
 
 def replication_lines(view: QuorumView) -> list[str]:
-    """One row a replica; what is said of an observer stands at the end."""
+    """One row a replica; what is said of an observer is at the end."""
     return _columns([_HEAD, *map(_row, view.replicas)])
 
 

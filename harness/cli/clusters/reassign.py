@@ -249,7 +249,7 @@ def _ask(desk: Desk, request: Request, targets: list[Any]) -> ReassignmentAnswer
 
 
 def _limit(desk: Desk, request: Request, limit: Throttle) -> None:
-    """Set the limits first, as Kafka's tool does; where that fails nothing is asked for."""
+    """Set the limits first, as Kafka's tool does; where that fails nothing is requested."""
     try:
         unreached = set_throttle(desk.reach.a_broker(), limit)
     except WireError as error:

@@ -37,7 +37,7 @@ class PipelineCommands(LazyGroup):
     """A group whose commands need Spark; its help and its completion don't."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None where there is none of that name.
+        """Import a command; None if there is none of that name.
 
         Raises:
             KrucibleError: Spark is not installed.

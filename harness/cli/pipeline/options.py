@@ -1,4 +1,4 @@
-"""Options that the commands of ``krucible pipeline`` share, and how these show what goes on."""
+"""Options that the commands of ``krucible pipeline`` share, and how these show what is in progress."""
 
 import sys
 from collections.abc import Callable, Iterator

@@ -72,7 +72,7 @@ class _Bisectable(click.Command):
         """Read the line; says itself what is wrong with it where that must not be 64.
 
         Raises:
-            click.exceptions.Exit: a bisection can't go on.
+            click.exceptions.Exit: a bisection can't continue.
         """
         words = tuple(args)  # reading takes them away
         try:
@@ -167,7 +167,7 @@ def _planned(recorded: Recorded, runs: Path, instead: Instead, *, symbolic: bool
     """What is to be carried out; of a replay it is told that it is one, and of which run.
 
     Raises:
-        UsageError: if roles are to be resolved anew that the run was not given, or it can't be carried out.
+        UsageError: if roles are to be resolved again that the run was not given, or it can't be carried out.
     """
     replay_of = recorded.identity.replay_of
     if not replay_of or is_rerun(recorded.identity):
@@ -214,7 +214,7 @@ def _instead(given: dict[str, Any]) -> Instead:
 
 
 def _campaign(planned: Replay, asked: _Asked) -> Campaign:
-    """What was done of this before; a tarball that was built anew is another one.
+    """What was done of this before; a tarball that was built again is another one.
 
     A step of a bisection is none that was before: anything may have changed, krucible itself too.
     """
