@@ -24,6 +24,7 @@ from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.history.error_codes import ErrorCode
 from checkers.history.group_offsets import OffsetCommitted, OffsetsDeleted, OffsetsFetched
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
+from checkers.history.phases import PHASE, Phase
 from checkers.licences.facts import Facts
 from checkers.licences.internal import may_have_lost
 from checkers.verdict.entry import Entry
@@ -90,7 +91,7 @@ def check_erasures(history: History) -> CheckerResult:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
     durable = Facts(history).version >= DURABLE_SINCE
-    final = next((o.index for o in history.of("phase") if o.key == "final-read"), len(history.operations))
+    final = next((o.index for o in history.of(PHASE) if o.key == Phase.FINAL_READ), len(history.operations))
     groups: dict[str, _Places] = {}
     found: list[Anomaly] = []
     figures = {"changes": 0, "fetches": 0, "offsets_compared": 0}

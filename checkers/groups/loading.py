@@ -13,6 +13,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Integers
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, OperationType
+from checkers.history.phases import PHASE, Phase
 from checkers.history.setup import Setup
 
 READ_UNCOMMITTED = "read_uncommitted"
@@ -198,7 +199,7 @@ def groups_of(history: History) -> Groups:
         "commit": loader.commit,
         "delete-group": loader.delete_group,
         "final-read": loader.final_read,
-        "phase": loader.phase,
+        PHASE: loader.phase,
         "recover": loader.recover,
     }
     for operation in history.operations:
@@ -274,7 +275,7 @@ class _Loader:
 
     def phase(self, operation: Operation) -> None:
         """Note where the final phase begins."""
-        if operation.key == "final-read":
+        if operation.key == Phase.FINAL_READ:
             self.groups.final = operation.index
 
     def recover(self, operation: Operation) -> None:

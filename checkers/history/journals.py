@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.history.operations import History, Operation, once
+from checkers.history.phases import PHASE, Phase, phase_began_ns
 from checkers.history.setup import SETUP, Setup, Workload
 from checkers.history.shapes import OPENED
 
@@ -73,8 +74,8 @@ def absent_journals(run: Run) -> dict[str, str]:
 def _written(run: Run) -> Iterator[str]:
     """Names of the journals in which a run of this set-up must have written something."""
     planned = _planned_of(run.operations)
-    phases = {operation.key for operation in run.operations if operation.f == "phase"}
-    if planned is None or "heal" not in phases:
+    phases = {operation.key for operation in run.operations if operation.f == PHASE}
+    if planned is None or Phase.HEAL not in phases:
         return
     processes = min(next(iter(planned.workload.durable_processes), 0), _WORKERS_MAX)
     yield from _observers(planned)
@@ -86,11 +87,11 @@ def _written(run: Run) -> Iterator[str]:
     if planned.planned_blinks:
         yield BLINKS
     # What a phase opens is there for certain only once the next one has begun.
-    if "final-read" in phases:
+    if Phase.FINAL_READ in phases:
         yield f"worker-{processes}"
-    if {"final-read", "evidence"} <= phases:
+    if {Phase.FINAL_READ, Phase.EVIDENCE} <= phases:
         yield from (f"worker-{processes + 1 + n}" for n in range(min(planned.final_readers, _WORKERS_MAX)))
-    if "done" in phases and planned.evidence:
+    if Phase.DONE in phases and planned.evidence:
         yield "replicas"
 
 
@@ -126,7 +127,7 @@ def _tried(history: History) -> set[str]:
 def _planned(history: History) -> tuple[int, int]:
     """How many faults and blinks there must be; 0 where the run did not come to its end."""
     planned = _told_of(history.operations)
-    if planned is None or all(operation.key != "done" for operation in history.of("phase")):
+    if planned is None or phase_began_ns(history, Phase.DONE) is None:
         return 0, 0
     return planned.planned_faults or 0, planned.planned_blinks
 

@@ -8,6 +8,7 @@ import msgspec
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.history.courses import CHOOSE, MOVES, PERFORM, ChoiceMade
 from checkers.history.operations import History, Operation, OperationType
+from checkers.history.phases import PHASE, Phase
 from checkers.history.requested import ElectionAsked, FeatureAsked, PartitionsAdded, ReassignmentAsked
 from checkers.history.units import NS_PER_MS
 from harness.plan.replaying_blinks import replayed_blinks
@@ -305,7 +306,7 @@ def _began_ns(schedule: FixedSchedule, told: _Recorded) -> int:
         for name, step in _numbered(schedule)
         if name in told.windows
     ]
-    loaded = (o.time_ns for o in told.operations if (o.f, o.key) == ("phase", "load"))
+    loaded = (o.time_ns for o in told.operations if (o.f, o.key) == (PHASE, Phase.LOAD))
     return min(beginnings) if beginnings else next(loaded, 0)
 
 

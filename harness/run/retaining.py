@@ -1,7 +1,7 @@
 """Ends retention, so that Kafka deletes nothing during the final read.
 
-A reader that lists where a log begins, and is told then that this offset is out of range, has not read
-everything.  So what limits how long or how much a topic keeps is taken back once the cluster has recovered.
+If a reader lists where a log begins, and that offset is then out of range, it has not read everything.  So
+limits on the time and size that a topic keeps are removed once the cluster has recovered.
 """
 
 import time

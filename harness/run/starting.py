@@ -1,7 +1,7 @@
 """Starts a cluster, up to three times, each time with new disks.
 
-What a start that came to nothing shows of itself is kept in the run's folder, ``starts/1`` and so on, and in
-the history, where it is judged.  Only what the host did to it makes the harness fail.
+The evidence of a failed start is kept in the run's folder, ``starts/1`` and so on, and in
+the history, where it is judged.  Only a cause on the host makes the harness fail.
 """
 
 import shutil

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.operations import History, Operation, OperationType
+from checkers.history.phases import PHASE
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from checkers.history.shapes import OBSERVATIONS, OPENED, START
 from results.run.gambits import GambitSeen, GambitsSeen
@@ -221,7 +222,7 @@ class _Collector:
             "choose": self._gambits.choose,
             "gambit": self._gambits.end,
             "setup": self._set_up,
-            "phase": self._phase,
+            PHASE: self._phase,
             "recover": self._recover,
             "observe": self._observe,
         }

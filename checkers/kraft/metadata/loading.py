@@ -8,6 +8,7 @@ import msgspec
 
 from checkers.history.changing_topics import TopicCreated
 from checkers.history.operations import FAIL, INVOKE, OK, Operation
+from checkers.history.phases import PHASE, Phase
 
 Listed = tuple[str, str | None]
 """A topic's name and id; None where the broker reports none."""
@@ -93,7 +94,7 @@ def metadata_of(operations: Iterable[Operation]) -> Metadata:
     outstanding: dict[int | str, Operation] = {}
     changes: dict[int, Change] = {}
     for operation in operations:
-        if operation.f == "phase" and operation.key == "final-read" and found.final is None:
+        if operation.f == PHASE and operation.key == Phase.FINAL_READ and found.final is None:
             found.final = operation.index
         if operation.f not in _FUNCTIONS:
             continue

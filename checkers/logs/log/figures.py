@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 
 from checkers.columns.tables import NONE, Columns, Outcome, Sends
+from checkers.history.phases import Phase
 from checkers.history.units import NS_PER_S
 from checkers.logs.log.attribution import Attribution, Culprit
 from checkers.logs.log.claims import found_in
@@ -270,7 +271,7 @@ def _rate(sends: Sends, phases: dict[str, int]) -> float:
     acked_ns = sends.completed_ns[sends.outcome == Outcome.OK]
     if not len(acked_ns):
         return 0.0
-    began_ns = phases.get("load", int(sends.invoked_ns.min()))
-    ended_ns = phases.get("heal", int(acked_ns.max()))
+    began_ns = phases.get(Phase.LOAD, int(sends.invoked_ns.min()))
+    ended_ns = phases.get(Phase.HEAL, int(acked_ns.max()))
     within = int(((acked_ns >= began_ns) & (acked_ns <= ended_ns)).sum())
     return round(within * NS_PER_S / max(ended_ns - began_ns, 1), 1)

@@ -18,6 +18,7 @@ from checkers.evidence.loading import columns_of
 from checkers.evidence.partition_changes import PartitionChanges, partition_changes
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
+from checkers.history.phases import Phase
 from checkers.history.setup import Setup
 from checkers.history.sources import Source, lacking
 from checkers.logs.replicas.anomalies import REPLICA_DIVERGENCE
@@ -48,7 +49,7 @@ def committed_by(columns: Columns, partition: PartitionName, until_ns: int) -> i
     Counted are records that were acknowledged during recovery, and for which all in sync were
     waited.
     """
-    from_ns = columns.phases.get("recover")
+    from_ns = columns.phases.get(Phase.RECOVER)
     if from_ns is None or partition not in columns.partitions:
         return 0
     sends = columns.sends
