@@ -1,4 +1,4 @@
-"""Whom an admin command asks: the listeners of a cluster of ours, or those that the user names."""
+"""The nodes that an admin command asks: listeners of a krucible cluster, or those that the user names."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor

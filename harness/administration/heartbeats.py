@@ -1,4 +1,4 @@
-"""A broker's heartbeat (KIP-631), sent in its name: what a controller gets when the network was late."""
+"""A broker's heartbeat (KIP-631), sent in its name: what a controller gets if the network delayed it."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""How far a request for reassignments has come: from what was asked and what is seen, nothing else."""
+"""The progress of a request for reassignments, from the request and what is observed; pure."""
 
 from collections.abc import Mapping
 

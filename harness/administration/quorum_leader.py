@@ -1,4 +1,4 @@
-"""Who leads the quorum, and what that node tells of it (DescribeQuorum, KIP-595, KIP-836, KIP-853)."""
+"""The leader of the quorum, and its description of it (DescribeQuorum, KIP-595, KIP-836, KIP-853)."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The quorum as its leader tells of it: all that one needs to add or remove a voter (KIP-595, KIP-853)."""
+"""The quorum as its leader reports it: what is needed to add or remove a voter (KIP-595, KIP-853)."""
 
 from collections.abc import Container, Mapping
 from enum import StrEnum

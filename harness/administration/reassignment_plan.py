@@ -1,4 +1,4 @@
-"""The file that says which replicas partitions are to have: the form of Kafka's own tool."""
+"""The plan of a reassignment: a file in the format of Kafka's own tool."""
 
 import json
 from collections import Counter

@@ -1,8 +1,7 @@
-"""Requests for reassignments, numbered and remembered: what KIP-179 promised and Kafka never kept.
+"""Requests for reassignments, numbered and stored, as KIP-179 proposed and Kafka never implemented.
 
-Kafka knows partitions that are being reassigned, not who asked for what.  Here every request gets a number,
-one higher than the last.  The values are frozen; how one follows from another is told by functions that do
-nothing else.
+Kafka knows the partitions that are being reassigned, not the requests.  Here every request gets a number,
+one higher than the last.  The values are frozen; pure functions derive one from another.
 """
 
 from collections.abc import Callable, Sequence

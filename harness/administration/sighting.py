@@ -1,4 +1,4 @@
-"""What there is to see of reassignments in a cluster just now: the edge beneath `progress`."""
+"""Observes the reassignments in a cluster, for `progress`."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence

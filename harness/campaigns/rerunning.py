@@ -139,7 +139,7 @@ def campaign_named(runs: Path, name: str) -> Path | None:
 
 
 def last_campaign(runs: Path) -> Path:
-    """The folder of the campaign of seeds, or of the qualification, that was active last; reruns do not count.
+    """The folder of the campaign of seeds, or of the qualification, that was active last; no reruns.
 
     Raises:
         UsageError: if the store has none, or the newest can't be read.

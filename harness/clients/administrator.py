@@ -1,4 +1,4 @@
-"""What workloads need of an administrator's client: committed offsets, configs and topics."""
+"""The interface of an administrator's client: committed offsets, configs and topics."""
 
 from typing import Any, NamedTuple, Protocol
 

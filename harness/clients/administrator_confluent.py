@@ -1,6 +1,6 @@
 """confluent-kafka's (librdkafka's) administrator behind the interface.
 
-It sends requests again as it sees fit, so that no answer proves that a change was not made.  Offsets go
+It retries requests by itself, so no answer proves that a change was not made.  Offsets go
 through consumers, one for each group, that never subscribe: with the library's administrative calls for them
 the whole process ended (SIGSEGV, librdkafka 2.16.0) while coordinators still answered NOT_COORDINATOR.
 """

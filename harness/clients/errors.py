@@ -1,8 +1,8 @@
 """Classifies errors of sends: the record was not appended (fail), or it may have been (info).
 
 One table for both libraries.  A record's sending failed only where the error was raised before anything
-left, or where there was one attempt and the broker's code means that it appended nothing.  Everything else,
-every error that nobody has thought of included, leaves it open.
+left, or where there was one attempt and the broker's code means that it appended nothing.  All other errors,
+unknown ones included, leave it open.
 """
 
 from enum import StrEnum

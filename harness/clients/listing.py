@@ -1,8 +1,9 @@
 """ListOffsets: the start, the end and offsets by timestamp of partitions, from their leader.
 
-One request to one broker, so that whoever was asked is who answered.  `list_offsets` names the leader epoch
-that the broker reported, so that one that knows of another epoch refuses.  The other questions name none:
-they are to show whether a broker takes itself for the leader, and where the log of any replica begins.
+One request to one broker, so the node that was asked is the one that answered.  `list_offsets` names the
+leader epoch that the broker reported, so that one that knows of another epoch refuses.  The other questions
+name none: they are to show whether a broker takes itself for the leader, and where the log of any replica
+begins.
 """
 
 from collections.abc import Collection, Mapping, Sequence

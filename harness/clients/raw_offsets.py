@@ -1,7 +1,6 @@
 """Committed offsets of groups without members, by single requests: commit, fetch, delete.
 
-Libraries look for the coordinator by themselves and ask again where they see fit; here one broker is asked,
-and once.
+Libraries look for the coordinator and retry by themselves.  Here one broker is asked, once.
 """
 
 from collections.abc import Sequence

@@ -3,8 +3,8 @@
 A library asks again on its own when a connection breaks or a coordinator moves.  An earlier attempt may have
 been carried out, its answer lost, and the id initialised again by somebody else, who waits for the end of the
 commit before he fences; the next attempt is then refused although the transaction is committed.  So the
-refusal of a coordinator proves something only of an attempt that was provably the only one.  Every error that
-nobody has thought of leaves it open.
+refusal of a coordinator proves something only of an attempt that was provably the only one.  Every unknown
+error leaves it open.
 """
 
 from enum import StrEnum

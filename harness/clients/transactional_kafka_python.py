@@ -2,8 +2,8 @@
 
 Version 3.0 waits without a bound for the ends of transactions and for offsets; the waiting is done here.
 It speaks the protocol of transaction.version 1 for EndTxn and TxnOffsetCommit whatever the cluster has.
-After a sequence that does not fit it initialises itself again, which no history would report, so that an
-instance is given up after every error.
+After a sequence that does not fit it initialises itself again, which a history would not show, so an instance
+is given up after every error.
 """
 
 import time

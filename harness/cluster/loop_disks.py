@@ -1,6 +1,7 @@
 """A disk for each node: a file system in a file of the run's folder, mounted through a loop device.
 
-What a node's data directory is mounted from lies beside it, so whoever finds the folder can undo it all.
+The file that a node's data directory is mounted from is beside it, so any process that finds the folder can
+undo it.
 """
 
 import fcntl

@@ -1,6 +1,6 @@
 """Requests to one node over one socket, each with a deadline.
 
-Clients hide what an observer wants to see: they ask another node, retry, cache.  Here one request goes to
+Clients hide what an observer needs to see: they ask another node, retry and cache.  Here one request goes to
 the node that was named, and its answer comes back or a `WireError` does.  Kafka-python's protocol classes
 encode and decode; versions are negotiated by ApiVersions once per connection, so a node that was restarted
 with another version is asked again.

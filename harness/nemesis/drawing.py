@@ -1,7 +1,7 @@
 """Resolves a symbolic admin operation to a request, by the state of the cluster; pure.
 
-Voters change only where a majority of the set that would result is up, so that no draw takes the quorum away.
-One whose disk was replaced is no voter any more and still counts as one: it goes before others do.
+Voters change only where a majority of the set that would result is up, so no change removes the quorum.
+A voter whose disk was replaced no longer votes but still counts, so it is removed before others.
 """
 
 import random

@@ -1,7 +1,7 @@
 """Plays gambits: chooses nodes, injects faults, waits, heals, and records all of it.
 
-A gambit whose condition is not reached ends there, and whatever it did is healed: it is told in the
-history, and is no reason to believe less of a run.
+A gambit whose condition is not reached ends there, and its faults are healed. The
+history records this, and it does not make a run unknown.
 """
 
 import msgspec

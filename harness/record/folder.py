@@ -1,6 +1,6 @@
 """A run's folder: ``runs/<scenario>/<UTC time>-<seed>/``, with ``latest`` links beside it.
 
-A cluster that no run started has ``runs/clusters/<id>/``, which nobody who looks for runs takes for one.
+A cluster that no run started has ``runs/clusters/<id>/``, which is not listed as a run.
 """
 
 import secrets

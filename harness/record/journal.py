@@ -1,7 +1,7 @@
 """The journal: each operation is on disk before the next one begins.
 
 A journal has one writer thread or several that share it; every operation is one ``write`` of one line, not
-a buffer, so that a harness killed in mid-flight leaves whole lines and at most one that is cut short.
+a buffer, so a harness that is killed leaves whole lines and at most one that is cut short.
 The format is that of docs/histories.md.
 """
 

@@ -1,7 +1,7 @@
 """Exceptions in the harness during a run: recorded, reported, and survived.
 
-A worker that died, or an engine that refuses, ends what is going on.  It must not throw away what the run has
-recorded by then: faults are healed, evidence is gathered, and the history is judged all the same.
+A dead worker, or an engine that refuses a request, ends the load and the faults.  What the run has recorded
+must not be lost: faults are healed, evidence is collected, and the history is judged nevertheless.
 """
 
 import traceback

@@ -1,7 +1,7 @@
 """One OS process of the bulk workload: ``python -m harness.workloads.bulk_writer``.
 
 It reads its plan from the first line of its input and ends when its input does, so it cannot outlive the
-harness that started it.  It prints how many records were acknowledged since it last told.
+harness that started it.  It prints how many records were acknowledged since its last line.
 A process that takes the place of one that was killed continues in its journal, with processes of other
 numbers.
 """

@@ -1,6 +1,6 @@
 """Scripts of raw transactions that reproduce two bugs of Kafka deterministically.
 
-Both hold one request back on its connection until what should come after it has happened.
+Both delay one request on its connection until the requests that should follow it are done.
 """
 
 from collections.abc import Callable, Mapping

@@ -2,7 +2,7 @@
 
 A signature is the checker, the anomaly's id, and the words of its sentence without those that have a digit,
 such as offsets and names of nodes.  Faults and scenario are no part of it: one defect shows under many.
-`results.pipeline` has another one, which tells kinds of faults apart as well.
+`results.pipeline` has another one, which also distinguishes kinds of faults.
 """
 
 import hashlib

@@ -1,4 +1,4 @@
-"""What can go wrong in the pipeline, told so that a person can act upon it."""
+"""Errors of the pipeline, with the next step."""
 
 import errno
 from collections.abc import Iterator

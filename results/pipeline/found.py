@@ -1,4 +1,4 @@
-"""Finds the runs of a store that can be ingested, and says of the others why not."""
+"""Finds the runs of a store that can be ingested, and gives the reason for the others."""
 
 import hashlib
 import os

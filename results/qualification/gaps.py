@@ -1,4 +1,4 @@
-"""What a qualification can't say: told before anything good is."""
+"""The gaps of a qualification, which a report states first."""
 
 from collections.abc import Iterator, Sequence
 

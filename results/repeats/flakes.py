@@ -1,6 +1,6 @@
 """What is flaky: the same content of Kafka and the same schedule, and yet different verdicts.
 
-The minority is the flake, whichever colour it has: one green run of three is as odd as one red run of three.
+The rarer verdict is the flake, whatever it is: one green run of three is as odd as one red run of three.
 Runs with other seeds have other schedules; one red seed of twenty is a finding.  A replay carries out the
 schedule of the run that it names, and so does a replay of that replay.  A rerun has the line of its original,
 and so its schedule.  A run without a verdict is no flake.  This is the only definition; the table `flakes`

@@ -2,7 +2,7 @@
 
 Rows are in the order of time, and each has a height of its own, so that no label meets another one, however
 close two moments are.  The labels are in a column beside the lanes, complete in themselves: read one after
-the other they tell the same as the drawing.
+the other they say the same as the drawing.
 """
 
 import textwrap

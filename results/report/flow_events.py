@@ -1,8 +1,8 @@
 """What happened in the operations of a witness, as rows in the order of time: for a drawing of messages.
 
 A row is a request, an answer, an answer that never came, a leader that was elected, a fault that began or
-ended, or the moment at which the promise broke.  The broker that a client asked is not recorded: it is taken
-for the one that led the partition then.
+ended, or the moment at which the guarantee was broken.  The broker that a client asked is not recorded: it is
+taken for the one that led the partition then.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -2,7 +2,7 @@
 
 A row is a range of offsets, cut where a batch of any replica begins or ends.  Ranges that are alike on all
 replicas are folded into one row, with their number.  All of it comes from what was read from the disks at the
-end (docs/histories.md, section Replicas); what the history does not tell is named in the notes.
+end (docs/histories.md, section Replicas); what the history does not have is named in the notes.
 """
 
 from collections.abc import Iterator, Sequence

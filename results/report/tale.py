@@ -1,7 +1,7 @@
-"""Tells what happened around a cause in the order of time, from the history alone.
+"""The events around a cause in the order of time, from the history alone.
 
 Who led, changes of ISR and ELR, elections and who asked for them, reassignments, where leader epochs began,
-faults in force, the witness's operations, and where the promise broke.
+faults in force, the witness's operations, and where the guarantee was broken.
 """
 
 from collections.abc import Iterator, Sequence

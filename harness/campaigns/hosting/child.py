@@ -1,7 +1,7 @@
 """The process of one run on a host: reads its order from stdin, and ends when stdin is closed.
 
 Whoever started it holds the other end.  When that is gone, by whatever signal, the run is lost: it is healed
-and cleaned up here, since nobody else would, and does not count.
+and cleaned up here, because no other process does that, and does not count.
 """
 
 import faulthandler

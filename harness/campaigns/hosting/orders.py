@@ -1,7 +1,7 @@
 """Orders to hosts and their reports: one folder of the shared store for each command.
 
-A run that was begun leaves a note of where; one that came to its end leaves a report, once: whoever is told
-to do the same again finds it and does nothing.
+A run that was begun leaves a note of where; one that came to its end leaves a report, once: a process with
+the same order finds the report and does nothing.
 """
 
 import hashlib

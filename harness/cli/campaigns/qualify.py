@@ -1,4 +1,4 @@
-"""``krucible qualify``: a candidate of Kafka tried beside a baseline, and a report that can be voted on."""
+"""``krucible qualify``: compares a candidate of Kafka with a baseline, and writes a report for a vote."""
 
 import contextlib
 import re

@@ -1,4 +1,4 @@
-"""``krucible track-record``: known outcomes run, resumed and written down."""
+"""``krucible track-record``: runs with known outcomes, and the page of them."""
 
 import contextlib
 import sys

@@ -1,4 +1,4 @@
-"""``krucible quorum``: who votes, changes of voters (KIP-853), and what the nodes' logs say of both."""
+"""``krucible quorum``: voters, changes of voters (KIP-853), and the nodes' records of both."""
 
 from collections.abc import Callable
 from pathlib import Path

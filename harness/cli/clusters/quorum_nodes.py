@@ -1,4 +1,4 @@
-"""Whom ``krucible quorum`` asks, and where it finds what a change of voters needs."""
+"""The nodes that ``krucible quorum`` asks, and the ids and endpoints that a change of voters needs."""
 
 import time
 from contextlib import closing

@@ -1,4 +1,4 @@
-"""``krucible reassign``: move partitions between brokers, and know how far each request has come."""
+"""``krucible reassign``: moves partitions between brokers, and shows the progress of each request."""
 
 import sys
 import time

@@ -1,4 +1,4 @@
-"""How far a reassignment has come, as a person or a program reads it: lines, JSON, bars on a terminal."""
+"""The progress of a reassignment as output: lines, JSON, bars on a terminal."""
 
 import os
 from collections.abc import Sequence

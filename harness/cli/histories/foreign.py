@@ -1,4 +1,4 @@
-"""``krucible check FILE``: judges a history that somebody else recorded, and tells what it found."""
+"""``krucible check FILE``: judges a history of another harness, and prints what it found."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""``krucible check DIR --labels FILE``: compares verdicts with those that others gave the same histories."""
+"""``krucible check DIR --labels FILE``: compares verdicts with labels of the same histories."""
 
 import json
 import time

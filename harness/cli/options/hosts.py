@@ -1,4 +1,4 @@
-"""``--master`` and what belongs to it, for commands whose runs hosts can do."""
+"""``--master`` and its options, for commands that can run on hosts."""
 
 import re
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Where Kafka is to come from, as it was typed: a version, an image or a tarball, made to fit together."""
+"""The source of Kafka as options: a version, an image or a tarball, checked for consistency."""
 
 import os
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""``krucible pipeline``: runs become tables, are judged there, and are computed on; needs Spark.
+"""``krucible pipeline``: writes tables of runs, judges them there, and computes statistics; needs Spark.
 
-Spark is an extra: commands are imported when they are called, and where it is not installed, that is said.
+Spark is an extra: commands are imported when they are called, and a missing Spark is reported.
 """
 
 from importlib.util import find_spec

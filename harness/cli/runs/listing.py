@@ -1,4 +1,4 @@
-"""``krucible list``: scenarios, and the runs there are of them, a line each."""
+"""``krucible list``: scenarios and their runs, a line each."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""``krucible minimise``: a red run made smaller, by running it again with less."""
+"""``krucible minimise``: makes a red run smaller, by running it again with less."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``krucible replay``: a recorded run's schedule again, and how often what it found comes back."""
+"""``krucible replay``: repeats a recorded schedule, and reports how often its finding returns."""
 
 import contextlib
 import secrets

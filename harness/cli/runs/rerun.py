@@ -1,4 +1,4 @@
-"""``krucible rerun-failed``: what failed in a campaign or a store, again."""
+"""``krucible rerun-failed``: repeats the failed runs of a campaign or a store."""
 
 from pathlib import Path
 
