@@ -2,11 +2,10 @@
 
 A broker logs the range of offsets before it looks for the keys in it, and removes only what a record of that
 range replaces.  The range ends at the active segment, and below what is undecided.  So what is behind
-all ranges of all brokers has replaced nothing, on no replica: who fetched from another one fetched what that
-had cleaned.
-
-All of it must have been told: by every node, after the disk was read that is judged, and in the words of one
-version of Kafka.  Where no broker reported a cleaning of the log, it is unknown whether it would have.
+all ranges of all brokers has replaced nothing, on no replica: a replica that fetched from another one fetched
+its cleaned log.  All of it must have been recorded: by every node, after the disk was read that is judged,
+and in the words of one version of Kafka.  If no broker logged a cleaning of the log, it is unknown whether it
+would log one.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """The states that partitions went through, as the metadata log shows them, and when they may have begun.
 
-The log is replayed as brokers do (KIP-631): ``PARTITION_RECORD`` makes a partition, and
+The log is replayed as in brokers (KIP-631): ``PARTITION_RECORD`` makes a partition, and
 ``PARTITION_CHANGE_RECORD`` changes the fields that it has.  A change that names a leader, be it -1 for none,
 begins a new leader epoch.  ``CLEAR_ELR_RECORD`` empties what is eligible of a topic (KIP-966).  When a record
 was appended is known to within bounds (`checkers.evidence.metadata_log`).

@@ -1,6 +1,6 @@
-"""Which records lay on which replica at the end: the batches of all logs that were read, in columns.
+"""Which replicas had which records at the end: the batches of all logs that were read, in columns.
 
-`batches_of` reads them from a history.  To resolve the outcome of a record with an unknown outcome:
+`batches_of` reads them from a history.  To resolve a record whose outcome is unknown:
 
     batches = batches_of(history)
     fates = batches.fates(PartitionName("log-0", 3), offsets)   # offsets: int64, shape (n,)
@@ -8,10 +8,11 @@
     fates.producer_id, fates.producer_epoch, fates.sequence     # int64, shape (n,): who appended it
     fates.leader_epoch, fates.transactional, fates.control      # under which leader, and as what
 
-A log is told to a batch's precision: an offset is held where a batch spans it.  In a compacted topic a batch
-may span offsets whose records are gone, so held means possible there, and not held means gone.  `readable`
-says which nodes' logs were read at all: what none of them holds is nowhere only if they are all that there
-are.  Offsets that one log has twice, which the checker reports, are answered by the batch that begins last.
+A log is known to the precision of a batch: an offset is held if a batch spans it.  In a compacted topic a
+batch may span offsets whose records are gone, so held means possible there, and not held means gone.
+`readable` says which nodes' logs were read at all: an offset that none of them holds is nowhere only if all
+logs were read.  Offsets that one log has twice, which the checker reports, are answered by the batch that
+begins last.
 
 Nothing loops over batches in Python; memory is 60 bytes per batch and replica.
 """

@@ -1,4 +1,4 @@
-"""What one operation of Jepsen's kafka workload tells about others: consumers' positions, and commits."""
+"""What one operation of Jepsen's kafka workload shows about others: consumers' positions, and commits."""
 
 from collections.abc import Iterable, Sequence
 

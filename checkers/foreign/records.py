@@ -1,7 +1,7 @@
 """Operations of an imported history: checked and paired.
 
-What Jepsen guarantees of its histories is asked of every history, for a checker that is told of operations
-that never began, or of two at once in one process, can only guess.
+Every history must have the properties that Jepsen guarantees: a checker can't judge operations that never
+began, or two at once in one process.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,15 +1,15 @@
 """The erasures checker: a deleted offset stays deleted, and no other offset is lost.
 
 It judges *commit-offset*, *delete-offsets* and *fetch-offsets* of docs/histories.md, which come from one
-process at a time for each group, so that what an answer may tell follows from what was requested before it:
+process at a time for each group, so what an answer may return follows from the requests before it:
 the last change that was acknowledged, or any of those whose outcome is unknown, which may take effect late.
 
-A coordinator that was deposed and does not know it tells what was, and one that is new may not know yet
-what is committed (KAFKA-14499).  So an answer counts if it comes from the broker that acknowledged the last
+A deposed coordinator that does not know it yet answers with an old state, and a new one may not know yet what
+is committed (KAFKA-14499).  So an answer counts if it comes from the broker that acknowledged the last
 change, or in the phase final-read, when all has recovered.  Before 4.0 a coordinator did not wait until a
 deletion was replicated (`GroupMetadataManager`, acks 0): what was deleted there may come back.
 
-A broker that refuses a deletion because there is no such group tells of it, too: that it has no offset.
+A broker that refuses a deletion because there is no such group also answers that the group has no offset.
 
 What the offsets topic may have lost legally excuses (`checkers.licences.internal`).
 """

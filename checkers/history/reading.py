@@ -1,8 +1,8 @@
 """Reads a run's journals and merges them into one history, or says precisely why it cannot.
 
-What a crash leaves behind (a last line cut short, a journal without a line or without its end) and what got
-lost since (lines, whole journals) is noted as damage, and the journal as lacking.  Everything else that does
-not fit docs/histories.md was changed after it was written, and is refused.
+Traces of a crash (a last line cut short, a journal without a line or without its end) and later losses
+(lines, whole journals) are noted as damage, and the journal as lacking.  Everything else that does not fit
+docs/histories.md was changed after it was written, and is refused.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The types of what is asked of the cluster by admin operations, and of what it answers.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.  An invocation tells what was
-asked.  A completion tells that and then what was answered; `completed` joins them.
+The fields are those of docs/histories.md, as in `checkers.history.shapes`.  An invocation has the request.  A
+completion has the request and the answer; `completed` joins them.
 """
 
 from typing import Annotated

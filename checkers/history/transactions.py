@@ -1,7 +1,7 @@
 """The types of transactions, of what their producers and administrators ask for, and of what brokers answer.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.  Who writes takes `TxnAsked` and
-`TxnEnded`.  Who reads gets a `Txn` from either, and from histories of other harnesses.
+The fields are those of docs/histories.md, as in `checkers.history.shapes`.  Writers use `TxnAsked` and
+`TxnEnded`.  Readers get a `Txn` from either, and from histories of other harnesses.
 """
 
 from typing import Annotated, Any, Literal

@@ -9,8 +9,8 @@ A request that was answered acted before that.  One without an answer may act la
    force.  So among the elections for which nothing else accounts, each uses up one unanswered request, unless
    the epoch has changed since the first of them, or a fault was in force from 60 s before it on.
 2. *How late.*  It waits in three places: until the broker has read it, until the broker has forwarded it, and
-   until the controller has come to it.  How long a packet, or a process that is paused, can keep it there
-   nobody can say while faults are in force; so that time is not counted, and a minute is granted for each.
+   until the controller has come to it.  How long a packet, or a paused process, can delay it there is unknown
+   while faults are in force; so that time is not counted, and a minute is granted for each.
 """
 
 from checkers.columns.tables import PartitionName

@@ -14,7 +14,7 @@ Nothing of this removes a record, nor takes back what a reader of committed reco
 
 A loss concerns the last transaction of a transactional id alone.  A coordinator lets nobody initialise that
 id, nor begin another transaction of it, before all markers of the one before are written: what happened
-before the loss shows that what preceded it was done.  And what it decides again after a loss it keeps.
+before the loss shows that everything earlier was complete.  And it keeps what it decides again after a loss.
 """
 
 from bisect import bisect_right

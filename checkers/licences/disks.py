@@ -1,10 +1,10 @@
 """Faults of disks: which replicas of a partition they hit, how long, and which replicas were in sync.
 
 A copy that was hit counts until its broker has all that is committed again.  The metadata log shows when: the
-broker comes into the ISR after the heal has begun, or becomes the leader, by which its log is the truth.  (A
+broker comes into the ISR after the heal has begun, or becomes the leader, whose log is authoritative.  (A
 broker that restarts is fenced first, and leaves the ISR unless it is the last one in it: KIP-631, KIP-966.)
 Without that log, what brokers reported decides: that another broker, which had reported that it is not in
-sync, tells that it is, or that it is told in sync in a leader epoch that is newer than the strike.
+sync, reports that it is, or that it is reported in sync in a leader epoch that is newer than the fault.
 """
 
 from collections.abc import Iterator, Sequence

@@ -6,13 +6,13 @@ Others may have noted another offset, and the difference is evidence of its own 
 
 1. Its note may be gone: its disk was wiped, no record was appended in the epoch, or the log now starts behind
    it.  The broker logged the same offset as it began the epoch.  Otherwise, what the others noted of that
-   epoch comes from its batches, so it counts if they agree.  If nobody knows the epoch, the next one began at
+   epoch comes from its batches, so it counts if they agree.  If the epoch is unknown, the next one began at
    the same offset if all elections since were clean, or if it was elected itself.
 2. A replica that was out of sync may have records that a leader before had never seen.  Epochs that it missed
    may have begun below its log's end; records that were appended in them were truncated there (KIP-279).
    If its notes of earlier epochs are gone, it may have missed each epoch that another broker led after the
-   last one that it led itself or in which it joined the ISR.  What was committed while it was in the ISR it
-   had.
+   last one that it led itself or in which it joined the ISR.  It had what was committed while it was in the
+   ISR.
 3. It may have led once, and have written over records that another replica kept.  If that one is elected
    uncleanly in between, such records are back, and may vanish again.
 """

@@ -1,8 +1,8 @@
 """Whether an internal topic may have lost records legally: committed offsets, or transaction states.
 
-They have no final read and no bound, so this says only whether, and until when, it may be: an unclean
-election of one of the topic's partitions that somebody permitted (the checker of elections finds the others),
-or disks that were struck one by one until every replica in sync of one had been, and none of them had come
+They have no final read and no bound, so this only says whether, and until when, a loss is possible: by a
+permitted unclean election of one of the topic's partitions (the checker of elections finds the others), or by
+faults of disks, one by one, until all replicas in sync of one partition were hit, and none of them had come
 back into the ISR meanwhile.
 """
 

@@ -4,10 +4,10 @@ A topic's own unclean.leader.election.enable comes first.  Where it has none, th
 active controller counts, so that one controller among several is enough (KAFKA-12670, from 3.9.0 on).  Values
 change:
 
-- a topic's by *alter-topic*, not before it was requested; what there was before is gone once it is
-  acknowledged.  Where nobody answered, the metadata log shows whether, and when, it happened;
-- a node's by *configure*, with the node's next start; what it ran with before is gone once a fault has ended
-  its process afterwards.
+- a topic's by *alter-topic*, not before it was requested; the former value is gone once it is acknowledged.
+  Without an answer, the metadata log shows whether, and when, it happened;
+- a node's by *configure*, with the node's next start; the former value is gone once a fault has ended its
+  process afterwards.
 """
 
 from collections.abc import Iterable, Iterator

@@ -2,7 +2,7 @@
 
 The metadata log shows each of them with its leader epoch; where that epoch began bounds what is gone
 (`checkers.licences.epoch_bounds`).  Where the metadata log does not reach back to the partition's creation, a
-request is taken for an election in the first epoch that nobody had seen when it was made.
+request is assumed to be an election in the first epoch that was not observed when it was made.
 """
 
 from collections.abc import Iterator

@@ -1,19 +1,20 @@
 """Judges descriptions of transactions (KIP-664) against what was done to these transactions.
 
-A broker that was deposed and does not know it tells what was.  So a broker's answer counts against something
-that was acknowledged only if it acknowledged that itself, or leads the partition for the first time since:
-then it has loaded all that was committed before.  A partition of ``__transaction_state`` is meant where a
-coordinator is asked.
+A deposed broker that does not know it yet reports an old state.  So a broker's answer counts against
+something that was acknowledged only if it acknowledged that itself, or leads the partition for the first time
+since: then it has loaded all that was committed before.  For a coordinator, the partition is one of
+``__transaction_state``.
 
 1. From when its records were sent until its timeout at the earliest, or its end, or an abort marker, a
    transaction is under way, with all its partitions: ``open-transaction-unknown``.
 2. In each partition it begins at its first record there: ``open-producer-unknown``.
-3. Where an abort marker was acknowledged, it is open no more: ``aborted-transaction-open``.
+3. After an abort marker was acknowledged, it is no longer open: ``aborted-transaction-open``.
 4. Once a coordinator has reported that it is aborted, no commit of it is acknowledged:
    ``commit-after-abort``.
 
 What ``__transaction_state`` may have lost legally by then excuses 1 and 4 (`checkers.licences.decisions`);
-2 and 3 are judged only where no unclean election or struck disk may have cost the partition's log records.
+2 and 3 are judged only where no unclean election or fault of a disk may have removed records from the
+partition's log.
 """
 
 from collections.abc import Iterator, Mapping

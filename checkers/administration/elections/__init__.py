@@ -1,11 +1,11 @@
-"""The election checker: every leader was allowed to lead, and answers were true (KIP-460).
+"""The election checker: every leader was allowed to lead, and answers were right (KIP-460).
 
-Evidence is the metadata log.  It tells every unclean election (``leaderRecoveryState``, KIP-704), which must
+Evidence is the metadata log.  It shows every unclean election (``leaderRecoveryState``, KIP-704), which must
 have been allowed by unclean.leader.election.enable (from 3.9 on), by a request for an unclean election at
 that time, or, with eligible leader replicas, by the replica being the last known leader:
-``unclean-election-unlicensed``.  That holds for topics of Kafka's own too.  Answers to requests must agree
+``unclean-election-unlicensed``.  This applies to Kafka's own topics too.  Answers to requests must agree
 with some state that may have been there: ``election-contradicts-state``.  A partition that permits unclean
-elections must not stay without a leader: ``election-withheld``.  What an unclean election may cost is judged
+elections must not stay without a leader: ``election-withheld``.  What an unclean election may lose is judged
 with the log, see `checkers.licences`.
 """
 

@@ -1,4 +1,4 @@
-"""Whether the metadata log shows what acknowledged requests requested."""
+"""Whether the metadata log has the changes that acknowledged requests asked for."""
 
 from collections.abc import Iterator, Sequence
 

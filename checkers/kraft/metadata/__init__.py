@@ -1,9 +1,9 @@
 """Judges topics and configs: acknowledged changes are kept, and all brokers agree at the end.
 
 Operations are *create-topic*, *delete-topic* and *list-topics* of docs/histories.md.  A name may be created
-again after its deletion: it is another topic then, with another id (`lives`).
-A broker's list may be old while faults last: its cache of the metadata applies the log at its own time.  So
-what a list lacks or still has is judged by the last one of each broker in the final phase alone.
+again after its deletion.  That is another topic, with another id (`lives`).  A broker's list may be old while
+faults last: its cache of the metadata applies the log at its own time.  So what a list lacks or still has is
+judged by the last one of each broker in the final phase alone.
 
 1. No list, at any time, has a topic whose creation had not begun or had failed: ``phantom-topic``.
 2. Where all creations of a name were acknowledged, there are no more ids than those: ``changed-topic-id``.

@@ -1,8 +1,8 @@
 """High watermarks beyond records whose change had not been requested yet.
 
 A record that makes a topic that only the workload makes, or gives a config a value that only the workload
-writes, was appended after that was requested first.  So no leader can have told before that the record, and
-all that is before it, was committed.
+writes, was appended after that was requested first.  So no leader can have reported before that this record,
+and all records before it, were committed.
 """
 
 from collections.abc import Iterator

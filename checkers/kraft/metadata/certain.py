@@ -1,8 +1,8 @@
 """What the metadata log certainly contains of topics, or lacks; this needs the whole log.
 
-A log tells what never was if it begins with the cluster's first record, lacks none of its records, and
-reaches as far as whoever told something can have known.  Where a controller's disk was wiped, and that may be
-why something is not in the log, it tells nothing (`wipes`).
+A log proves that something never existed if it begins with the cluster's first record, lacks no record, and
+reaches as far as the node that reported it can have known.  If a controller's disk was wiped, and that may be
+the reason why something is not in the log, it proves nothing (`wipes`).
 """
 
 from typing import NamedTuple

@@ -1,7 +1,7 @@
 """Compares the topic configs that brokers describe at the end with the metadata log.
 
-A broker makes its cache of configs of committed records, applied in their order, and so tells the value of
-the last one.  It may be behind for a while: a value counts as right that held `SETTLED_NS` before, or later.
+A broker applies committed records to its cache of configs in their order, and so reports the value of the
+last one.  It may be behind for a while: a value counts as right that held `SETTLED_NS` before, or later.
 Only names are judged of which the log, or its snapshot, has every change; a topic's own values alone, no
 defaults.
 """

@@ -1,7 +1,7 @@
 """Topic ids of topics created again under the same name (KIP-516), by clients and the metadata log.
 
-An id is random and belongs to one topic forever: it is never given again, and where a name is taken again,
-all tell the new topic's id from some moment on.
+An id is random and belongs to one topic forever: it is never given again, and if a name is used again, all
+brokers report the new topic's id from some time on.
 """
 
 from collections.abc import Iterator

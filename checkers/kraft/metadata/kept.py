@@ -4,7 +4,7 @@ A controller answers a change once the records that make it are committed (KIP-6
 
 1. The log has a record of everything that was acknowledged: ``metadata-ack-lost``.
 2. That record had been appended, and was committed, when the answer was given: ``metadata-ack-early``.  It is
-   certain that it was not where its leader, asked after the answer, told an end of its log, or a high
+   certain that it was not where its leader, asked after the answer, reported an end of its log, or a high
    watermark, that does not reach beyond the record.
 3. Brokers list what the log has, by the ids of topics: ``listed-against-log`` (`listed`).
 4. While one controller leads alone, it knows every topic that it has made: ``acknowledged-topic-unknown``.

@@ -1,8 +1,8 @@
 """The lives of a topic name: each is a creation and the deletions before the next creation.
 
 A topic that is created under the name of one that was deleted is another topic, with an id of its own
-(KIP-516).  What was asked without an answer may happen later, and more than once, since a broker that
-forwards it asks again by itself; so what exists under a name is certain only while nothing is open.
+(KIP-516).  What was asked without an answer may happen later, and more than once, because a broker that
+forwards it sends it again by itself; so what exists under a name is certain only while nothing is open.
 """
 
 from collections.abc import Sequence

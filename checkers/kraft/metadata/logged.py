@@ -1,7 +1,7 @@
 """Topics, configs and voters by name, from the metadata log that reaches farthest.
 
 A record has a place in the log and a span of time in which it was appended
-(`checkers.evidence.metadata_log`).  What a snapshot tells stands for records that are gone: it was appended
+(`checkers.evidence.metadata_log`).  What a snapshot has replaces records that are gone: it was appended
 before everything else.
 """
 

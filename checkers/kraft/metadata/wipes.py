@@ -3,7 +3,8 @@
 A controller whose disk was wiped counts as wiped until the quorum's leader reports that its log reaches what
 is committed.  In a static quorum it votes on with an empty log, and so it does in a dynamic one where its
 disk keeps its directory's id; with another id it has no vote (KIP-853, Motivation).  While a majority of the
-voters is wiped, they may elect one of them, or nobody has what was committed: no quorum promises to keep it.
+voters is wiped, they may elect one of them, or no voter has what was committed: no quorum guarantees to keep
+it.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """What was committed is in the voters' logs at the end, as their disks were read after the load.
 
-A leader that tells a high watermark in an epoch has reported that what is below it was appended in that epoch
-or before, and is on a majority of the voters' disks.  Every later leader has it, too (Raft, Leader
+A leader that reports a high watermark in an epoch reports that what is below it was appended in that epoch or
+before, and is on a majority of the voters' disks.  Every later leader has it, too (Raft, Leader
 Completeness), so that a voter that has it never drops it.  A log lacks it that ends below the high watermark,
 or that has records of a later epoch below it: what was committed there was another record.
 """

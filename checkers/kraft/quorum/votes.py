@@ -1,6 +1,6 @@
 """Votes that controllers logged: one in each epoch, none for a stale candidate, a majority for a leader.
 
-Logs are evidence with bounds: what they don't say is unknown.  Only what two lines, or a line and what is
+Logs are limited evidence: what they don't say is unknown.  Only what two lines, or a line and what is
 known of the voter's metadata log, contradict is illegal; and a vote that a candidate counted, where the whole
 log of its voter has none.
 """

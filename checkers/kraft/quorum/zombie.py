@@ -1,4 +1,4 @@
-"""Zombie leaders: nodes that still answer as leader after the quorum has left them."""
+"""Zombie leaders: nodes that still answer as leader although they have lost their quorum."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby

@@ -1,7 +1,7 @@
 """Offsets by timestamp: the first record from a time on, and the newest record, against the sends.
 
-Producers stamp a record when it is given to them, by the clock of the host, of which each question tells how
-it stands to the history's.
+Producers stamp a record when it is given to them, by the clock of the host, which each request relates to the
+clock of the history.
 """
 
 from collections.abc import Iterator

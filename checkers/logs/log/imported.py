@@ -1,7 +1,7 @@
 """Judges acknowledged records in histories of other harnesses, which have no final reads.
 
-By Jepsen's rule (jepsen.tests.kafka, lost-write) a record is lost that nobody was given although somebody was
-given one behind it.  Behind all that anybody was given there may be lag: ``unseen``, reported and legal.
+By Jepsen's rule (jepsen.tests.kafka, lost-write) a record is lost if no reader received it although one
+received a later record.  After the last received record there may be lag: ``unseen``, reported and legal.
 """
 
 from collections.abc import Iterator

@@ -2,7 +2,7 @@
 
 A broker logs such a refusal as an error, with the sequence that came and the last one that it has
 (``ProducerAppendInfo``).  Where the replicas' disks have that last sequence as the highest one of the
-producer's epoch, the broker had lost nothing, and refused rightly.  librdkafka takes the refusal for a loss,
+producer's epoch, the broker had lost nothing, and refused rightly.  librdkafka treats the refusal as a loss,
 begins a new epoch and sends again what may have been appended, in other partitions too (issue 4953 of
 confluentinc/librdkafka).
 """

@@ -2,8 +2,8 @@
 
 A partition costs some hundred microseconds however few records it has, and a history may have millions of
 them.  So the small ones are first asked, in a few sorts over all of them, whether anything could be amiss;
-only those for which the answer is not a plain no are judged one by one, by the same rules as large ones.
-Screening finds nothing but acknowledged records that nobody was to read, of which there may be millions too,
+only those for which the answer is not certainly no are judged one by one, by the same rules as large ones.
+Screening finds only acknowledged records that no reader had to read, of which there may be millions too,
 and what it clears adds to the figures just what judging it would have added.
 """
 

@@ -16,8 +16,8 @@ Evidence is the metadata log that reaches farthest, record by record, topics of 
    member of its ISR (`ends`).
 5. Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers report what is
    there, and continue to report it (`topics_told`).
-6. A broker leads no more once its own metadata names another leader (`leading`), nor once a log directory has
-   failed (`failed_directories`, `dead_directories`).
+6. A broker no longer leads once its own metadata names another leader (`leading`), nor once a log directory
+   has failed (`failed_directories`, `dead_directories`).
 """
 
 from collections import Counter

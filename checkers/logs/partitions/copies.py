@@ -1,12 +1,12 @@
 """Acknowledged or read records that a member of the ISR lacked, by the end of its log on disk.
 
 Only a time in which one broker leads all along is looked at.  What was acknowledged with acks=all in that
-time, or given to a reader, is in the leader's log, which nobody truncates meanwhile.  So every member of the
-ISR has it in its log, and an end that was read later lies behind it.  A broker that joins the ISR has also
+time, or returned to a reader, is in the leader's log, which is not truncated meanwhile.  So every member of
+the ISR has it in its log, and an end that was read later is beyond it.  A broker that joins the ISR has also
 what was acknowledged before: it has caught up with the high watermark.
 
-A broker appends to its log before it answers or fetches on, so its file is never behind what it told.  From a
-fault of a disk on nothing is concluded about it until it has come into the ISR again.
+A broker appends to its log before it answers or fetches on, so its file is never behind what it reported.
+From a fault of a disk on nothing is concluded about it until it has come into the ISR again.
 """
 
 from collections import defaultdict

@@ -1,8 +1,8 @@
 """Numbers in the metadata log that only grow: broker epochs and blocks of producer ids.
 
 A controller gives a broker that registers the offset at which it writes next as its epoch, or the same again
-where the same process registers twice; who changes a registration names its epoch.  Nobody can replay what
-does not keep to that.
+where the same process registers twice; a change of a registration names its epoch.  A record that violates
+this can't be replayed.
 """
 
 from collections.abc import Iterator

@@ -1,20 +1,20 @@
 """Whether compaction kept the last commit of each group and partition in ``__consumer_offsets``.
 
-At the end the brokers' disks tell at which offsets records are left (``commits-left``).  What was there was
+At the end the brokers' disks show at which offsets records are left (``commits-left``).  What was there was
 read while it was written (`offsets_log`).  A commit must still be there unless something
 replaces it: a later commit or a deletion of the same key, outside of a transaction or in one that was
-committed, and below the last stable offset, for nothing is cleaned from there on.  Why nothing is found where
-Kafka kept its word:
+committed, and below the last stable offset, for nothing is cleaned from there on.  Reasons why a correct
+Kafka causes no finding:
 
-- *Something later was not read*: all must have been that is between the commit and the replica's end,
+- *Something later was not read*: everything between the commit and the replica's end must have been read,
   with deletions and the ends of transactions.
 - *A replica that lags fetched what was cleaned already*, without what replaces it: only those are judged that
   end where the farthest one does, in the same leader epoch.
-- *What was truncated* is in no log that ends so, and is not requested.  Where a permitted unclean
-  election or struck disks may have truncated what had replaced a commit, this is licensed: only what is
-  committed makes a cleaner remove anything, and that is not lost otherwise (`checkers.licences.internal`).
+- *What was truncated* is in no log that ends there, and is not expected.  If a permitted unclean election or
+  faults of disks may have truncated what had replaced a commit, this is licensed: only what is committed
+  makes a cleaner remove anything, and that is not lost otherwise (`checkers.licences.internal`).
 - *A disk that was struck* is not judged, nor is a log that is damaged, or whose segments are being replaced.
-- *Deletions* vanish after a time; they are not requested.
+- *Deletions* disappear after a time; they are not expected.
 
 A leader's active segment is never cleaned, and nobody else has cleaned what the leader appended to it in the
 epoch in which it still leads: who fetched it and cleaned by it never led since.  So such records replace

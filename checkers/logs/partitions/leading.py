@@ -1,7 +1,7 @@
 """Whether a broker stops leading when it knows of another leader, by its own answers (KIP-631).
 
-What a broker reports about leaders is its metadata.  Whether it leads is kept by its replicas: they answer a
-consumer's question, or refuse it.  A broker applies a record to its metadata first and to its replicas then,
+What a broker reports about leaders is its metadata.  Its replicas know whether it leads: they answer a
+consumer's request, or refuse it.  A broker applies a record to its metadata first and to its replicas then,
 within milliseconds.  One that was paused, or has no processor, needs longer: `BOUND_NS`, pauses not counted.
 
 Epochs only grow, so that between two answers that name one leader epoch the metadata was the same all the

@@ -1,21 +1,21 @@
 """Whether the log of ``__consumer_offsets`` has every acknowledged commit of a group.
 
 Compaction soon removes most of them, so this is judged by what was read while the log was written
-(`checkers.logs.partitions.offsets_log`).  A commit is held against one that was requested after it had been
-acknowledged, the *witness*: up to the witness's record the log must have it.  Why nothing is found where
-Kafka kept its word:
+(`checkers.logs.partitions.offsets_log`).  A commit is compared with one that was requested after it had been
+acknowledged, the *witness*: up to the witness's record the log must have it.  Reasons why a correct Kafka
+causes no finding:
 
 - *Part of the log was not read*: all of it must have been, from offset 0 up to the witness, batch by batch,
   before compaction took anything.
 - *A deposed leader appends the witness*, and knows nothing of commits that others acknowledged: the witness's
   record must be of no older leader epoch than any that there may have been when the commit was acknowledged.
   Who leads in such an epoch has all that was acknowledged in it before, and in those before it.
-- *The same is committed twice*, so that a record of the witness may be older than the commit: it is one of
-  which nobody else asked the same, whether or not that was acknowledged.
+- *The same is committed twice*, so that a record of the witness may be older than the commit: it is a commit
+  that no other request repeats, acknowledged or not.
 - *A client asks again*: any record of the commit will do.
 - *Commits of transactions* are judged once the transaction's commit was acknowledged, and only where records
   within transactions were told and could be read.
-- *An unclean election that somebody permitted, or strikes that hit all copies in sync*: licensed
+- *A permitted unclean election, or faults of disks that hit all copies in sync*: licensed
   (`checkers.licences.internal`), where they may have come between the commit and the witness.
 - *Brokers acknowledge before followers have a commit*, which a config allowed before 4.0: nothing is judged.
 

@@ -1,8 +1,8 @@
 """The parts of ``__consumer_offsets`` that were read while brokers wrote it, and their commits.
 
-A log's prefix is told by its end: whoever has a batch of a leader epoch has all that the leader of that epoch
-had before it (KIP-101).  So from a record back, stretch by stretch and epoch by epoch, all is known that
-is before it in any log that has it, where all of that was read before compaction took anything.
+The end of a log determines its prefix: a log with a batch of a leader epoch has everything that the leader of
+that epoch had before it (KIP-101).  So from a record back, stretch by stretch and epoch by epoch, all is
+known that is before it in any log that has it, where all of that was read before compaction took anything.
 """
 
 from bisect import bisect_right

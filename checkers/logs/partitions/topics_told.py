@@ -1,8 +1,8 @@
 """Whether brokers report the partitions that exist, and continue to report them.
 
-What a broker reports is what committed records made, and it forgets only what a record removed.  Both are
+A broker reports what committed records created, and forgets only what a record removed.  Both are
 seen where a broker's answer reports other partitions than the one before.  A topic that is removed may be
-made again under its name: nothing is asked of its partitions but that one of them was made.
+made again under its name: of its partitions it is only required that one of them was created.
 """
 
 from collections.abc import Iterable, Iterator

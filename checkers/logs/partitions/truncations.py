@@ -1,8 +1,8 @@
 """Logs that followers cut off below their high watermarks.
 
 What is below a high watermark is committed: every replica in sync has it, and only these are elected
-cleanly.  So a follower whose log is not that of its leader cuts it off above its high watermark (KIP-101,
-KIP-279), which its leaders sent it.  Kafka logs where this is not so.
+cleanly.  So a follower whose log differs from its leader's truncates it above its high watermark (KIP-101,
+KIP-279), which its leaders sent it.  Kafka logs it if this is not so.
 
 It may be so once a leader was elected uncleanly, or a disk lost what it had, or where a licence permits a
 loss.  Of topics that were deleted nothing is judged.

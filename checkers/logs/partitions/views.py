@@ -1,16 +1,17 @@
 """Compares what brokers reported about partitions with the metadata log, each other, and recovery.
 
-A broker may be behind, for as long as it likes: an old state is no contradiction.  Four things are.
+A broker may be behind for any time: an old state is not a contradiction.  There are four contradictions.
 
-1. Two leaders in one leader epoch.  (A leader that is not up is told as none.)
+1. Two leaders in one leader epoch.  (A leader that is not up is reported as none.)
 2. A state that the log never had in that leader epoch, or of which the record had certainly not been appended
-   when it was told.
-3. A broker that goes back to an older leader epoch than it told before, in one life of its process.
-4. A recovery that was told, and that the log denies from then to its end; or that all brokers deny in their
-   last answers, asked `SETTLED_NS` later at least, while the log had what they deny for all that time.
+   when it was reported.
+3. A broker that goes back to an older leader epoch than it reported before, in one life of its process.
+4. A recovery that was reported, and that the log contradicts from then to its end; or that all brokers
+   contradict in their last answers, asked at least `SETTLED_NS` later, while the log had that state all the
+   time.
 
-Topics that were removed are left out: what is told may be about another one of their name.  Which partitions
-are told of at all is judged by `topics_told`.
+Topics that were removed are left out: a report may be about another topic of that name.  Which partitions are
+reported at all is judged by `topics_told`.
 """
 
 from collections import defaultdict

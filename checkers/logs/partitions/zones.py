@@ -6,7 +6,7 @@ Two conditions make one.
    leader refuses to append then (``Partition.appendRecordsToLeader``).  What it knows is what its own answer
    to an observer shows; `SETTLING_NS` later it certainly acts by that.
 2. *A member is down*.  A member of the ISR was killed, stopped or paused, and had not left the ISR.  A leader
-   counts every member, those too that it has asked the controller to remove (``Partition.maximalIsr``), and
+   counts every member, also those that it has asked the controller to remove (``Partition.maximalIsr``), and
    nothing that such a member has not fetched is below the high watermark
    (``Partition.maybeIncrementLeaderHW``): it is neither acknowledged nor given to consumers.  What had been
    fetched before may be acknowledged late, so only what was sent afterwards counts.

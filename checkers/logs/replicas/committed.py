@@ -1,4 +1,4 @@
-"""What was committed and who was in sync, by the history: the base of the rules on replicas."""
+"""What was committed and which replicas were in sync, by the history: the base of the rules on replicas."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple

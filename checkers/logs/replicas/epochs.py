@@ -3,7 +3,7 @@
 A replica's note of an epoch is the offset of the epoch's first batch in its log, or its log's end when it
 became leader (KIP-101).  So the notes ascend, and every batch has the epoch whose stretch it is in.
 
-What differs legally: the first note moves up with the log's start; an epoch in which nothing was appended is
+Legal differences: the first note moves up with the log's start; an epoch in which nothing was appended is
 missing, or is the last one of its leader alone; a replica of a compacted topic that fetched it again knows
 the first offset that is left.  Replicas out of sync may be truncated yet, and a loss of power may bring an
 older file back: they are not judged.

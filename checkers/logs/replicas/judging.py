@@ -21,7 +21,7 @@
 7. Logs of topics that were removed long ago, or of partitions that are elsewhere, are gone or set aside
    (`stray`): ``stray-replica``.
 
-What differs legally: where logs begin (retention, DeleteRecords, snapshots); what is above the committed
+Legal differences: where logs begin (retention, DeleteRecords, snapshots); what is above the committed
 end; what compaction removes; replicas out of sync.  Where the setup says that evidence was to be gathered,
 what is missing makes the result unknown.
 """

@@ -1,7 +1,7 @@
 """Who is in sync by the metadata log, and what a replica that left the ISR after recovery must have.
 
-Brokers' views may be old: one of them alone keeps a replica out of all comparisons.  The metadata log knows
-better.  Who was in the ISR all the time since recovery ended has everything.
+Brokers' views may be old, and a single one excludes a replica from all comparisons.  The metadata log is more
+exact.  A replica that was in the ISR all the time since recovery ended has everything.
 
 A replica that left the ISR later may lag behind.  It had all that was committed when recovery ended (Kafka
 documentation, Design, Replication), and keeps it as long as no fault hits it.  The last records of which

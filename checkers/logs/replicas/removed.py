@@ -1,7 +1,7 @@
 """Judges deletions of records: what was deleted on request stays deleted (KIP-107).
 
 The answer to DeleteRecords comes when all live replicas have moved the starts of their logs, and a follower
-takes over the leader's start as it fetches.  So whoever leads later by a clean election begins at that offset
+takes over the leader's start as it fetches.  So a later leader that was elected cleanly begins at that offset
 or above.  A broker whose process was killed begins at the start that it had last written to its disk, until
 it has fetched again; with eligible leader replicas (KIP-966) a broker that was not alive at the answer may
 lead before it fetches.

@@ -5,7 +5,7 @@ the folder at once, so that it ends in ``-delete``, and deletes it later; one th
 that are not its own, as ``-stray``, or deletes them.  So a folder under a partition's own name is that of a
 replica, `SETTLED_NS` after the record was committed, the last fault was over and the broker's process began.
 
-A log directory that died keeps what it has: of its broker nothing is asked.
+A failed log directory keeps what it has, so nothing is required of its broker.
 """
 
 from collections import Counter
