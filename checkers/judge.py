@@ -89,7 +89,7 @@ def _in_order(reasons: Sequence[str], validity: Validity) -> tuple[str, ...]:
 def combined(validities: Iterable[Validity]) -> Validity:
     """The validity of a whole: invalid outweighs unknown, unknown outweighs valid; of nothing: unknown.
 
-    Checkers that were not exercised say nothing of it.
+    Checkers that were not exercised say nothing about it.
     """
     found = set(validities) - {Validity.NOT_EXERCISED}
     if Validity.INVALID in found:

@@ -26,8 +26,8 @@ _NEXT_STEPS = {
     errno.ENOSPC: "free space on that disk, then try again",
     errno.EDQUOT: "raise the quota of that disk, then try again",
     errno.EROFS: "name a place that can be written to, for example with --runs",
-    errno.EACCES: "give yourself the right to it, or name another place, for example with --runs",
-    errno.EPERM: "give yourself the right to it, or name another place, for example with --runs",
+    errno.EACCES: "get write permission for it, or name another place, for example with --runs",
+    errno.EPERM: "get write permission for it, or name another place, for example with --runs",
     errno.EIO: "look at the host's disk (dmesg)",
 }
 

@@ -1,1 +1,1 @@
-"""What we learned: the run store, listeners and reports."""
+"""What runs found: the store of runs, texts and reports."""

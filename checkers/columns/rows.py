@@ -112,13 +112,13 @@ class SendRows:
         self._rows += count
 
     def complete(self, operation: Operation, offsets: list[int], outcomes: list[int]) -> None:
-        """Note what became of each record."""
+        """Note the outcome of each record."""
         self._offset.extend(offsets)
         self._outcome.extend(outcomes)
         self._answered.append(self._complete(operation))
 
     def complete_alike(self, operation: Operation, outcome: int) -> None:
-        """Note what became of all records alike, without offsets."""
+        """Note the outcome of all records alike, without offsets."""
         row, count = self._complete(operation)
         self._offset.extend(repeat(NONE, count))
         self._outcome.extend(repeat(outcome, count))

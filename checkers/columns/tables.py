@@ -29,7 +29,7 @@ class Outcome(IntEnum):
     FAIL = 1
     INFO = 2
     ABORTED = 3
-    """Its transaction did not commit: it may stand in the log, and no read_committed reader is given it."""
+    """Its transaction did not commit: it may be in the log, and no read_committed reader is given it."""
 
 
 class PartitionName(NamedTuple):
@@ -61,7 +61,7 @@ class ReaderName(NamedTuple):
 class Sends:
     """Records that were sent, one row each, in the order of invocation and, within a batch, of the batch.
 
-    So the rows of one process stand in the order in which it sent them.
+    So the rows of one process are in the order in which it sent them.
 
     Attributes:
         partition: code of the partition.
@@ -95,7 +95,7 @@ class Reads:
 
     Attributes:
         partition: code of the partition.
-        offset: where the record stands.
+        offset: where the record is.
         value: the record's value, or its code.
         call: row of `Calls` that returned it.
     """
@@ -172,7 +172,7 @@ class FinalReads:
 class Tombstones(NamedTuple):
     """Records of a compacted topic that mark their keys as deleted, and how long they are kept.
 
-    Compaction removes what stands before a mark, and the mark itself when ``delete.retention.ms`` have passed
+    Compaction removes what is before a mark, and the mark itself when ``delete.retention.ms`` have passed
     (Kafka documentation, Design, Log Compaction).  They count from the cleaning that found it (KIP-534), so
     that it is kept for no less after its sending.
 
@@ -211,7 +211,7 @@ class Columns:
         idempotent: whether producers were idempotent.
         pipelined: whether they had several batches on their way to one partition at once.
         durable: shape (processes,), which of them were idempotent and had acks=all, whatever the others had.
-        keys: of compacted topics: a record's key is its value modulo this; None where nobody knows.
+        keys: of compacted topics: a record's key is its value modulo this; None if unknown.
         tombstones: of compacted topics that have some.
         foreign: whether another harness recorded it: no set-up, and no final reads to expect.
     """

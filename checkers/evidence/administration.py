@@ -39,7 +39,7 @@ class Request(NamedTuple):
 
     @property
     def unknown(self) -> bool:
-        """Whether nobody knows what became of it; a refusal by some codes says no more than that."""
+        """Whether its outcome is unknown; a refusal by some codes says no more than that."""
         if self.ended is None or self.ended.type is not FAIL:
             return self.ended is None or self.ended.type is INFO
         return isinstance(self.ended.value, dict) and self.ended.value.get("code") in _UNKNOWN
@@ -88,8 +88,8 @@ class Reassignment(NamedTuple):
     Attributes:
         request: its operations.
         partition: which.
-        target: the replicas that were asked for, None to cancel.
-        code: error code of the answer, None where there is none.
+        target: the replicas that were requested, None to cancel.
+        code: error code of the answer, None if there is none.
     """
 
     request: Request

@@ -1,12 +1,11 @@
 """Up to where brokers had compacted a log, as they logged it themselves.
 
 A broker logs the range of offsets before it looks for the keys in it, and removes only what a record of that
-range replaces.  The range ends at the active segment, and below what is undecided.  So what stands behind
-all ranges of all brokers has replaced nothing, on no replica: who fetched from another one fetched what that
-had cleaned.
-
-All of it must have been told: by every node, after the disk was read that is judged, and in the words of one
-version of Kafka.  Where no broker told of a cleaning of the log, nobody knows whether it would have.
+range replaces.  The range ends at the active segment, and below what is undecided.  So what is behind
+all ranges of all brokers has replaced nothing, on no replica: a replica that fetched from another one fetched
+its cleaned log.  All of it must have been recorded: by every node, after the disk was read that is judged,
+and in the words of one version of Kafka.  If no broker logged a cleaning of the log, it is unknown whether it
+would log one.
 """
 
 from collections.abc import Mapping
@@ -41,14 +40,14 @@ class Cleaned(NamedTuple):
     def told(self) -> str:
         """What the broker logged, in words."""
         return (
-            f"No broker had compacted it beyond {self.end}, by the logs of all; {self.node} had up to there "
+            f"By their logs, no broker had compacted it beyond {self.end}; {self.node} had up to there "
             f"(line {self.line})."
         )
 
 
 @once
 def cleanings_of(history: History) -> Mapping[PartitionName, Cleaned]:
-    """Up to where each partition had been cleaned; nothing where not all nodes told of it.
+    """Up to where each partition had been cleaned; nothing where not all nodes reported it.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

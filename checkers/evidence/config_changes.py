@@ -26,7 +26,7 @@ class ConfigChange(NamedTuple):
 
 
 class ConfigChanges(NamedTuple):
-    """Those that the metadata log tells of.
+    """Those that the metadata log reports.
 
     Attributes:
         changes: in the order of the log.

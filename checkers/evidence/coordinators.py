@@ -16,7 +16,7 @@ _FACTOR = 31
 
 
 def offsets_partition(history: History, group: str) -> PartitionName | None:
-    """The partition that keeps a group's offsets; None where no metadata log tells how many there are.
+    """The partition that keeps a group's offsets; None where no metadata log shows how many there are.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -25,7 +25,7 @@ def offsets_partition(history: History, group: str) -> PartitionName | None:
 
 
 def transactions_partition(history: History, transactional_id: str) -> PartitionName | None:
-    """The partition that keeps a transactional id's state; None where nothing tells how many there are.
+    """The partition that keeps a transactional id's state; None where nothing shows how many there are.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

@@ -13,7 +13,7 @@ from checkers.evidence.partition_changes import NOBODY, PartitionChanges, Partit
 class Fate(StrEnum):
     """What the evidence says of a request without an answer.
 
-    Only *not* is said for certain.  A request has *happened* where a record does what it asked for, whoever
+    Only *not* is said for certain.  A request has *happened* where a record does what it requested, whoever
     else may have brought that about; it is *open* where the evidence does not reach to the end.
     """
 
@@ -26,7 +26,7 @@ def fate(*, found: bool, told: bool) -> Fate:
     """The fate of a request.
 
     Args:
-        found: whether a record since the request does what it asked for.
+        found: whether a record since the request does what it requested.
         told: whether all records are known that there were to the end.
     """
     if found:
@@ -40,19 +40,19 @@ def counted(fates: Iterable[Fate]) -> dict[str, int]:
 
 
 def fate_of_election(election: Election, changes: PartitionChanges) -> Fate:
-    """Whether an election was held, in any of the partitions that were asked for."""
+    """Whether an election was held, in any of the partitions that were requested."""
     asked = changes.states.keys() if election.asked is None else election.asked
     found = any(_elected(election, partition, changes) for partition in asked)
     return fate(found=found, told=changes.op is not None and _all_told(asked, changes))
 
 
 def fate_of_reassignment(asked: Reassignment, changes: PartitionChanges) -> Fate:
-    """Whether a partition was set on its way to the replicas that were asked for, or stopped on one."""
+    """Whether a partition was set on its way to the replicas that were requested, or stopped on one."""
     return fate(found=_taken_up(asked, changes), told=changes.tells(asked.partition, NEVER))
 
 
 def fits(request: Reassignment, state: PartitionState) -> bool:
-    """Whether a state is what a request asked for, or on its way there."""
+    """Whether a state is what a request requested, or on its way there."""
     return not state.moving if request.target is None else state.target == request.target
 
 

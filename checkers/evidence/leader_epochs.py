@@ -41,7 +41,7 @@ class Noted(msgspec.Struct, frozen=True):
 
 
 class Starts(msgspec.Struct, frozen=True):
-    """Where an epoch began, as several replicas tell.
+    """Where an epoch began, as several replicas report.
 
     Attributes:
         epoch: the epoch itself, or the first one behind it that anybody knows.
@@ -75,7 +75,7 @@ class LeaderEpochs:
         return self.begun.get(partition, {}).get(node, {})
 
     def starts(self, partition: PartitionName, epoch: int) -> Starts | None:
-        """Where an epoch, or the first one behind it that anybody knows, began; None if nothing tells it."""
+        """Where an epoch, or the first one behind it that anybody knows, began; None if not recorded."""
         for told in (self.noted, self.appended):
             entries = [each for some in told.get(partition, {}).values() for each in some if each[0] >= epoch]
             if entries:
@@ -85,7 +85,7 @@ class LeaderEpochs:
 
 
 def checkpoints_of(history: History) -> Iterator[Noted]:
-    """Every checkpoint that the history tells of, in the order in which they were told.
+    """Every checkpoint that the history reports, in the order in which they were told.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -96,7 +96,7 @@ def checkpoints_of(history: History) -> Iterator[Noted]:
 
 @once
 def leader_epochs(history: History) -> LeaderEpochs:
-    """What replicas tell of the beginnings of leader epochs.
+    """What replicas report about the beginnings of leader epochs.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
@@ -134,7 +134,7 @@ def _noted(operation: Operation) -> Noted:
 
 
 def _begun(history: History) -> dict[PartitionName, dict[str, dict[int, int]]]:
-    """What processes that knew an earlier epoch logged; one that starts as the leader tells its end then.
+    """What processes that knew an earlier epoch logged; one that starts as the leader reports its end then.
 
     Of a topic that was deleted and created again, numbers of epochs mean several things, so nothing is known.
     """

@@ -24,6 +24,7 @@ from checkers.columns.tables import (
 from checkers.evidence.topic_partitions import partitions_of
 from checkers.history.journals import is_unheard
 from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, once
+from checkers.history.phases import PHASE, Phase
 from checkers.history.setup import Setup, Topic
 from checkers.history.shapes import is_answered
 from checkers.history.transactions import polls_of, sends_of
@@ -73,9 +74,9 @@ def _kept_ns(topic: Topic) -> int:
 
 
 def _heard(columns: Columns, is_unheard: Callable[[Integers], Booleans]) -> Columns:
-    """Leave out the records of which nobody can know whether they were sent, or what became of them.
+    """Leave out the records of which it is unknown whether they were sent, or what happened to them.
 
-    They were returned by readers, and stand in no journal that is whole: no rule may conclude from them.
+    They were returned by readers, and are in no complete journal: no rule may conclude from them.
     """
     reads = columns.reads
     odd = np.flatnonzero((reads.value >= 0) & ~np.isin(reads.value, columns.sends.value))
@@ -91,7 +92,7 @@ class _Loader:
     def __init__(self) -> None:
         self.takers: dict[str, Callable[[Operation], None]] = {
             "setup": self._setup,
-            "phase": self._phase,
+            PHASE: self._phase,
             "send": self._send,
             "txn": self._txn,
             "assign": self._assign,
@@ -247,7 +248,7 @@ class _Loader:
         A reader lists once and then reads one partition after the other, so the invocation of a single
         final read would be too late a time: what came in between need not be below the end.
         """
-        return self._phases.get("final-read", self._final_began_ns)
+        return self._phases.get(Phase.FINAL_READ, self._final_began_ns)
 
     def _returned(self, operation: Operation) -> None:
         self._called(operation)

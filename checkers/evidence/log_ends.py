@@ -18,7 +18,7 @@ class Loaded(LogLoaded, frozen=True, kw_only=True):
 
     Attributes:
         index: the observation's place in the history.
-        node: whose log it stands in.
+        node: whose log it is in.
         time_ns: when, on the history's clock; uncertain by `SLACK_NS`.
     """
 

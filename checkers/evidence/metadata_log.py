@@ -1,11 +1,11 @@
 """The metadata log that reaches farthest, when its records were appended, and until when it tells everything.
 
-Records have no times of their own.  What the quorum's leaders told of their logs bounds them: a record below
+Records have no times of their own.  What the quorum's leaders said of their logs bounds them: a record below
 a high watermark had been appended when that was answered, and one at or above the end of a leader's log, in
 the record's epoch, had not when that was asked.
 
 Of logs that were read, the one of the newest epoch is taken, of those the longest, and of equals the one that
-begins first.  Where it is a replica's that lagged behind, or was cut off, leaders have told of more than it
+begins first.  Where it is a replica's that lagged behind, or was cut off, leaders have reported more than it
 has.
 """
 
@@ -53,7 +53,7 @@ class MetadataLog(NamedTuple):
 def farthest(history: History) -> MetadataLog | None:
     """The metadata log that reaches farthest of all that could be read; None where none could.
 
-    One of which records are missing is taken only where there is no other: it may lack what stands between.
+    One of which records are missing is taken only where there is no other: it may lack what is between.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -128,11 +128,11 @@ class AppendTimes:
         )
 
     def complete_until_ns(self, log: MetadataLog) -> int:
-        """Until when a log certainly tells all that was committed; `NEVER` where nobody told of more.
+        """Until when a log certainly tells all that was committed; `NEVER` if no more was reported.
 
         More than it has is a high watermark behind its end, or one of a later epoch, in which at least the
         record of the new leader is committed.  The last record of its own epoch that was told to be committed
-        shows that no later epoch had begun when it was appended, and what stands before it is in the log.
+        shows that no later epoch had begun when it was appended, and what is before it is in the log.
         Where a leader of an earlier epoch had more, committed records are gone, and nothing is certain.
         """
         newest, end = log.epoch, log.end

@@ -1,10 +1,10 @@
-"""Whether all records are there of what the nodes' metadata logs were seen to hold.
+"""Whether all records are there that the nodes' metadata logs are known to have.
 
-The records of a log are told twice: by its batches, and decoded.  Records that change nothing (NO_OP_RECORD)
-are left out of the decoded ones where each stands in a batch of its own, so that of a batch of several at
-least one is left.  What one node's log has of a batch, another's has of the same batch.  A log that begins
-above offset 0 says nothing without a snapshot of what stood below.  A record whose type, or version, was not
-known when it was read says nothing either.
+The records of a log are recorded twice: by its batches, and decoded.  Records that change nothing
+(NO_OP_RECORD) are left out of the decoded ones where each is in a batch of its own, so that of a batch of
+several at least one is left.  What one node's log has of a batch, another's has of the same batch.  A log
+that begins above offset 0 says nothing without a snapshot of what was below.  A record whose type, or
+version, was not known when it was read says nothing either.
 """
 
 from collections.abc import Iterator, Mapping
@@ -47,7 +47,7 @@ def thinned_logs(history: History) -> Mapping[int, str]:
 
 
 def begun_later(history: History) -> Iterator[str]:
-    """Metadata logs that begin above offset 0 without a snapshot of what stood below, one text each."""
+    """Metadata logs that begin above offset 0 without a snapshot of what was below, one text each."""
     for operation in history.observed(METADATA_LOG):
         start = operation.value.get("log_start")
         if start and operation.value.get("checkpoint") is None:

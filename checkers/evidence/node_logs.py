@@ -157,7 +157,7 @@ def findings(lines: Sequence[LogLine], windows: Sequence[FaultWindow]) -> Iterat
 
 
 def cause_of_death(lines: Sequence[LogLine], node: str, time_ns: int) -> LogLine | None:
-    """The last fatal line that a node logged shortly before it was seen dead; None where there is none.
+    """The last fatal line that a node logged shortly before it was seen dead; None if there is none.
 
     Args:
         lines: those of all nodes.

@@ -1,6 +1,6 @@
-"""The states that partitions went through, as the metadata log tells them, and when they may have begun.
+"""The states that partitions went through, as the metadata log shows them, and when they may have begun.
 
-The log is replayed as brokers do (KIP-631): ``PARTITION_RECORD`` makes a partition, and
+The log is replayed as in brokers (KIP-631): ``PARTITION_RECORD`` makes a partition, and
 ``PARTITION_CHANGE_RECORD`` changes the fields that it has.  A change that names a leader, be it -1 for none,
 begins a new leader epoch.  ``CLEAR_ELR_RECORD`` empties what is eligible of a topic (KIP-966).  When a record
 was appended is known to within bounds (`checkers.evidence.metadata_log`).
@@ -42,7 +42,7 @@ class PartitionState(NamedTuple):
         last_known: ids of the last known leader where ISR and ELR are empty (KIP-966).
         adding: ids that a reassignment adds.
         removing: ids that it removes.
-        directories: ids of the log directories of the replicas, in their order; none where nothing told.
+        directories: ids of the log directories of the replicas, in their order; none if not recorded.
         recovering: whether its leader was elected uncleanly and has not yet told that it recovered (KIP-704).
         elected: whether this record chose a leader.
         unclean: whether it chose one that was neither in sync nor eligible.
@@ -173,7 +173,7 @@ class PartitionChanges:
     Attributes:
         states: by partition, in the order of the log.
         brokers: by id, in the order of the log.
-        op: index of the observation that told of the log; None where none could be used.
+        op: index of the observation that reported the log; None where none could be used.
         complete_until_ns: until when they are certainly all that there were; `NEVER`: to the end.
     """
 
@@ -255,7 +255,7 @@ class Replay:
                 self._name(data)
 
     def name_of(self, topic_id: str) -> str:
-        """The name of a topic that was made; where nothing told it, the id."""
+        """The name of a topic that was made; if not recorded, the id."""
         return self._names.get(topic_id, topic_id)
 
     def held_by(self, broker: int) -> Iterator[tuple[PartitionName, PartitionState]]:

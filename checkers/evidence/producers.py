@@ -12,7 +12,7 @@ _OFFSET = 4
 
 
 class Call(NamedTuple):
-    """An operation from its invocation to its completion; `ended` is None where it has none."""
+    """An operation from its invocation to its completion; `ended` is None if it has none."""
 
     begun: Operation
     ended: Operation | None
@@ -52,7 +52,7 @@ def is_decided(call: Call) -> bool:
 
 
 def asked_ns(call: Call) -> int:
-    """When a transaction's end was asked for at the earliest."""
+    """When a transaction's end was requested at the earliest."""
     value = call.ended.value if call.ended is not None else None
     told = value.get("ending_ns") if isinstance(value, dict) else None
     return call.begun.time_ns if told is None else int(told)

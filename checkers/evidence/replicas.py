@@ -1,6 +1,6 @@
-"""Which records lay on which replica at the end: the batches of all logs that were read, in columns.
+"""Which replicas had which records at the end: the batches of all logs that were read, in columns.
 
-`batches_of` reads them from a history.  To resolve what became of a record of unknown fate:
+`batches_of` reads them from a history.  To resolve a record whose outcome is unknown:
 
     batches = batches_of(history)
     fates = batches.fates(PartitionName("log-0", 3), offsets)   # offsets: int64, shape (n,)
@@ -8,10 +8,11 @@
     fates.producer_id, fates.producer_epoch, fates.sequence     # int64, shape (n,): who appended it
     fates.leader_epoch, fates.transactional, fates.control      # under which leader, and as what
 
-A log is told to a batch's precision: an offset is held where a batch spans it.  In a compacted topic a batch
-may span offsets whose records are gone, so held means possible there, and not held means gone.  `readable`
-says which nodes' logs were read at all: what none of them holds is nowhere only if they are all that there
-are.  Offsets that one log has twice, which the checker reports, are answered by the batch that begins last.
+A log is known to the precision of a batch: an offset is held if a batch spans it.  In a compacted topic a
+batch may span offsets whose records are gone, so held means possible there, and not held means gone.
+`readable` says which nodes' logs were read at all: an offset that none of them holds is nowhere only if all
+logs were read.  Offsets that one log has twice, which the checker reports, are answered by the batch that
+begins last.
 
 Nothing loops over batches in Python; memory is 60 bytes per batch and replica.
 """
@@ -55,7 +56,7 @@ class ReplicaLog:
         op: index of the observation in the history.
         time_ns: when it was told.
         columns: by the names of docs/histories.md, shape (batches,), each in its own integer type.
-        left: offsets of the records of batches that lost some; None where nobody told.
+        left: offsets of the records of batches that lost some; None if not reported.
     """
 
     node: str
@@ -113,7 +114,7 @@ class ReplicaLog:
         return np.where(spanned, rows, NONE)
 
     def has(self, offsets: Integers) -> Booleans:
-        """Whether a record stands at each offset, or may where nobody told what is left of a batch."""
+        """Whether a record is at each offset, or may where it is unknown what is left of a batch."""
         rows = self.rows_at(offsets)
         there: Booleans = (rows != NONE) & (np.append(self["count"], 0)[rows] > 0)
         if self.left is not None:
@@ -134,7 +135,7 @@ class ReplicaLog:
 
 
 class Fates(NamedTuple):
-    """What replicas tell of some offsets of one partition; all but `held` have the shape (offsets,).
+    """What replicas report about some offsets of one partition; all but `held` have the shape (offsets,).
 
     Attributes:
         nodes: names that the rows of `held` belong to, those whose log was read.
@@ -221,7 +222,7 @@ _TOLD = {
 
 @once
 def batches_of(history: History) -> Batches:
-    """All that the history tells of replicas' logs; where it tells of one twice, what it told last.
+    """All that the history has of replicas' logs; of one that it has twice, the last.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.

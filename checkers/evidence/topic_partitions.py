@@ -1,14 +1,14 @@
 """Which partitions the run's topics have, and since when: the one place that checkers ask.
 
-The set-up tells with how many a topic was made.  Partitions are added by *create-partitions* (KIP-195):
+The set-up has the initial number of each topic.  Partitions are added by *create-partitions* (KIP-195):
 
 - One whose addition was acknowledged is there from the answer on.
-- Of one that was asked for without a certain answer, the metadata log tells: the partition is there from when
+- Of one that was requested without a certain answer, the metadata log shows: the partition is there from when
   its record had certainly been committed.
-- Else nobody knows whether it ever was.  It may be, so that what is found in it is judged as anywhere; and
-  nothing is asked of it, such as that somebody read it to its end.
+- Else it is unknown whether it ever was.  It may be, so what is found in it is judged like everything else;
+  but nothing is required of it, such as a read to its end.
 
-A partition is never taken away: Kafka has no request for that, and a run does not delete its own topics.
+A partition is never removed: Kafka has no request for that, and a run does not delete its own topics.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ class TopicPartition(NamedTuple):
     Attributes:
         name: its topic and number.
         loaded: whether the load itself writes to its topic.
-        added: whether it was asked for while the run went on.
+        added: whether it was requested during the run.
         there_ns: from when on it certainly was there; 0 for one of the set-up, `NEVER` where nobody knows
             whether it ever was.
     """

@@ -1,7 +1,7 @@
 """Reads EDN, Clojure's notation of data, one element after the other.
 
 Source: https://github.com/edn-format/edn.  A history is one vector or list of maps, or else every value of
-the text.  What Python has no word for is read as text: keywords (without their colon), symbols, characters,
+the text.  What has no Python type is read as text: keywords (without their colon), symbols, characters,
 ratios, exact decimals.  Vectors, lists and sets become lists (a set's in a fixed order), maps become dicts.
 The tag of a tagged literal is passed over: ``#jepsen.history.Op{…}`` is a map, ``#inst "…"`` a text.
 

@@ -1,6 +1,6 @@
 """Opens a history of any of the known notations and yields its elements, one at a time.
 
-The notation is told by the beginning of the text, compression by the file's first two bytes.
+The notation is detected by the beginning of the text, compression by the file's first two bytes.
 """
 
 import codecs

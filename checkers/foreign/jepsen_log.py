@@ -1,6 +1,6 @@
 """Reads operations out of a Jepsen log: ``INFO  jepsen.util - PROCESS  :type  :f  value  error``.
 
-The words are separated by tabs or spaces; whatever stands before ``jepsen.util`` (times, threads) is passed
+The words are separated by tabs or spaces; whatever is before ``jepsen.util`` (times, threads) is passed
 over, and so are all other lines.  Value and error are EDN.  An operation without an answer, ``:info`` or
 ``:fail``, may have the reason in the place of its value.
 """
@@ -16,7 +16,7 @@ OPERATION = re.compile(
     r"^[^\n]*?\bjepsen\.util(?:[ \t]+-|:)[ \t]+([^\s:]\S*|:\S+)[ \t]+:(\S+)[ \t]+:(\S+)[ \t]*([^\n]*)$",
     re.MULTILINE,
 )
-"""A line of a log that tells of an operation: its process, type, function, and the rest."""
+"""A line of a log that reports an operation: its process, type, function, and the rest."""
 
 _PARTS_MAX = 2
 _NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
@@ -49,7 +49,7 @@ def read_log(text: Pieces, damage: list[str]) -> Iterator[Element]:
 
 
 def _operation(line: str, place: FilePlace) -> dict[str, object] | None:
-    """The operation that a line tells of; None where it tells of none."""
+    """The operation that a line reports; None where it reports none."""
     found = OPERATION.match(line)
     if found is None:
         return None

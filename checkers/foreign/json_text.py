@@ -69,7 +69,7 @@ def read_array(text: Pieces) -> Iterator[Element]:
 
 
 def _after(pattern: re.Pattern[str], text: Pieces, offset: int) -> int:
-    """Offset behind what a pattern matches; what is matched may go on in what is not seen yet."""
+    """Offset behind what a pattern matches; what is matched may continue in what is not seen yet."""
     found = pattern.match(text.window, offset)
     end = found.end() if found else offset
     while end == len(text.window) and not text.whole:

@@ -26,7 +26,7 @@ from checkers.verdict.entry import Checker
 from checkers.verdict.verdict import CheckerResult, Verdict, result_of
 
 STRICTEST = ConsistencyModel.STRICT_SERIALIZABLE
-"""What transactions are held to unless another model is asked for."""
+"""What transactions are checked against unless another model is requested."""
 
 _NAMED_MAX = 3
 
@@ -68,7 +68,7 @@ class Judgement(NamedTuple):
 
     Attributes:
         workload: whose checkers judged it.
-        model: what it was held to; None for logs, which have Kafka's own promises.
+        model: what it was checked against; None for logs, which have Kafka's own promises.
         history: the history in our words; indices of witnesses are places in it, and in ``Foreign.records``.
         verdict: what was found; nothing was expected.
     """
@@ -103,7 +103,7 @@ def judge_foreign(foreign: Foreign, asked: JudgingOptions | None = None) -> Judg
 
 
 def _meant(foreign: Foreign, asked: JudgingOptions) -> tuple[Workload, str | None]:
-    """The workload, and the consistency model if one was asked for."""
+    """The workload, and the consistency model if one was requested."""
     model = asked.model
     said = model if asked.workload is None and model in MODELS else asked.workload
     workload = workload_of(foreign) if said is None else _named(said)

@@ -7,14 +7,15 @@ own: a partition of the one topic `TOPIC`, with the key's own number where all k
 - Of a test without transactions, sends become ``send`` and polls become ``poll``, one operation each.
 - Of a test with transactions (one ``:txn`` is enough), whatever sends is a ``txn``, and readers are
   read-committed.
-- What a poll returned was returned, whatever became of the operation: with records, it is ok.
+- What a poll returned was returned, whatever the outcome of the operation: with records, it is ok.
 - ``:assign`` does not say where reading begins, except with ``:seek-to-beginning?``; but Kafka's consumer
-  goes on with the partitions that it was assigned before, and so does Jepsen's checker.  A consumer that
+  continues with the partitions that it was assigned before, and so does Jepsen's checker.  A consumer that
   subscribed may be given other partitions in every poll (unless a ``:rebalance-log`` says when): positions
-  before and after are then unrelated.  One whose transaction failed goes on behind it, or where it began, or
-  before that (`kafka_positions`).
-- A transaction of unknown fate committed if somebody else was given one of its records at read_committed, and
-  with it all its records, of all keys (compare ``must-have-committed?``): it is taken for one that ended ok.
+  before and after are then unrelated.  One whose transaction failed continues behind it, or where it began,
+  or before that (`kafka_positions`).
+- A transaction with an unknown outcome committed if another client got one of its records at read_committed,
+  and with it all its records, of all keys (compare ``must-have-committed?``): it is taken for one that ended
+  ok.
 """
 
 from collections import defaultdict
@@ -45,7 +46,7 @@ class KafkaHistory(NamedTuple):
     Attributes:
         history: its operations.
         transactional: whether the test used transactions.
-        committed: how many transactions of unknown fate are known to have committed.
+        committed: how many transactions with an unknown outcome are known to have committed.
         names: key of each partition; empty where partitions have their keys' numbers.
     """
 
@@ -124,7 +125,7 @@ class _Conversion:
         return [list(begin) for begin in begins]
 
     def _begins(self, record: Record) -> list[tuple[int, int]]:
-        """Where reading begins, as far as is known: a consumer goes on with what it was assigned before."""
+        """Where reading begins, as far as is known: a consumer continues with what it was assigned before."""
         if record.f == "subscribe" or not isinstance(record.value, list):
             return []
         assigned = [self._partitions[text_of(key)] for key in record.value]

@@ -13,7 +13,7 @@ _PARTITIONS_MAX = 2**31
 
 
 class Send(NamedTuple):
-    """``[:send k v]`` or ``[:send k [offset v]]``; the offset is None where nobody told it."""
+    """``[:send k v]`` or ``[:send k [offset v]]``; the offset is None if not reported."""
 
     key: str
     value: object
@@ -43,7 +43,7 @@ def parts_of(record: Record, asked: Record, place: FilePlace) -> tuple[Part, ...
     Args:
         record: the operation.
         asked: its invocation; itself if it is one.
-        place: where it stands, for messages.
+        place: where it is, for messages.
 
     Raises:
         HistoryError: a micro-operation has another shape, or answers another one than was invoked.

@@ -1,4 +1,4 @@
-"""What one operation of Jepsen's kafka workload tells about others: consumers' positions, and commits."""
+"""What one operation of Jepsen's kafka workload shows about others: consumers' positions, and commits."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,11 +8,11 @@ from checkers.history.operations import INFO
 
 
 class Positions:
-    """Where one consumer goes on reading, as far as is known.
+    """Where one consumer continues reading, as far as is known.
 
     Behind what it was given last; and after a transaction that failed there, or where the failed transaction
     began, or at some offset committed before.  Whatever the client does, it passes over nothing on the way
-    from one of these: where it is found between them, it went on from the last one before.
+    from one of these: where it is found between them, it continued from the last one before.
     """
 
     def __init__(self) -> None:
@@ -21,7 +21,7 @@ class Positions:
         self._lost = False
 
     def of(self, partitions: Iterable[int]) -> list[tuple[int, int]]:
-        """Of some partitions; none where nobody knows."""
+        """Of some partitions; none if unknown."""
         return [] if self._lost else [(one, self._next[one]) for one in partitions if one in self._next]
 
     def assign(self, begins: Iterable[tuple[int, int]]) -> None:
@@ -31,7 +31,7 @@ class Positions:
         self._lost = False
 
     def begin(self, chunks: Iterable[tuple[int, Sequence[int]]]) -> list[tuple[int, int]] | None:
-        """Where all partitions begin anew before a poll; None where it goes on, empty where nobody knows.
+        """Where all partitions begin again before a poll; None where it continues, empty if unknown.
 
         Args:
             chunks: partition and offsets of what was polled.
@@ -66,7 +66,7 @@ class Positions:
 
 
 def committed_after_all(foreign: Foreign, parts: Sequence[tuple[Part, ...]]) -> frozenset[int]:
-    """Positions of completions of transactions of unknown fate that somebody else saw committed.
+    """Positions of completions of transactions with an unknown outcome that somebody else saw committed.
 
     Args:
         foreign: a history of a test with transactions, so that everybody reads committed records only.
@@ -81,7 +81,7 @@ def committed_after_all(foreign: Foreign, parts: Sequence[tuple[Part, ...]]) -> 
     for call in foreign.calls:
         for key, value in _returned(parts[call.completed] if call.completed is not None else ()):
             senders = sent.get((key, repr(value)), [])
-            # One value of two transactions tells of neither; and nobody commits by reading his own.
+            # One value of two transactions identifies neither; and nobody commits by reading his own.
             if len(senders) == 1 and senders[0] != call.invoked:
                 seen.add(senders[0])
     completed = {

@@ -1,7 +1,7 @@
 """Operations of an imported history: checked and paired.
 
-What Jepsen guarantees of its histories is asked of every history, for a checker that is told of operations
-that never began, or of two at once in one process, can only guess.
+Every history must have the properties that Jepsen guarantees: a checker can't judge operations that never
+began, or two at once in one process.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -58,7 +58,7 @@ class Record(msgspec.Struct, frozen=True):
 
 
 class Call(msgspec.Struct, frozen=True):
-    """An invocation and its completion: positions in the history; completed is None where it never was."""
+    """An invocation and its completion: positions in the history; completed is None if it never was."""
 
     invoked: int
     completed: int | None
@@ -246,7 +246,7 @@ def _paired(foreign: Foreign) -> list[Call]:
     """The calls of a history.
 
     Raises:
-        HistoryError: a process begins twice, completes nothing, or goes on after an unknown fate.
+        HistoryError: a process begins twice, completes nothing, or continues after an unknown outcome.
     """
     outstanding: dict[int | str, int] = {}
     completed: dict[int, int] = {}

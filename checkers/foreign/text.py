@@ -1,6 +1,6 @@
 """Text that arrives in pieces, with the line and column of every place in it.
 
-A history may be larger than memory, so nobody holds more of it than what is not understood yet.
+A history may be larger than memory, so only the part that is not parsed yet is held.
 """
 
 from collections.abc import Iterator

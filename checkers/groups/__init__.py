@@ -3,18 +3,18 @@
 Operations are those of docs/histories.md: *poll* with ``group`` (and, where it begins an assignment,
 ``assigned`` and ``membership``) and *commit*.
 
-1. ``undelivered``: the group went past a record that no member was given (`delivery`).
+1. ``undelivered``: the group went past a record that no member received (`delivery`).
 2. ``committed-offset-lost``: an assignment began elsewhere than the group had committed (`beginnings`).
 3. ``zombie-commit``, ``premature-commit``, ``two-owners``: generations do not fence, or are not exclusive
    (`fencing`).
 4. ``rebalance-stuck``: a group that did not settle although the cluster had recovered (`settling`).
-5. ``outsider-commit``, ``group-deleted-with-members``: somebody who is no member set the offsets of a group
-   that had one, or deleted it (`outsiders`).
+5. ``outsider-commit``, ``group-deleted-with-members``: a client that is not a member set the offsets of a
+   group with members, or deleted it (`outsiders`).
 
 A record may be given to a group again and again, after every rebalance: that is a figure.  What was given and
-what is there is compared by offsets; whether the records are right, and whether a member was given them in
-order within its assignment, the log's checker tells (`checkers.logs.log`).  An event that permits records to
-vanish excuses findings of the partitions that it may have hit, and of no others (`excuses`).
+what is there is compared by offsets; whether the records are right, and whether a member received them in
+order within its assignment, is judged by the log's checker (`checkers.logs.log`).  An event that permits
+records to vanish excuses findings of the partitions that it may have hit, and of no others (`excuses`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,15 +1,15 @@
 """Assignments begin at the committed offset of the group, which is a register for each partition.
 
-A member asks for the committed offset while it is assigned its partitions.  What may it be told?
+A member asks for the committed offset while it is assigned its partitions.  Which answers are legal?
 
-* A commit counts while it is not known to have failed; one of unknown fate may take effect at any later time.
+* A commit counts while it is not known to have failed; one with an unknown outcome may take effect at any
+  later time.
 * An acknowledged commit is overwritten by another acknowledged one that began after it had ended.
 * Only commits of earlier generations overwrite for certain: they were appended before the member's generation
-  was, which the coordinator that assigned it has read.  A member whose group has gone on meanwhile may ask a
-  coordinator that was deposed, and be told what is old by now.  That is no anomaly: what it commits is
-  refused.
-* Who is no member may set the offsets of a group that is empty (`checkers.groups.outsiders`): that is a
-  commit of no generation.  A group is deleted, if it is, after the last assignment of a run.
+  was, which the coordinator that assigned it has read.  If the group has a new generation meanwhile, a member
+  may ask a deposed coordinator, and get an old offset.  That is not an anomaly: its commits are refused.
+* A client that is not a member may set the offsets of a group that is empty (`checkers.groups.outsiders`):
+  that is a commit of no generation.  A group is deleted, if it is, after the last assignment of a run.
 * Nothing committed, and so the log's start, is legal as long as no commit of an earlier generation was
   acknowledged.
 """
@@ -78,7 +78,7 @@ class Register:
     def _overwriting(self, end: int | None, assignment: Assignment) -> Commit | None:
         """An acknowledged commit that began after `end` and was over before the assignment's poll began.
 
-        None where there is none, or where `end` is None: a commit that may take effect at any time.
+        None if there is none, or where `end` is None: a commit that may take effect at any time.
         """
         if end is None or assignment.membership is None:
             return None

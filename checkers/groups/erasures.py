@@ -1,15 +1,15 @@
 """The erasures checker: a deleted offset stays deleted, and no other offset is lost.
 
 It judges *commit-offset*, *delete-offsets* and *fetch-offsets* of docs/histories.md, which come from one
-process at a time for each group, so that what an answer may tell follows from what was asked for before it:
-the last change that was acknowledged, or any of those whose fate nobody knows, which may come about late.
+process at a time for each group, so what an answer may return follows from the requests before it:
+the last change that was acknowledged, or any of those whose outcome is unknown, which may take effect late.
 
-A coordinator that was deposed and does not know it tells what was, and one that is new may not know yet
-what is committed (KAFKA-14499).  So an answer counts if it comes from the broker that acknowledged the last
+A deposed coordinator that does not know it yet answers with an old state, and a new one may not know yet what
+is committed (KAFKA-14499).  So an answer counts if it comes from the broker that acknowledged the last
 change, or in the phase final-read, when all has recovered.  Before 4.0 a coordinator did not wait until a
 deletion was replicated (`GroupMetadataManager`, acks 0): what was deleted there may come back.
 
-A broker that refuses a deletion because there is no such group tells of it, too: that it has no offset.
+A broker that refuses a deletion because there is no such group also answers that the group has no offset.
 
 What the offsets topic may have lost legally excuses (`checkers.licences.internal`).
 """
@@ -24,6 +24,7 @@ from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.history.error_codes import ErrorCode
 from checkers.history.group_offsets import OffsetCommitted, OffsetsDeleted, OffsetsFetched
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
+from checkers.history.phases import PHASE, Phase
 from checkers.licences.facts import Facts
 from checkers.licences.internal import may_have_lost
 from checkers.verdict.entry import Entry
@@ -63,9 +64,9 @@ class _Place:
 
     Attributes:
         value: by the last change that was acknowledged.
-        late: what it may become by changes whose fate nobody knows.
+        late: what it may become by changes whose outcome is unknown.
         by: id of the broker that acknowledged the last change; none: nobody has.
-        since_ns: when that was asked for.
+        since_ns: when that was requested.
         operations: of that change.
     """
 
@@ -81,7 +82,7 @@ _Places = dict[tuple[str, int], _Place]
 
 
 def check_erasures(history: History) -> CheckerResult:
-    """Judge all fetches of groups whose offsets are deleted; not exercised where there are none.
+    """Judge all fetches of groups whose offsets are deleted; not exercised if there are none.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -90,7 +91,7 @@ def check_erasures(history: History) -> CheckerResult:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
     durable = Facts(history).version >= DURABLE_SINCE
-    final = next((o.index for o in history.of("phase") if o.key == "final-read"), len(history.operations))
+    final = next((o.index for o in history.of(PHASE) if o.key == Phase.FINAL_READ), len(history.operations))
     groups: dict[str, _Places] = {}
     found: list[Anomaly] = []
     figures = {"changes": 0, "fetches": 0, "offsets_compared": 0}
@@ -144,14 +145,14 @@ def _change(places: _Places, call: _Call, *, durable: bool) -> None:
 
 
 def _changed(asked: Operation) -> OffsetCommitted | OffsetsDeleted:
-    """What was asked for."""
+    """What was requested."""
     if asked.f == COMMIT:
         return msgspec.convert(asked.value, OffsetCommitted)
     return msgspec.convert(asked.value, OffsetsDeleted)
 
 
 def _told(places: _Places, call: _Call) -> OffsetsFetched | None:
-    """What an answer tells of offsets; None where it tells nothing of them."""
+    """What an answer reports about offsets; None where it tells nothing of them."""
     answered = call.answered
     if answered is None:
         return None

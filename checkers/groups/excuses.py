@@ -1,11 +1,11 @@
 """Findings of groups that an event in the same partition may explain, if it permits losses.
 
 A group depends on two logs.  Its partition of the offsets topic keeps its commits and its generations: if
-that may have lost records, a commit may be gone, and a generation's number may be given again.  What was
-given is in the clients' history whatever that log lost, so it excuses no record that nobody was given, and no
-commit of a generation that nobody had been told of.  The
-partition that is read may be truncated: then offsets that the group had gone past are written anew, and a
-committed offset may lie outside of the log, where a member begins by its policy of resets.
+that may have lost records, a commit may be gone, and a generation's number may be given again.  What members
+received is in the clients' history whatever that log lost.  So a loss excuses neither a record that no member
+received, nor a commit of a generation that no member knew.  The partition that is read may be truncated: then
+offsets that the group had gone past are written again, and a committed offset may lie outside of the log,
+where a member begins by its policy of resets.
 """
 
 from collections.abc import Iterable, Iterator
@@ -84,6 +84,6 @@ def _may_explain(permit: Permit, found: GroupFinding) -> bool:
         return False
     if found.anomaly.id == OFFSET_LOST.id:
         return True
-    # A group is given what all replicas in sync have, and what was removed on request is not there any more.
+    # A group is given what all replicas in sync have, and what was removed on request is no longer there.
     truncated = permit.covers_returned and event.below is None
     return truncated and (event.above is None or found.offset >= event.above)

@@ -1,19 +1,19 @@
 """Generations: which commits a coordinator may accept, and which assignments it may make.
 
-A generation is appended to the coordinator's log before its members are told their assignments, so that once
-one of them tells of it, every coordinator knows it, and numbers only grow.  A group's number begins anew only
-after the group was deleted: on request, which nobody makes before the last assignment of a run, or by Kafka,
-which takes it ten minutes at least (``offsets.retention.check.interval.ms``).
+A generation is appended to the coordinator's log before its members are told their assignments, so once one
+of them shows it, every coordinator knows it, and numbers only grow.  A group's number begins again only after
+the group was deleted: on request, which is not made before the last assignment of a run, or by Kafka, which
+takes it ten minutes at least (``offsets.retention.check.interval.ms``).
 
 In a group of KIP-848's protocol every member has an epoch of its own, and learns of others late: a commit is
-held against the member's epoch, not against other members'.  But a partition is given to another member only
-after the one that had it has let go of it, which moves its epoch on in the same write, or has been fenced.
-So once a member tells that it was assigned a partition, nobody commits that partition's offset in an earlier
-epoch any more.  Whether two members have a partition in one epoch can't be told from what they say: a
-library reads its epoch when it tells of an assignment, which may be later than the assignment.
+compared with the member's epoch, not with other members' epochs.  But a partition is assigned to another
+member only after its former owner has released it, which raises that member's epoch in the same write, or has
+been fenced.  So once a member shows that it was assigned a partition, no member commits that partition's
+offset in an earlier epoch.  The members' reports do not show whether two of them have a partition in one
+epoch: a library reads its epoch when it reports an assignment, which may be later than the assignment.
 
-A member commits as what it was told to be.  A commit of a generation that nobody had been told of until then
-names one that the member made up, or got from nowhere: the coordinator can't have had it for its current one.
+A member commits with the id and generation that it got.  If no member knew a generation until then, a commit
+names an invented one, which can't have been the coordinator's current one.
 """
 
 from bisect import bisect_left

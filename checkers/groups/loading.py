@@ -13,6 +13,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Integers
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, OperationType
+from checkers.history.phases import PHASE, Phase
 from checkers.history.setup import Setup
 
 READ_UNCOMMITTED = "read_uncommitted"
@@ -42,7 +43,7 @@ class Assignment:
         begin: position of the poll's invocation in the history.
         end: position of its completion.
         time_ns: of the completion.
-        membership: who the member is, and in which generation; None where nobody tells.
+        membership: who the member is, and in which generation; None if not reported.
         starts: where reading begins, partition to offset.
     """
 
@@ -65,7 +66,7 @@ class Commit:
         topic: of which topic.
         process: who committed.
         begin: position of the invocation in the history.
-        membership: as which member of which generation; None where nobody tells.
+        membership: as which member of which generation; None if not reported.
         offsets: partition to offset.
         outsider: whether somebody committed who was no member.
         began_ns: of the invocation.
@@ -132,7 +133,7 @@ class Listed:
 
 @dataclass(slots=True)
 class Groups:
-    """Everything about groups that a history tells.
+    """Everything about groups that a history records.
 
     Attributes:
         modern: groups of KIP-848's protocol, in which an epoch is a member's own.
@@ -198,7 +199,7 @@ def groups_of(history: History) -> Groups:
         "commit": loader.commit,
         "delete-group": loader.delete_group,
         "final-read": loader.final_read,
-        "phase": loader.phase,
+        PHASE: loader.phase,
         "recover": loader.recover,
     }
     for operation in history.operations:
@@ -274,7 +275,7 @@ class _Loader:
 
     def phase(self, operation: Operation) -> None:
         """Note where the final phase begins."""
-        if operation.key == "final-read":
+        if operation.key == Phase.FINAL_READ:
             self.groups.final = operation.index
 
     def recover(self, operation: Operation) -> None:

@@ -1,12 +1,12 @@
 """Groups that have members: no one else may commit their offsets or delete them.
 
 An administrator who sets a group's offsets (KIP-396) commits as no member of no generation, which a
-coordinator takes only for an empty group.  Whether it was empty the members tell:
+coordinator takes only for an empty group.  The members' operations show whether it was empty:
 
 * A member whose commits were acknowledged before and afterwards, in one generation, was a member all the
-  time: ids are given once, and who is removed is in no generation any more.
-* A member whose commit was just acknowledged is one for half a session longer, unless the group was about to
-  go on without it.  It was not where that member was assigned everything: there was no other.
+  time: ids are given once, and a removed member is in no generation any more.
+* A member whose commit was just acknowledged stays a member for half a session, unless the group was about to
+  remove it.  The group was not if that member was assigned everything: it was the only one.
 """
 
 from collections.abc import Iterator

@@ -1,7 +1,7 @@
-"""Refuses journals that no run writes and that would cost all memory or never end, before they are taken.
+"""Refuses journals that no run writes and that would take all memory or never end, before they are read.
 
-A few bytes can stand for much: a packed column, a run of records, a number of partitions.  What they stand
-for is bounded here, by figures far above those of the largest runs measured (docs/benchmarks.md).
+A few bytes can mean much data: a packed column, a run of records, a number of partitions.  That amount is
+bounded here, by figures far above those of the largest runs measured (docs/benchmarks.md).
 """
 
 import stat

@@ -14,7 +14,7 @@ class TopicAsked(msgspec.Struct, frozen=True):
 
 
 class TopicCreated(TopicAsked, frozen=True):
-    """And its id; None where the answer does not tell it."""
+    """And its id; None if the answer does not report it."""
 
     topic_id: str | None = None
 
@@ -39,6 +39,6 @@ class RecordAsked(TopicById, frozen=True):
 
 
 class RecordAppended(RecordAsked, frozen=True):
-    """And its offset; None where the answer does not tell it."""
+    """And its offset; None if the answer does not report it."""
 
     offset: int | None

@@ -1,4 +1,4 @@
-"""The types of what a script and gambits tell of their moves, beside faults and admin operations.
+"""The types of what a script and gambits report about their moves, beside faults and admin operations.
 
 The fields are those of docs/histories.md, as in `checkers.history.shapes`.
 """
@@ -21,7 +21,7 @@ class ConditionAwaited(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         move: unset in gambits.
-        condition: that is to come about.
+        condition: that is awaited.
         within_ms: in which time.
     """
 
@@ -65,11 +65,11 @@ class OperationAsked(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         move: its kind of move.
-        operation: what is asked for.
+        operation: what is requested.
         expect: Kafka's error codes of which each answer must be one; empty: any.
         timeout_ms: how long a request may take.
-        background: whether the script goes on meanwhile.
-        until_ms: for how long it is asked for again until an expected code comes.
+        background: whether the script continues meanwhile.
+        until_ms: for how long it is requested again until an expected code comes.
     """
 
     move: Literal["perform"] = "perform"
@@ -93,6 +93,6 @@ class ScriptPlanned(msgspec.Struct, frozen=True):
 
 
 class ScriptEnded(ScriptPlanned, frozen=True):
-    """And how many of them came about."""
+    """And how many of them succeeded."""
 
     made: int

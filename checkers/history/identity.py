@@ -64,7 +64,7 @@ class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
         krucible_commit: our commit, with ``-dirty`` where the tree had changes; empty if unknown.
         kafka_version: version of the image.
         image: which bytes of Kafka ran.
-        features: finalized feature levels that were asked for.
+        features: finalized feature levels that were requested.
         host: on what it ran.
         config: Kafka's properties as overridden, for every node.
         jvm_options: extra options of every node's JVM.

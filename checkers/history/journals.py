@@ -1,6 +1,6 @@
 """Which journals a run must have left: those that its runner listed, and those that follow from its set-up.
 
-A run of format 1 lists none.  What it had to write follows from its set-up and from how far it came; of what
+A run of format 1 lists none.  What it had to write follows from its set-up and from how far it got; of what
 it may have written (operators, scripts) nothing can be known.
 """
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.history.operations import History, Operation, once
+from checkers.history.phases import PHASE, Phase, phase_began_ns
 from checkers.history.setup import SETUP, Setup, Workload
 from checkers.history.shapes import OPENED
 
@@ -32,7 +33,7 @@ _WORKERS_MAX = 1_000
 
 
 class Run(msgspec.Struct, frozen=True):
-    """What journals tell of the journals that there must be.
+    """What journals report about the journals that there must be.
 
     Attributes:
         operations: of all of them.
@@ -73,8 +74,8 @@ def absent_journals(run: Run) -> dict[str, str]:
 def _written(run: Run) -> Iterator[str]:
     """Names of the journals in which a run of this set-up must have written something."""
     planned = _planned_of(run.operations)
-    phases = {operation.key for operation in run.operations if operation.f == "phase"}
-    if planned is None or "heal" not in phases:
+    phases = {operation.key for operation in run.operations if operation.f == PHASE}
+    if planned is None or Phase.HEAL not in phases:
         return
     processes = min(next(iter(planned.workload.durable_processes), 0), _WORKERS_MAX)
     yield from _observers(planned)
@@ -86,11 +87,11 @@ def _written(run: Run) -> Iterator[str]:
     if planned.planned_blinks:
         yield BLINKS
     # What a phase opens is there for certain only once the next one has begun.
-    if "final-read" in phases:
+    if Phase.FINAL_READ in phases:
         yield f"worker-{processes}"
-    if {"final-read", "evidence"} <= phases:
+    if {Phase.FINAL_READ, Phase.EVIDENCE} <= phases:
         yield from (f"worker-{processes + 1 + n}" for n in range(min(planned.final_readers, _WORKERS_MAX)))
-    if "done" in phases and planned.evidence:
+    if Phase.DONE in phases and planned.evidence:
         yield "replicas"
 
 
@@ -99,7 +100,7 @@ def missing_journals(history: History) -> frozenset[str]:
     """Names of the journals that are lacking, and of those that other journals show to lack something.
 
     A run that came to its end without a script has tried to inject every fault and blink that it had planned,
-    and those faults that its gambits tell of.
+    and those faults that its gambits report.
     """
     injects = history.of("inject")
     asked = {operation.key for operation in injects}
@@ -126,13 +127,13 @@ def _tried(history: History) -> set[str]:
 def _planned(history: History) -> tuple[int, int]:
     """How many faults and blinks there must be; 0 where the run did not come to its end."""
     planned = _told_of(history.operations)
-    if planned is None or all(operation.key != "done" for operation in history.of("phase")):
+    if planned is None or phase_began_ns(history, Phase.DONE) is None:
         return 0, 0
     return planned.planned_faults or 0, planned.planned_blinks
 
 
 def is_unheard(history: History) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
-    """Tell of values whether nobody can know if they were sent, for their worker's journal is lacking.
+    """Tell of values whether it is unknown if they were sent, because their worker's journal is lacking.
 
     Returns:
         A function of values that are integers from 0, shape (n,): worker times 10⁹, and a sequence.
@@ -185,7 +186,7 @@ def _planned_of(operations: Sequence[Operation]) -> Setup | None:
 
 
 def _told_of(operations: Sequence[Operation]) -> Setup | None:
-    """What the set-up tells; None where there is none, or it can't be read."""
+    """What the set-up tells; None if there is none, or it can't be read."""
     value = next((operation.value for operation in operations if operation.f == SETUP), None)
     try:
         return msgspec.convert(value, Setup)

@@ -37,12 +37,12 @@ class VoteLogged(msgspec.Struct, frozen=True, omit_defaults=True):
         at: wall-clock time of the line.
         epoch: for which it was asked.
         candidate_id: who asked.
-        candidate_directory_id: on which disk; None where that is not told.
+        candidate_directory_id: on which disk; None if not recorded.
         granted: whether it was granted.
         pre_vote: whether it was asked for a pre-vote, which binds nobody.
         last_epoch: epoch of the last record of the candidate's log; None of its own vote.
         last_offset: end of the candidate's log; None of its own vote.
-        directory_id: the voter's disk; None where that is not told.
+        directory_id: the voter's disk; None if not recorded.
         pre_voters: of its own vote the voters that it knew; None where no pre-votes came before it.
         pre_granting: those of them that had granted it their pre-votes, itself among them.
     """
@@ -105,7 +105,7 @@ class LogLoaded(msgspec.Struct, frozen=True, omit_defaults=True):
         topic: ``__cluster_metadata`` for the metadata log.
         partition: its number.
         end: the offset after its last record.
-        start: the first offset that it serves; None where that is not told.
+        start: the first offset that it serves; None if not recorded.
     """
 
     line: int
@@ -164,9 +164,9 @@ class LogsCleaned(msgspec.Struct, frozen=True):
     """Up to where a node has cleaned its logs, as far as it had logged that.
 
     Attributes:
-        began_ns: when its log was asked for, on the history's clock.
+        began_ns: when its log was requested, on the history's clock.
         logs: of each log that was cleaned its topic, its partition, the largest end of a cleaning's range
-            (what stands there is not in it), and the number of that line.
+            (what is there is not in it), and the number of that line.
     """
 
     began_ns: int

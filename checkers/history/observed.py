@@ -1,4 +1,4 @@
-"""The types of what observers tell: answers of brokers, and what lies on their disks.
+"""The types of what observers report: answers of brokers, and what lies on their disks.
 
 The fields are those of docs/histories.md, as in `checkers.history.shapes`.
 """
@@ -30,7 +30,7 @@ class PartitionAnswer(msgspec.Struct, frozen=True, array_like=True, forbid_unkno
         leader_epoch: number of the leadership.
         replicas: ids of the replicas, the preferred leader first.
         isr: ids of those in sync.
-        elr: ids of those eligible (KIP-966); None where the broker does not tell.
+        elr: ids of those eligible (KIP-966); None if the broker does not report it.
     """
 
     partition: Partition
@@ -42,7 +42,7 @@ class PartitionAnswer(msgspec.Struct, frozen=True, array_like=True, forbid_unkno
 
 
 class PartitionsSeen(Observation, frozen=True):
-    """Leaders and in-sync replicas as one broker told them."""
+    """Leaders and in-sync replicas as one broker reported them."""
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
     topics: dict[str, tuple[PartitionAnswer, ...]]
@@ -53,7 +53,7 @@ OngoingListed = tuple[str, int, tuple[int, ...], tuple[int, ...], tuple[int, ...
 
 
 class ReassignmentsSeen(Observation, frozen=True, kw_only=True):
-    """The reassignments that go on, as a broker told, which asks the controller.
+    """The ongoing reassignments, as reported by a broker, which asks the controller.
 
     Attributes:
         node: name of the broker.
@@ -65,7 +65,7 @@ class ReassignmentsSeen(Observation, frozen=True, kw_only=True):
 
 
 class OffsetsAsked(StrEnum):
-    """What ListOffsets is asked for."""
+    """What ListOffsets requests."""
 
     LATEST = "latest"
     """The end of what readers of uncommitted records are given: the high watermark."""
@@ -80,12 +80,12 @@ class OffsetsAsked(StrEnum):
 
 
 class Listed(NamedTuple):
-    """What a leader told of one partition.
+    """What a leader reported about one partition.
 
     Attributes:
         partition: its number.
         leader_epoch: that in which the broker leads it.
-        offset: what was asked for; -1: there is none.
+        offset: what was requested; -1: there is none.
         timestamp_ms: of the record at the offset; -1 where the answer is about no record.
     """
 
@@ -99,8 +99,8 @@ class OffsetsSeen(Observation, frozen=True):
     """What a broker answered to one ListOffsets about partitions that it leads.
 
     Attributes:
-        what: what it was asked for.
-        since_ms: the timestamp that was asked for, if one was.
+        what: what was requested.
+        since_ms: the timestamp that was requested, if one was.
         wall_ms: the host's wall clock at `began_ns`, milliseconds.
         topics: by topic what it told; the partitions that it refused are left out.
     """
@@ -138,7 +138,7 @@ CommitWritten = tuple[Offset, str, str, Partition, Offset]
 """A record: offset in the log, group, topic, partition, committed offset."""
 LeaderEpoch = Annotated[int, msgspec.Meta(ge=-1, lt=2**31)]
 CommitsStretch = tuple[Partition, LeaderEpoch, Offset, Offset, LeaderEpoch | None, list[CommitWritten] | None]
-"""Partition of the offsets topic, leader epoch, begin and end, epoch of what stands before it, records."""
+"""Partition of the offsets topic, leader epoch, begin and end, epoch of what is before it, records."""
 OffsetDeleted = tuple[Partition, LeaderEpoch, Offset, str, str, Partition]
 """Partition of the offsets topic, leader epoch, offset in the log; group, topic, partition."""
 Transacted = tuple[
@@ -150,7 +150,7 @@ Transacted = tuple[
 class CommitsSeen(Observation, frozen=True):
     """What groups committed, by the brokers' logs: stretches that were read for the first time.
 
-    Older runs did not tell of what was deleted, nor of transactions.
+    Older runs did not report what was deleted, nor of transactions.
     """
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
@@ -200,7 +200,7 @@ class CommitsLeft(Observation, frozen=True):
 
 
 class TopicConfigsSeen(msgspec.Struct, frozen=True):
-    """What one broker told.
+    """What one broker reported.
 
     Attributes:
         began_ns: when it was asked.
@@ -294,7 +294,7 @@ class NodeSeen(msgspec.Struct, frozen=True):
     Attributes:
         status: such as ``running``, ``paused`` or ``exited``.
         exit_code: of its last process.
-        oom: whether the kernel killed it for want of memory; None where the history does not tell.
+        oom: whether the kernel killed it for want of memory; None if the history does not report it.
         started_at: when its process was started, ISO 8601.
     """
 

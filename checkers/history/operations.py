@@ -132,7 +132,7 @@ def once(make: Callable[[History], _T]) -> Callable[[History], _T]:
     """Let a function of a history compute once for each: several checkers ask for the same.
 
     What it returns is kept with the history, and freed with it; nobody may change it, and it should not refer
-    to the history, which would keep both until a collection.  What it raises is raised anew each time.  Two
+    to the history, which would keep both until a collection.  What it raises is raised again each time.  Two
     threads may both compute it, and the same.
     """
 

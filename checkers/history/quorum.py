@@ -1,4 +1,4 @@
-"""The types of what nodes tell of the metadata quorum: answers to DescribeQuorum, and quorum-state files.
+"""The types of reports on the metadata quorum: answers to DescribeQuorum, and quorum-state files.
 
 The fields are those of docs/histories.md, as in `checkers.history.observed`.
 """
@@ -20,7 +20,7 @@ UNKNOWN = -1
 
 
 class ReplicaState(msgspec.Struct, frozen=True, array_like=True):
-    """What the quorum's leader tells of one replica of the metadata log; -1 where it knows nothing.
+    """What the quorum's leader reports about one replica of the metadata log; -1 where it knows nothing.
 
     Attributes:
         id: the node's.

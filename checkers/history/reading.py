@@ -1,8 +1,8 @@
 """Reads a run's journals and merges them into one history, or says precisely why it cannot.
 
-What a crash leaves behind (a last line cut short, a journal without a line or without its end) and what got
-lost since (lines, whole journals) is noted as damage, and the journal as lacking.  Everything else that does
-not fit docs/histories.md was changed after it was written, and is refused.
+Traces of a crash (a last line cut short, a journal without a line or without its end) and later losses
+(lines, whole journals) are noted as damage, and the journal as lacking.  Everything else that does not fit
+docs/histories.md was changed after it was written, and is refused.
 """
 
 import re
@@ -48,7 +48,7 @@ class _Journal:
         header: its header; None where the run ended before it was written.
         operations: its operations.
         damage: what of it could not be read.
-        ended: what its last line says; None where it has none.
+        ended: what its last line says; None if it has none.
     """
 
     def __init__(self, file: str) -> None:
@@ -122,11 +122,11 @@ class _Journal:
         lines = self.lines
         ends = [operation for operation in self.operations if operation.f == END and operation.type is OK]
         if not ends:
-            self.damage = f"{self.file}: has no end, what was written from some moment on may be missing"
+            self.damage = f"{self.file}: has no end, its last operations may be missing"
             return
         self.ended = msgspec.convert(ends[0].value, JournalEnded)
         if self.ended.lines != lines:
-            self.damage = f"{self.file}: has {lines} lines, and an end that tells of {self.ended.lines}"
+            self.damage = f"{self.file}: has {lines} lines, but its end reports {self.ended.lines}"
         self.operations = [operation for operation in self.operations if operation.f != END]
 
     def _is_whole(self, text: bytes) -> bool:
@@ -161,7 +161,7 @@ def read_history(folder: Path) -> History:
         folder: the run's folder.
 
     Returns:
-        The merged history, ordered by ``(time_ns, file name, index)`` and indexed anew.  Run and beginning
+        The merged history, ordered by ``(time_ns, file name, index)`` and indexed again.  Run and beginning
         are empty texts where no journal has a header.
 
     Raises:
@@ -262,7 +262,7 @@ def _read_journal(path: Path) -> _Journal:
             f"the file cannot be read ({error.strerror})",
             expected="a readable file",
             place=path.name,
-            next_step="give yourself the right to read it, or mend its disk",
+            next_step="get permission to read it, or fix its disk",
         ) from error
 
 
@@ -292,7 +292,7 @@ _UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def _refusal(operation: Operation, misfit: Misfit | None, earliest_ns: int, line: _Line) -> HistoryError:
-    """Why an operation may not stand in its line."""
+    """Why an operation may not be in its line."""
     index = line.number - 2
     if operation.index != index:
         return HistoryError(

@@ -13,12 +13,12 @@ twice a second waits for a CPU longer than sessions last."""
 
 
 class RecoveredPartition(msgspec.Struct, frozen=True):
-    """How one partition stood at the end of recovery.
+    """The state of one partition at the end of recovery.
 
     Attributes:
         topic: its name.
         partition: its number.
-        leader: id of the leader; None where there was none.
+        leader: id of the leader; None if there was none.
         isr: ids of the replicas in sync.
         replicas: ids of all replicas.
         write_acked: whether a write was acknowledged.

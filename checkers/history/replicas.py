@@ -1,4 +1,4 @@
-"""What a history tells of one replica's log: the values of ``replica`` and ``metadata-log`` observations.
+"""What a history has of one replica's log: the values of ``replica`` and ``metadata-log`` observations.
 
 The fields are those of docs/histories.md, section Replicas.  A column is the base64 of a zlib stream of
 little-endian integers: a run has up to millions of batches, each of which would otherwise be a dozen objects
@@ -86,7 +86,7 @@ class ReplicaSeen(msgspec.Struct, frozen=True, kw_only=True):
         left: packed offsets of all records of data batches that have fewer records than offsets.
         bytes: size of these files.
         count: number of batches.
-        tail: file, position, size and kind of what stands after the last whole batch.
+        tail: file, position, size and kind of what is after the last whole batch.
         corrupt: file, position, offset and reason of each damaged batch.
         error: why the log could not be read.
         batches: packed columns by name; none where the log could not be read.
@@ -222,7 +222,7 @@ def thinned(columns: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
 
 
 def offsets_left(value: ReplicaSeen, columns: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
-    """Offsets of all records of batches that lost some; None where nobody told.
+    """Offsets of all records of batches that lost some; None if not reported.
 
     Args:
         value: the observation.

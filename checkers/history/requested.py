@@ -1,7 +1,7 @@
 """The types of what is asked of the cluster by admin operations, and of what it answers.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.  An invocation tells what was
-asked.  A completion tells that and then what was answered; `completed` joins them.
+The fields are those of docs/histories.md, as in `checkers.history.shapes`.  An invocation has the request.  A
+completion has the request and the answer; `completed` joins them.
 """
 
 from typing import Annotated
@@ -16,7 +16,7 @@ Place = tuple[str, int]
 Result = tuple[str, int, int, str | None]
 """Topic, partition, error code and message."""
 ReassignmentTarget = tuple[str, int, tuple[int, ...] | None]
-"""Topic, partition, and the ids of the replicas that were asked for; None: to cancel."""
+"""Topic, partition, and the ids of the replicas that were requested; None: to cancel."""
 Endpoint = tuple[str, str, int]
 """Name of a listener, host, port."""
 
@@ -38,14 +38,14 @@ class ElectionAsked(AdminAsked, frozen=True, kw_only=True):
 
 
 class ReassignmentAsked(AdminAsked, frozen=True, kw_only=True):
-    """Replicas that were asked for, by partition, and the limit for moving them; None: no limit."""
+    """Replicas that were requested, by partition, and the limit for moving them; None: no limit."""
 
     targets: tuple[ReassignmentTarget, ...]
     throttle_bytes_per_s: int | None = None
 
 
 class VoterAsked(AdminAsked, frozen=True, kw_only=True):
-    """Disk of a voter that was to leave, or to join; None where it is not told."""
+    """Disk of a voter that was to leave, or to join; None if not recorded."""
 
     directory_id: str | None = None
 

@@ -34,9 +34,9 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: its name.
-        topic_id: the id that Kafka gave it; None where the history does not tell.
+        topic_id: the id that Kafka gave it; None if the history does not report it.
         partitions: how many it has when it is created.
-        replication_factor: replicas of each; 0 where the history does not tell.
+        replication_factor: replicas of each; 0 if the history does not report it.
         config: what overrides the cluster's configuration.
         loaded: whether the load itself writes records to every partition of it.
     """
@@ -71,7 +71,7 @@ class Workload(msgspec.Struct, frozen=True):
         writers: OS processes that produce, in a bulk load.
         groups: ids of the groups that must be drained; of the workload ``offsets``, how many it has.
         modern: those of them that are of KIP-848's protocol.
-        session_ms: after so long without a heartbeat a group goes on without the member.
+        session_ms: after so long without a heartbeat a group continues without the member.
         recreated_share: how many topics are created under a name that was there before, as a share of all.
     """
 

@@ -1,8 +1,8 @@
 """Which journals hold what a rule needs, and what is missing of them.
 
-A journal that was lost, cut short or emptied says nothing of what its writer did from some moment on.  A
-rule that needs it can't decide, and all others still can: what was done and is not recorded must become
-neither a green verdict nor an anomaly.
+A journal that was lost, cut short or emptied does not show what its writer did from some time on.  A rule
+that needs it can't decide; all other rules can.  An action that is not recorded must cause neither a green
+verdict nor an anomaly.
 """
 
 import re
@@ -73,5 +73,5 @@ def lacking_of(missing: frozenset[str], *sources: Source) -> str | None:
 
 
 def untold_damage(history: History) -> tuple[str, ...]:
-    """Damage of which nobody knows which journals it concerns, and so every rule."""
+    """Damage of which it is unknown which journals it concerns, and so every rule."""
     return () if history.lacking else history.damage

@@ -1,7 +1,7 @@
 """The types of transactions, of what their producers and administrators ask for, and of what brokers answer.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.  Who writes takes `TxnAsked` and
-`TxnEnded`.  Who reads gets a `Txn` from either, and from histories of other harnesses.
+The fields are those of docs/histories.md, as in `checkers.history.shapes`.  Writers use `TxnAsked` and
+`TxnEnded`.  Readers get a `Txn` from either, and from histories of other harnesses.
 """
 
 from typing import Annotated, Any, Literal
@@ -64,11 +64,11 @@ class TxnAsked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TxnEnded(TxnAsked, frozen=True, kw_only=True):
-    """What a transaction did; what was sent stands among its micro-operations as `TxnSend`.
+    """What a transaction did; what was sent is among its micro-operations as `TxnSend`.
 
     Attributes:
         ended: the end that the coordinator acknowledged; None where it acknowledged none.
-        ending_ns: a time before which neither commit nor abort was asked for; None where neither was at all.
+        ending_ns: a time before which neither commit nor abort was requested; None where neither was at all.
         sent_ns: a time by which every record was answered or given up.
         coordinator: id of the broker that added its partitions.
         leaders: id of the broker that the record was sent to, by the partition as a text.
@@ -93,7 +93,7 @@ class Txn(msgspec.Struct, frozen=True):
 
 
 class TxnSent(msgspec.Struct, frozen=True):
-    """What a completion tells of a transaction that was sent request by request; fields as in `TxnEnded`."""
+    """The completion of a transaction that was sent request by request; fields as in `TxnEnded`."""
 
     mops: list[TxnSend | TxnOffsets]
     sent_ns: int
@@ -115,7 +115,7 @@ class ProducerAsked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ProducerInitialised(ProducerAsked, frozen=True, kw_only=True):
-    """And the producer that the coordinator gave it; None where the library does not tell."""
+    """And the producer that the coordinator gave it; None if the library does not report it."""
 
     producer_id: int | None = written(None)
     epoch: int | None = written(None)

@@ -15,7 +15,7 @@ def out_of_turn(operations: Iterable[Operation]) -> Iterator[tuple[Operation, st
         operations: of several processes, in the order of time.
 
     Yields:
-        The operation, and why it may not stand there.
+        The operation, and why it may not be there.
     """
     outstanding: dict[int | str, Operation] = {}
     for operation in operations:
@@ -55,7 +55,7 @@ def _answers_another(invoked: Operation, operation: Operation) -> str | None:
 
 
 def _is_same(asked: SendRead, answered: SendRead) -> bool:
-    """Whether an answer is about the records that were asked for, each in its place."""
+    """Whether an answer is about the records that were requested, each in its place."""
     if isinstance(asked, dict) and isinstance(answered, dict):
         return _extent_of(asked) == _extent_of(answered)
     listed = _listed(answered) if isinstance(answered, dict) else [entry[:2] for entry in answered]

@@ -1,16 +1,16 @@
 """Unclean elections that requests may have caused, including requests without an answer.
 
-A request that was answered acted before that.  One without an answer may act later, but not for ever.
+A request that was answered acted before that.  One without an answer may act later, but not forever.
 
 1. *How often.*  The controller that executes it elects each of its partitions at most once, and only one that
    has no leader.  It is executed again only if the broker that was asked forwards it again: when it loses its
-   connection to the controller, or hears that this is not the controller any more, for 60 s at most
+   connection to the controller, or is told that this is not the controller any more, for 60 s at most
    (NodeToControllerRequestThread).  Neither happens while the quorum stays in one epoch and no fault is in
    force.  So among the elections for which nothing else accounts, each uses up one unanswered request, unless
    the epoch has changed since the first of them, or a fault was in force from 60 s before it on.
 2. *How late.*  It waits in three places: until the broker has read it, until the broker has forwarded it, and
-   until the controller has come to it.  How long a packet, or a process that is paused, can keep it there
-   nobody can say while faults are in force; so that time is not counted, and a minute is granted for each.
+   until the controller has come to it.  How long a packet, or a paused process, can delay it there is unknown
+   while faults are in force; so that time is not counted, and a minute is granted for each.
 """
 
 from checkers.columns.tables import PartitionName
@@ -20,13 +20,13 @@ from checkers.licences.facts import Facts
 from checkers.licences.permission import permitted, topic_named
 
 FORWARDED_NS = 60_000_000_000
-"""How long a broker goes on to forward a request to controllers."""
+"""How long a broker continues to forward a request to controllers."""
 ACTING_NS = 3 * FORWARDED_NS
 """How long, while no fault is in force, a request may act that nobody answered."""
 
 
 def by_request(facts: Facts, partition: PartitionName) -> dict[int, tuple[Election, ...]]:
-    """The unclean elections of a partition that were asked for, or may have been.
+    """The unclean elections of a partition that were requested, or may have been.
 
     Returns:
         The requests that may have brought each about, by the offset of its record in the metadata log.

@@ -13,8 +13,8 @@ lacks the end of that log:
 Nothing of this removes a record, nor takes back what a reader of committed records was given.
 
 A loss concerns the last transaction of a transactional id alone.  A coordinator lets nobody initialise that
-id, nor begin another transaction of it, before all markers of the one before are written: what came about
-before the loss shows that what preceded it was done.  And what it decides anew after a loss it keeps.
+id, nor begin another transaction of it, before all markers of the one before are written: what happened
+before the loss shows that everything earlier was complete.  And it keeps what it decides again after a loss.
 """
 
 from bisect import bisect_right
@@ -63,7 +63,7 @@ def lost_state(history: History, transactional_id: str, since_ns: int, until_ns:
     Args:
         history: as `checkers.history.reading.read_history` returns it.
         transactional_id: the id.
-        since_ns: what matters was asked for no earlier.
+        since_ns: what matters was requested no earlier.
         until_ns: and it was lost by then, if it was.
 
     Raises:

@@ -1,8 +1,8 @@
 """When too many replicas of a partition were wiped, or may have lost data that was not yet on disk.
 
 With acks=all and ``min.insync.replicas`` k a record is on k replicas at least, so k wiped ones may have been
-all that had it; of a limit that was altered meanwhile the lowest counts.  Where the metadata log tells who
-was in sync, or eligible, it is no licence that spared one of those: each has all that is committed.
+all that had it; of a limit that was altered meanwhile the lowest counts.  Where the metadata log shows who
+was in sync, or eligible, a fault that spared one of those is not a licence: each has all that is committed.
 """
 
 from collections.abc import Iterator, Sequence

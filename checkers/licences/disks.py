@@ -1,10 +1,10 @@
 """Faults of disks: which replicas of a partition they hit, how long, and which replicas were in sync.
 
-A copy that was hit counts until its broker has all that is committed again.  The metadata log tells when: the
-broker comes into the ISR after the heal has begun, or becomes the leader, by which its log is the truth.  (A
+A copy that was hit counts until its broker has all that is committed again.  The metadata log shows when: the
+broker comes into the ISR after the heal has begun, or becomes the leader, whose log is authoritative.  (A
 broker that restarts is fenced first, and leaves the ISR unless it is the last one in it: KIP-631, KIP-966.)
-Without that log, what brokers told decides: that another broker, which had told that it is not in sync, tells
-that it is, or that it is told in sync in a leader epoch that is newer than the strike.
+Without that log, what brokers reported decides: that another broker, which had reported that it is not in
+sync, reports that it is, or that it is reported in sync in a leader epoch that is newer than the fault.
 """
 
 from collections.abc import Iterator, Sequence
@@ -96,7 +96,7 @@ def all_hit(facts: Facts, partition: PartitionName, strike: Strike, hit: Sequenc
 def in_sync(facts: Facts, partition: PartitionName, strike: Strike) -> Iterator[set[int]]:
     """Sets of replicas of which each had all that was committed, one of them when a strike hit the node.
 
-    By the metadata log those in sync and the eligible ones (KIP-966); without it those that brokers told.
+    By the metadata log those in sync and the eligible ones (KIP-966); without it those that brokers reported.
     """
     window = strike.window
     if not facts.changes.tells(partition, window.end_ns):
@@ -115,7 +115,7 @@ def copies_at(facts: Facts, partition: PartitionName, strike: Strike) -> int:
 
 
 def _holders(facts: Facts, partition: PartitionName, window: FaultWindow) -> set[int]:
-    """Brokers that had a copy when a fault hit them; where nothing tells when, those that ever had one."""
+    """Brokers that had a copy when a fault hit them; where nothing shows when, those that ever had one."""
     states: Sequence[PartitionState | View]
     if facts.changes.tells(partition, window.end_ns):
         states = facts.changes.possible(partition, window.invoked_ns, window.end_ns)
@@ -125,7 +125,7 @@ def _holders(facts: Facts, partition: PartitionName, window: FaultWindow) -> set
 
 
 def _rejoined_ns(facts: Facts, partition: PartitionName, window: FaultWindow, replica: int) -> int:
-    """When a replica had everything again after a fault, `NEVER` if nothing tells so."""
+    """When a replica had everything again after a fault, `NEVER` if not recorded."""
     if window.heal_invoked_ns is None:
         return NEVER
     for before, after in pairwise(facts.changes.states.get(partition, ())):
@@ -140,7 +140,7 @@ def _rejoined_ns(facts: Facts, partition: PartitionName, window: FaultWindow, re
 
 
 def _seen_again_ns(facts: Facts, partition: PartitionName, window: FaultWindow, replica: int) -> int:
-    """The same by what other brokers told."""
+    """The same by what other brokers reported."""
     views = facts.views.get(partition, ())
     epoch = max((v.leader_epoch for v in views if v.time_ns <= window.invoked_ns), default=NEVER)
     left: set[str] = set()
@@ -157,7 +157,7 @@ def _seen_again_ns(facts: Facts, partition: PartitionName, window: FaultWindow, 
 
 
 def _around(facts: Facts, partition: PartitionName, strike: Strike) -> Iterator[View]:
-    """What each broker told last before a strike, and all that was told while the node was down."""
+    """What each broker reported last before a strike, and all that was told while the node was down."""
     before: dict[str, View] = {}
     for view in facts.views.get(partition, ()):
         if view.time_ns <= strike.from_ns:

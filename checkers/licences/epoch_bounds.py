@@ -1,18 +1,18 @@
 """The offset from which a log may have been truncated by an unclean election.
 
-The elected replica's log ended where its epoch begins: what stood at or above that offset may be gone, what
-stood below it was on that replica and must not be (KIP-101, KIP-704).  Only that replica's own note counts.
+The elected replica's log ended where its epoch begins: what was at or above that offset may be gone, what
+was below it was on that replica and must not be (KIP-101, KIP-704).  Only that replica's own note counts.
 Others may have noted another offset, and the difference is evidence of its own (`checkers.logs.replicas`):
 
 1. Its note may be gone: its disk was wiped, no record was appended in the epoch, or the log now starts behind
    it.  The broker logged the same offset as it began the epoch.  Otherwise, what the others noted of that
-   epoch comes from its batches, so it counts if they agree.  If nobody knows the epoch, the next one began at
+   epoch comes from its batches, so it counts if they agree.  If the epoch is unknown, the next one began at
    the same offset if all elections since were clean, or if it was elected itself.
 2. A replica that was out of sync may have records that a leader before had never seen.  Epochs that it missed
    may have begun below its log's end; records that were appended in them were truncated there (KIP-279).
    If its notes of earlier epochs are gone, it may have missed each epoch that another broker led after the
-   last one that it led itself or in which it joined the ISR.  What was committed while it was in the ISR it
-   had.
+   last one that it led itself or in which it joined the ISR.  It had what was committed while it was in the
+   ISR.
 3. It may have led once, and have written over records that another replica kept.  If that one is elected
    uncleanly in between, such records are back, and may vanish again.
 """
@@ -35,7 +35,7 @@ class Bound(NamedTuple):
 
     Attributes:
         text: in words.
-        above: what stood below this offset is still due; None: nothing is.
+        above: what was below this offset is still due; None: nothing is.
         doubt: why nobody can say so for certain.
         known_from_ns: it is about records alone that were known to be there at this time, or later.
     """
@@ -56,7 +56,7 @@ class Bound(NamedTuple):
 
 
 def bounds_of(facts: Facts, partition: PartitionName, state: PartitionState) -> Iterator[Bound]:
-    """Bounds of an unclean election that the metadata log tells of; each permits what it covers."""
+    """Bounds of an unclean election that the metadata log reports; each permits what it covers."""
     entries = _own_entries(facts, partition, state)
     begun = _begun(facts, partition, state)
     own = dict(entries).get(state.leader_epoch)

@@ -22,7 +22,7 @@ ELR_FEATURE = "eligible.leader.replicas.version"
 
 
 class View(NamedTuple):
-    """How one broker told that a partition stands; times in nanoseconds."""
+    """How one broker reported that a partition stands; times in nanoseconds."""
 
     began_ns: int
     time_ns: int
@@ -75,12 +75,12 @@ class Facts:
 
     @cached_property
     def changes(self) -> PartitionChanges:
-        """What the metadata log tells."""
+        """What the metadata log shows."""
         return partition_changes(self.history)
 
     @cached_property
     def configs(self) -> ConfigChanges:
-        """What the metadata log tells of configs of topics."""
+        """What the metadata log reports about configs of topics."""
         return config_changes(self.history)
 
     @cached_property
@@ -90,7 +90,7 @@ class Facts:
 
     @cached_property
     def views(self) -> dict[PartitionName, list[View]]:
-        """What brokers told of each partition, in the order of their answers."""
+        """What brokers reported about each partition, in the order of their answers."""
         found: dict[PartitionName, list[View]] = defaultdict(list)
         for operation in self.history.observed(PARTITIONS):
             told = msgspec.convert(operation.value, PartitionsSeen)

@@ -1,8 +1,8 @@
 """Whether an internal topic may have lost records legally: committed offsets, or transaction states.
 
-They have no final read and no bound, so this says only whether, and until when, it may be: an unclean
-election of one of the topic's partitions that somebody permitted (the checker of elections finds the others),
-or disks that were struck one by one until every replica in sync of one had been, and none of them had come
+They have no final read and no bound, so this only says whether, and until when, a loss is possible: by a
+permitted unclean election of one of the topic's partitions (the checker of elections finds the others), or by
+faults of disks, one by one, until all replicas in sync of one partition were hit, and none of them had come
 back into the ISR meanwhile.
 """
 
@@ -24,9 +24,9 @@ class Loss(NamedTuple):
 
     Attributes:
         text: what it was.
-        until_ns: what was acknowledged of a request that came after this is kept; `NEVER` if nobody knows.
-        from_ns: nothing was lost before this; 0 if nobody knows.
-        epoch: what was appended in this leader epoch, or later, is kept; None if nobody knows.
+        until_ns: what was acknowledged of a request that came after this is kept; `NEVER` if unknown.
+        from_ns: nothing was lost before this; 0 if unknown.
+        epoch: what was appended in this leader epoch, or later, is kept; None if unknown.
     """
 
     text: str
@@ -35,7 +35,7 @@ class Loss(NamedTuple):
     epoch: int | None = None
 
     def meets(self, since_ns: int, until_ns: int = NEVER) -> bool:
-        """Whether what was asked for no earlier than one time may have been lost by another."""
+        """Whether what was requested no earlier than one time may have been lost by another."""
         return self.until_ns >= since_ns and self.from_ns <= until_ns
 
 
@@ -48,7 +48,7 @@ def may_have_lost(
         history: as `checkers.history.reading.read_history` returns it.
         topic: one of Kafka's own.
         partition: its number; None: any of them.
-        since_ns: what matters was asked for no earlier.
+        since_ns: what matters was requested no earlier.
         until_ns: and it was lost by then, if it was.
 
     Raises:
@@ -61,8 +61,8 @@ def may_have_lost(
 def losses(history: History, topic: str, partition: int | None = None) -> tuple[Loss, ...]:
     """Events by which a topic, or one of its partitions, may have lost acknowledged records.
 
-    Where no metadata log tells of the topic to the end, there may have been any unclean election that
-    somebody asked for or configs allowed; where none does at all, any struck disk may have been that of its
+    Where no metadata log reports the topic to the end, there may have been any unclean election that
+    somebody requested or configs allowed; where none does at all, any struck disk may have been that of its
     only replica in sync.
 
     Raises:
@@ -100,7 +100,7 @@ def _of_disks(topic: str, brokers: frozenset[int], from_ns: int, until_ns: int) 
 
 
 def _unclean_untold(facts: Facts, topic: str) -> str | None:
-    """What may have brought about an unclean election of which nothing tells."""
+    """What may have brought about an unclean election of which nothing shows."""
     for election in facts.elections:
         somewhere = next((where for where in election.asked or () if where.topic == topic), None)
         where = PartitionName(topic, 0) if election.asked is None else somewhere

@@ -4,10 +4,10 @@ A topic's own unclean.leader.election.enable comes first.  Where it has none, th
 active controller counts, so that one controller among several is enough (KAFKA-12670, from 3.9.0 on).  Values
 change:
 
-- a topic's by *alter-topic*, not before it was asked for; what there was before is gone once it is
-  acknowledged.  Where nobody answered, the metadata log tells whether, and when, it came about;
-- a node's by *configure*, with the node's next start; what it ran with before is gone once a fault has ended
-  its process afterwards.
+- a topic's by *alter-topic*, not before it was requested; the former value is gone once it is acknowledged.
+  Without an answer, the metadata log shows whether, and when, it happened;
+- a node's by *configure*, with the node's next start; the former value is gone once a fault has ended its
+  process afterwards.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,7 +29,7 @@ HONOURED_SINCE = (3, 9)
 
 
 def topic_named(facts: Facts, name: str) -> Topic:
-    """A topic of the run, or one that it did not ask for: Kafka's own, with the config that the log tells.
+    """A topic of the run, or one that it did not ask for: Kafka's own, with the config that the log shows.
 
     Kafka itself creates `__transaction_state` with unclean elections forbidden; where a config was told to be
     true at any time, it counts as true.
@@ -52,7 +52,7 @@ class _Setting(NamedTuple):
     Attributes:
         enabled: whether unclean elections are allowed; None: not set here.
         from_ns: when it came into force at the earliest.
-        set_ns: when it was set at the latest; `NEVER` where nobody knows.
+        set_ns: when it was set at the latest; `NEVER` if unknown.
         alone_ns: since when whatever was set before it is certainly not in force any more.
     """
 
@@ -116,7 +116,7 @@ def _altered(facts: Facts, request: Request) -> Span | None:
     if not request.unknown:
         return Span(request.from_ns, request.to_ns)
     records = facts.configs.of(request)
-    if len(records) != 1:  # of several nobody knows which was its own
+    if len(records) != 1:  # of several it is unknown which was its own
         return Span(request.from_ns, NEVER)
     return Span(max(request.from_ns, records[0].span.from_ns), records[0].span.to_ns)
 

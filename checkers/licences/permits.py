@@ -20,9 +20,9 @@ class Event(NamedTuple):
         where: the partition that it touched; None if it may have touched any.
         text: what it was.
         below: records below this offset were removed, and nothing else happened; None: the log was truncated,
-            so its end may have been written anew.
-        above: where the log was truncated, what stood below this offset is still due; None: nothing is.
-        doubt: why nobody can say what it permits exactly, where that is so.
+            so its end may have been written again.
+        above: where the log was truncated, what was below this offset is still due; None: nothing is.
+        doubt: why it is unknown what it permits exactly, where that is so.
         known_from_ns: it is about records alone that were known to be there at this time, or later.
     """
 

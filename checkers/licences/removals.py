@@ -13,7 +13,7 @@ from checkers.licences.facts import Facts
 from checkers.licences.permits import Event
 
 _CLOCKS_NS = 1_000_000_000
-"""The host's clock may be set while a run's own clock goes on."""
+"""The host's clock may be set while a run's own clock continues."""
 
 
 def deletions(facts: Facts) -> Iterator[Event]:
@@ -31,7 +31,7 @@ def log_starts(facts: Facts) -> Iterator[Event]:
     """Where the logs that begin above offset 0 begin in the end, as the final reads listed it.
 
     Where age alone limits what a topic keeps, a segment goes once its youngest record is too old
-    (``retention.ms``): what stands at or behind a record that is still too young was not to go.
+    (``retention.ms``): what is at or behind a record that is still too young was not to go.
     """
     starts: dict[PartitionName, tuple[int, int]] = {}
     for operation in facts.history.of("final-read"):

@@ -1,8 +1,8 @@
 """Unclean elections: when they happened, and which records they may have removed.
 
-The metadata log tells each of them with its leader epoch; where that epoch began bounds what is gone
+The metadata log shows each of them with its leader epoch; where that epoch began bounds what is gone
 (`checkers.licences.epoch_bounds`).  Where the metadata log does not reach back to the partition's creation, a
-request is taken for an election in the first epoch that nobody had seen when it was made.
+request is assumed to be an election in the first epoch that was not observed when it was made.
 """
 
 from collections.abc import Iterator
@@ -18,11 +18,11 @@ from checkers.licences.permission import permitted
 from checkers.licences.permits import Event
 
 SETTLING_NS = 1_000_000_000
-"""How much later than a broker tells of a new epoch it may still act in the old one."""
+"""How much later than a broker reports a new epoch it may still act in the old one."""
 
 
 def requested(facts: Facts) -> Iterator[Event]:
-    """Unclean elections that ElectLeaders asked for, or may have brought about."""
+    """Unclean elections that ElectLeaders requested, or may have brought about."""
     unclean = [election for election in facts.elections if election.type == UNCLEAN]
     for partition in facts.partitions:
         if partition in facts.changes.states:
@@ -63,13 +63,13 @@ def last_known(facts: Facts) -> Iterator[Event]:
 
 
 def epoch_after(facts: Facts, partition: PartitionName, time_ns: int) -> int | None:
-    """The first leader epoch that nobody had told of at a time; None where nobody told of any."""
+    """The first leader epoch that nobody had reported at a time; None if none was reported."""
     seen = [view.leader_epoch for view in facts.views.get(partition, ()) if view.time_ns <= time_ns]
     return max(seen) + 1 if seen else None
 
 
 def _perhaps(facts: Facts, untold: set[PartitionName]) -> Iterator[tuple[PartitionName, Event]]:
-    """Moves of leaders, and faults, of which nobody can say whether they brought unclean elections about."""
+    """Moves of leaders, and faults, of which it is unknown whether they brought unclean elections about."""
     for move in moves(facts):
         if move.partition in untold:
             within = span_text(move.from_ns, move.to_ns)
@@ -85,7 +85,7 @@ def _perhaps(facts: Facts, untold: set[PartitionName]) -> Iterator[tuple[Partiti
 def _as_told(
     facts: Facts, election: Election, partition: PartitionName, state: PartitionState
 ) -> Iterator[Event]:
-    """An election that a request brought about, as the metadata log tells it."""
+    """An election that a request brought about, as the metadata log shows it."""
     request = election.request
     for event in _told(facts, partition, state):
         text = f"{_asked(election, partition)}; {event.text}"
@@ -93,7 +93,7 @@ def _as_told(
 
 
 def _as_seen(facts: Facts, election: Election, partition: PartitionName) -> Event:
-    """An election that a request may have brought about, by what brokers told of epochs."""
+    """An election that a request may have brought about, by what brokers reported epochs."""
     request = election.request
     epoch = epoch_after(facts, partition, request.from_ns)
     # What was not answered may have been done at any time, in a later epoch too.
@@ -107,7 +107,7 @@ def _asked(election: Election, partition: PartitionName) -> str:
 
 
 def _told(facts: Facts, partition: PartitionName, state: PartitionState) -> Iterator[Event]:
-    """An unclean election that the metadata log tells of, once for each bound that it has."""
+    """An unclean election that the metadata log reports, once for each bound that it has."""
     span = facts.changes.span(state)
     views = facts.views.get(partition, [])
     older = max((view.leader_epoch for view in views if view.leader_epoch < state.leader_epoch), default=-1)

@@ -1,17 +1,17 @@
 """Judges registers whose written values are unique: are they linearizable?
 
 Operations are *write* and *read* of docs/histories.md.  Real time is the order of the history: an operation
-precedes another if its completion stands before the other's invocation.
+precedes another if its completion is before the other's invocation.
 
-1. Reads of what nobody wrote are ``phantom``, of what a failed write wrote ``G1a`` (`findings`).
+1. Reads of values that were never written are ``phantom``, of values of failed writes ``G1a`` (`findings`).
 2. The other operations on one value of one register make a zone; zones that conflict are
    ``nonlinearizable`` (`zones`).  The witness of a conflict is four operations: the two that bound each zone.
-3. In runs whose registers Kafka keeps, staleness is legal: conflicts are reported and redden nothing.  What
-   must hold there all the same is judged by `kept`.
+3. In runs whose registers Kafka keeps, staleness is legal: conflicts are reported and legal.  What must hold
+   nevertheless is judged by `kept`.
 
-A write of unknown fate may have happened or not; where its value was read, it happened.  A read that failed
-or is of unknown fate says nothing.  Where a register is written the same value twice, or changed by
-compare-and-set, zones do not decide; the verdict is then unknown unless another register decides it.
+A write with an unknown outcome may have happened or not; where its value was read, it happened.  A read that
+failed, or has an unknown outcome, says nothing.  Where a register is written the same value twice, or changed
+by compare-and-set, zones do not decide; the verdict is then unknown unless another register decides it.
 
 Registers are judged in parts, of which one process has one (`parts`).
 """

@@ -1,8 +1,8 @@
 """Committed values that a new coordinator may not return yet.
 
 The group coordinator of Kafka 4.0 and later answers a plain OffsetFetch as of the high watermark, and a new
-leader's high watermark is the one that its predecessor told it last.  A commit may be acknowledged, and its
-leader die, before its followers are told so: the new coordinator has read the commit, and does not answer
+leader's high watermark is the last one that its predecessor sent.  A commit may be acknowledged, and its
+leader die, before its followers know it: the new coordinator has read the commit, and does not answer
 with it until its own followers have fetched up to there.  A fetch that asks for stable offsets (KIP-447) is
 answered when the high watermark is there.  Coordinators of earlier versions answer with all that they read.
 

@@ -20,7 +20,7 @@ class Rows:
         value: code of the value written or returned; equal values have equal codes.
         write: whether it is a write.
         start: stamp of the invocation.
-        finish: stamp of the completion; the horizon for a write of unknown fate.
+        finish: stamp of the completion; the horizon for a write with an unknown outcome.
         horizon: above every stamp: when that ends which never ended.
     """
 
@@ -38,10 +38,10 @@ class Registers:
 
     Attributes:
         keys: names by code, in the order of their first appearance.
-        rows: writes that were acknowledged or are of unknown fate, reads that returned, and for each register
-            of which the initial value was read, the write of that value, before the history.
+        rows: writes that were acknowledged or are with an unknown outcome, reads that returned, and for each
+            register of which the initial value was read, the write of that value, before the history.
         failed: writes that certainly did not happen.
-        swapped: codes of registers that compare-and-set operations change; zones say nothing of them.
+        swapped: codes of registers that compare-and-set operations change; zones say nothing about them.
         operations: how many operations began.
     """
 

@@ -10,7 +10,8 @@ those of which the new leader does not know yet that they are committed (`catchi
 How long a broker takes to learn is nowhere promised.  In 36 runs of 4.3.1 and 4.1.1 on a busy machine brokers
 told of a new leader at most 5.6 s after the election was certain and the faults of that time were over (1.7 s
 in 99 % of 567 times); `MARGIN_NS` is about twice that.  Four of them were runs of the offsets workload: no
-read returned an acknowledged commit that another one had replaced, two returned old ones of unknown fate.
+read returned an acknowledged commit that another one had replaced, two returned old ones with an unknown
+outcome.
 
 Brokers' caches of configs have no coordinator: they may be old at any time, and nothing is said of them.
 """
@@ -56,7 +57,7 @@ class Coordination(NamedTuple):
         elections: from when one may have been, until when the old leader may not have learned of it.
         faults: from when a fault may have been in force until a while after; a request that was sent then may
             be carried out late, and twice.  What a process had received goes with it when it is killed.
-        known: whether the metadata log tells who coordinates.
+        known: whether the metadata log shows who coordinates.
         catching: coordinators that may not know yet what was committed before them.
     """
 
@@ -69,7 +70,7 @@ class Coordination(NamedTuple):
 def coordinations_of(history: History, registers: Registers) -> dict[str, Coordination]:
     """Find, of each group whose offsets are among the registers, when its coordinator may be doubted.
 
-    Where no metadata log tells of the group's partition, every fault counts as an election.
+    Where no metadata log reports the group's partition, every fault counts as an election.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -103,7 +104,7 @@ def is_offset(key: object) -> TypeGuard[str]:
 
 
 def group_of(key: str) -> str:
-    """The group whose committed offset a register is; empty where it is none."""
+    """The group whose committed offset a register is; empty if it is none."""
     return key.removeprefix(OFFSETS).partition("/")[0] if key.startswith(OFFSETS) else ""
 
 

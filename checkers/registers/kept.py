@@ -8,8 +8,8 @@ promise by itself while faults last.  What must hold nevertheless:
    write began: ``lost-value``.  What a cache tells counts against writes that were acknowledged some time
    before (`LAGS_NS`).
 2. A read that begins after recovery has succeeded returns nothing that had been overwritten when recovery
-   began, nor, by a cache, some time before the read: ``nonmonotonic-after-heal``.  A write of unknown fate
-   may take effect late, so what it wrote never counts as overwritten.
+   began, nor, by a cache, some time before the read: ``nonmonotonic-after-heal``.  A write with an unknown
+   outcome may take effect late, so what it wrote never counts as overwritten.
 3. During the load a read of a committed offset returns none that was overwritten by a commit which whoever
    coordinates must know of: neither a deposed coordinator (`coordinating`) nor a new one (`catching_up`) may
    miss it: ``stale-offset``.  What was written while a fault was in force, or shortly after, never counts as
@@ -27,6 +27,7 @@ import numpy as np
 
 from checkers.columns.tables import Booleans, Integers
 from checkers.history.operations import OK, Operation
+from checkers.history.phases import PHASE, Phase
 from checkers.registers.anomalies import LOST_VALUE, NONMONOTONIC_AFTER_HEAL, STALE_OFFSET
 from checkers.registers.columns import SHIFT
 from checkers.registers.coordinating import MARGIN_NS, Coordination, group_of
@@ -84,12 +85,11 @@ def milestones_of(operations: Sequence[Operation]) -> Milestones:
     stamps: dict[str, int] = {}
     for index in compress(count(), told):
         operation = operations[index]
-        name = f"phase {operation.key}" if operation.f == "phase" else f"{operation.f} {operation.type}"
+        name = f"{PHASE} {operation.key}" if operation.f == PHASE else f"{operation.f} {operation.type}"
         stamps.setdefault(name, index + SHIFT)
-    final = stamps.get("phase final-read")
-    begun = [
-        stamps.get(name) for name in ("recover invoke", "phase recover", "phase heal", "phase final-read")
-    ]
+    final = stamps.get(f"{PHASE} {Phase.FINAL_READ}")
+    phases = [stamps.get(f"{PHASE} {phase}") for phase in (Phase.RECOVER, Phase.HEAL, Phase.FINAL_READ)]
+    begun = [stamps.get("recover invoke"), *phases]
     return Milestones(
         recovering=next((stamp for stamp in begun if stamp is not None), None),
         recovered=stamps.get(f"recover {OK}", final),
@@ -97,7 +97,7 @@ def milestones_of(operations: Sequence[Operation]) -> Milestones:
     )
 
 
-_MILESTONES = frozenset({"phase", "recover"})
+_MILESTONES = frozenset({PHASE, "recover"})
 
 
 class LoadReads(NamedTuple):
@@ -105,7 +105,7 @@ class LoadReads(NamedTuple):
 
     Attributes:
         compared: how many were held against at least one acknowledged commit.
-        undecided: how many were stale, and nothing tells who coordinated.
+        undecided: how many were stale, and nothing shows who coordinated.
     """
 
     compared: int

@@ -67,7 +67,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
         unread: names of the first registers that nobody read in the final phase.
         unread_count: how many those are.
         compared: how many reads of committed offsets during the load were held against acknowledged commits.
-        undecided: how many of them were stale, and nothing tells who coordinated.
+        undecided: how many of them were stale, and nothing shows who coordinated.
     """
 
     counts: dict[str, int] = {}
@@ -159,7 +159,7 @@ def shares(registers: Registers, count: int) -> Iterator[Registers]:
 
 
 def repeated(teller: Teller) -> str | None:
-    """The first register of which a value was written more than once; None where there is none."""
+    """The first register of which a value was written more than once; None if there is none."""
     some = np.flatnonzero(teller.zones.writes > 1)
     if not len(some):
         return None
@@ -171,7 +171,7 @@ def repeated(teller: Teller) -> str | None:
 
 
 def swapped(registers: Registers) -> str | None:
-    """The first register on which zones do not decide; None where there is none."""
+    """The first register on which zones do not decide; None if there is none."""
     if not registers.swapped:
         return None
     return f"{shown(registers.keys[registers.swapped[0]])} is changed by compare-and-set"
@@ -197,7 +197,7 @@ def _between(rows: Rows, low: int, high: int) -> Rows:
 
 
 def _sound(teller: Teller) -> Booleans:
-    """Clusters with exactly one write, of registers on which nothing stands in the way."""
+    """Clusters with exactly one write, of registers on which nothing prevents it."""
     zones = teller.zones
     unfit = np.isin(zones.key, zones.key[zones.writes > 1]) | np.isin(zones.key, teller.registers.swapped)
     sound: Booleans = (zones.writes == 1) & ~unfit
@@ -231,7 +231,7 @@ def _licensed(anomalies: list[Anomaly], losing: Losing) -> list[Anomaly]:
 
 
 def _uncoordinated(parts: Sequence[Part]) -> str | None:
-    """Why stale reads of committed offsets may be legal; None where there are none, or it is known."""
+    """Why stale reads of committed offsets may be legal; None if there are none, or it is known."""
     count = sum(part.undecided for part in parts)
     return (
         f"{count} reads of offsets were stale, and it is unknown which broker was the coordinator"

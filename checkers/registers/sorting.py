@@ -39,7 +39,7 @@ def blocks_of(rows: int) -> Iterator[slice]:
 def in_parts(blocks: Iterable[Columns], *, rows_max: int, codes: int) -> Iterator[Columns]:
     """Sort rows by their codes, equal ones in the order of their arrival, and give them part by part.
 
-    Rows of one code stand in one part; so do those of an even code and of the odd one after it.
+    Rows of one code are in one part; so do those of an even code and of the odd one after it.
 
     Args:
         blocks: the rows, split as `blocks_of` says; at least one block.

@@ -14,8 +14,8 @@ Memories, 1997, section 4)
 Registers are judged together: stamps of one register are moved behind all stamps of those before it, so that
 one sort and one prefix maximum serve them all.  Both go part by part (`sorting`), in the processor's cache.
 
-A write of unknown fate never finishes.  If its value was read it happened, and its zone ends where the reads
-say; if not, nothing forbids that it never happens, and it has no zone.
+A write with an unknown outcome never finishes.  If its value was read it happened, and its zone ends where
+the reads say; if not, nothing forbids that it never happens, and it has no zone.
 """
 
 from collections.abc import Iterator
@@ -108,7 +108,7 @@ class _Joint:
 
 
 class Questions(NamedTuple):
-    """Questions whether a register was written anew; arrays of one shape.
+    """Questions whether a register was written again; arrays of one shape.
 
     Attributes:
         key: register of each.

@@ -7,6 +7,7 @@ from checkers.columns.sends import Acknowledged
 from checkers.evidence.faults import FOREVER_NS
 from checkers.evidence.topic_partitions import partitions_by
 from checkers.history.operations import History
+from checkers.history.phases import Phase, phase_began_ns
 from checkers.verdict.verdict import Assumption
 
 _IN_TIME_NS = 15_000_000_000
@@ -19,7 +20,8 @@ def additions_loaded(acked: Acknowledged, history: History) -> list[Assumption]:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    ended_ns = next((o.time_ns for o in history.of("phase") if o.key == "heal"), FOREVER_NS)
+    began_ns = phase_began_ns(history, Phase.HEAL)
+    ended_ns = FOREVER_NS if began_ns is None else began_ns
     in_time = partitions_by(history, ended_ns - _IN_TIME_NS)
     added = {tuple(each.name) for each in in_time if each.added and each.loaded}
     if not added:

@@ -14,6 +14,7 @@ from checkers.evidence.administration import performed
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.evidence.topic_partitions import possible_partitions
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType
+from checkers.history.phases import PHASE, Phase, phase_began_ns
 from checkers.history.setup import RequiredNumbers, Setup, setup_of
 from checkers.history.shapes import FAILURE, LASTED
 from checkers.history.units import NS_PER_MS
@@ -78,9 +79,9 @@ def _undamaged(history: History) -> Assumption:
 
 
 def _complete(history: History) -> Assumption:
-    phases = [str(operation.key) for operation in history.of("phase")]
+    phases = [str(operation.key) for operation in history.of(PHASE)]
     found = f"ended in phase {phases[-1]}" if phases else "no phase began"
-    return Assumption("run-complete", "done" in phases, "the run reached phase done", found)
+    return Assumption("run-complete", Phase.DONE in phases, f"the run reached phase {Phase.DONE}", found)
 
 
 def _harness_lasted(history: History) -> Iterator[Assumption]:
@@ -141,9 +142,10 @@ def _made_to_be_loaded(history: History) -> list[PartitionName]:
 def _loaded(acked: Acknowledged, history: History) -> Assumption:
     """Every partition took writes before the heal began: of one without traffic nothing is known.
 
-    What comes later proves recovery and says nothing of the time under faults.
+    What comes later proves recovery and says nothing about the time under faults.
     """
-    ended_ns = next((o.time_ns for o in history.of("phase") if o.key == "heal"), FOREVER_NS)
+    began_ns = phase_began_ns(history, Phase.HEAL)
+    ended_ns = FOREVER_NS if began_ns is None else began_ns
     under_load = acked.time_ns < ended_ns
     width = int(acked.partition.max(initial=0)) + 1
     codes = np.unique(acked.topic[under_load] * width + acked.partition[under_load])
@@ -226,7 +228,7 @@ def _played(history: History, setup: Setup) -> list[Assumption]:
 
 
 def _scripted(history: History) -> list[Assumption]:
-    """Every move of a script came about; the first that does not ends it, and the rest was never tried."""
+    """Every move of a script succeeded; the first that does not ends it, and the rest is never tried."""
     tried = [o for o in history.operations if o.process == PLAYER and o.type is not INVOKE]
     failed = [f"{o.f} {o.key or ''}: {o.error or '?'}" for o in tried if o.type is not OK]
     if not tried:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from checkers.columns.sends import Acknowledged, Integers, acknowledged
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.history.operations import INVOKE, OK, History, Operation
+from checkers.history.phases import PHASE, Phase
 from checkers.history.units import NS_PER_MS
 from checkers.licences.facts import Facts
 from checkers.verdict.entry import Entry
@@ -75,14 +76,14 @@ def check_availability(history: History) -> CheckerResult:
 
 
 def load_end_ns(history: History) -> int | None:
-    """When the load was over; None where nothing tells that there was any.
+    """When the load was over; None where nothing shows that there was any.
 
-    It goes on through healing and recovery.  A run that was cut short ended it before the evidence was
+    It continues through healing and recovery.  A run that was cut short ended it before the evidence was
     gathered; one that was killed, not at all.
     """
-    phases = {o.key: o.time_ns for o in reversed(history.operations) if o.f == "phase"}
-    last_ns = history.operations[-1].time_ns if "load" in phases else None
-    return phases.get("final-read", phases.get("evidence", last_ns))
+    phases = {o.key: o.time_ns for o in reversed(history.of(PHASE))}
+    last_ns = history.operations[-1].time_ns if Phase.LOAD in phases else None
+    return phases.get(Phase.FINAL_READ, phases.get(Phase.EVIDENCE, last_ns))
 
 
 def gaps_of(sends: Acknowledged, over_ns: int | None, written: npt.NDArray[np.bool_]) -> Gaps:

@@ -13,7 +13,8 @@ from checkers.verdict.verdict import Assumption
 def compaction_ran(history: History, setup: Setup) -> list[Assumption]:
     """Of each compacted topic, that its final reads found fewer records than were acknowledged.
 
-    Records of unknown fate are found too, so that a little compaction may go unnoticed; never the other way.
+    Records with an unknown outcome are found too, so that a little compaction may go unnoticed; never the
+    other way.
 
     Raises:
         KeyError: the history is not as docs/histories.md says.

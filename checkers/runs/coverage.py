@@ -18,6 +18,7 @@ from checkers.evidence.topic_partitions import partitions_of
 from checkers.history.logged import VOTE
 from checkers.history.observed import EVIDENCE_PRODUCERS, PARTITIONS, PRODUCERS, PartitionsSeen
 from checkers.history.operations import OK, History
+from checkers.history.phases import PHASE, Phase, phase_began_ns
 from checkers.history.quorum import leaders_seen
 from checkers.history.replicas import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA
 from checkers.history.setup import Setup, told_setup
@@ -90,10 +91,10 @@ def _probed(history: History) -> Assumption:
 
 def _watched(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> Iterator[Assumption]:
     """Nobody was silent for long who could answer, while there was load and after it."""
-    phases = {str(operation.key): operation.time_ns for operation in history.of("phase")}
-    if "load" not in phases:
+    phases = {str(operation.key): operation.time_ns for operation in history.of(PHASE)}
+    if Phase.LOAD not in phases:
         return
-    span = phases["load"], phases.get("evidence", max(phases.values()))
+    span = phases[Phase.LOAD], phases.get(Phase.EVIDENCE, max(phases.values()))
     bound_ms = _INTERVALS * setup.observe_interval_ms
     away = _away(history, setup, windows)
     for watch in _watches(setup):
@@ -185,7 +186,7 @@ def _epochs_noted(history: History) -> Assumption:
 
 
 def _folders_told(history: History, setup: Setup) -> Iterator[Assumption]:
-    """Where folders were to be listed, those of all brokers were; runs of before tell of none."""
+    """Where folders were to be listed, those of all brokers were; runs of before report none."""
     if EVIDENCE_FOLDERS in told_setup(history).evidence:
         told = {operation.node for operation in history.observed(FOLDERS)}
         brokers = (node.name for node in setup.nodes if "broker" in node.roles)
@@ -228,7 +229,7 @@ def first_of(names: Sequence[str]) -> str:
 def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:
     """Where logs were read for votes, those of all controllers were, to their ends.
 
-    Runs of before tell of no votes at all.
+    Runs of before report no votes at all.
     """
     ends = {o.node: o.value for o in history.observed(VOTE) if o.value["line"] is None}
     if history.observed(VOTE):
@@ -243,7 +244,7 @@ def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:
 
 def _asked_finally(history: History, setup: Setup) -> Iterator[Assumption]:
     """What a workload wants to know at the end was answered at least once."""
-    since_ns = next((o.time_ns for o in history.of("phase") if o.key == "final-read"), None)
+    since_ns = phase_began_ns(history, Phase.FINAL_READ)
     for f in _FINAL.get(setup.workload.kind, ()):
         if since_ns is not None:
             answered = sum(o.type is OK and o.time_ns >= since_ns for o in history.of(f))

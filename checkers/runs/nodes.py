@@ -20,6 +20,7 @@ from checkers.evidence.node_logs import (
 )
 from checkers.history.observed import NodeSeen
 from checkers.history.operations import History, Operation
+from checkers.history.phases import Phase, phase_began_ns
 from checkers.history.setup import Setup, setup_of
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -126,7 +127,7 @@ def _death(operation: Operation, status: NodeSeen, cause: LogLine | None) -> Ano
 
 
 def _done_ns(history: History) -> int | None:
-    return next((o.time_ns for o in history.of("phase") if o.key == "done"), None)
+    return phase_began_ns(history, Phase.DONE)
 
 
 def _all_observed(setup: Setup | None, observed: Sequence[Operation]) -> Assumption:

@@ -83,7 +83,7 @@ def _late(operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
 
 
 def _unanswered(history: History, operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
-    """Groups whose coordinator tells nobody their offsets, after a recovery that came to its end."""
+    """Groups whose coordinator reports nobody their offsets, after a recovery that came to its end."""
     if operation.type is not OK or recovery.crowded:
         return
     for silence in silences(history, recovery.bound_ms):

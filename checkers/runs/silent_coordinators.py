@@ -6,6 +6,7 @@ from typing import NamedTuple
 from checkers.evidence.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, offsets_partition
 from checkers.evidence.partition_changes import NOBODY, partition_changes
 from checkers.history.operations import INVOKE, OK, History, Operation
+from checkers.history.phases import Phase, phase_began_ns
 from checkers.history.sources import Source, lacking
 from checkers.history.units import NS_PER_MS
 from checkers.licences.internal import may_have_lost
@@ -35,16 +36,16 @@ class Silence(NamedTuple):
 
 
 def silences(history: History, bound_ms: float) -> Iterator[Silence]:
-    """Groups that were asked for in the phase final-read for longer than a bound, without an answer.
+    """Groups whose offsets were requested in the phase final-read for longer than a bound, without an answer.
 
     Left out are those whose partition of ``__consumer_offsets`` has no leader or lacks members of its ISR at
-    the end, or of which nothing tells that; and all where no final read of records came to its end either, or
+    the end, or of which nothing shows that; and all where no final read of records came to its end either, or
     not all is there that clients recorded.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    since_ns = next((o.time_ns for o in history.of("phase") if o.key == "final-read"), None)
+    since_ns = phase_began_ns(history, Phase.FINAL_READ)
     read = any(operation.type is OK for operation in history.of("final-read"))
     if since_ns is None or not read or lacking(history, Source.CLIENTS) is not None:
         return

@@ -35,7 +35,7 @@ class _Claim(NamedTuple):
         first: index of the first such answer.
         since_ns: when that was there.
         last: index of the last one.
-        asked_ns: when that was asked for.
+        asked_ns: when that was requested.
     """
 
     first: int

@@ -17,7 +17,7 @@ class Entry(NamedTuple):
     Attributes:
         name: as its results and the console call it.
         check: judges a history, a pure function.
-        anomalies: by id; one that only tells of a run's conditions has none.
+        anomalies: by id; one that only reports a run's conditions has none.
     """
 
     name: str

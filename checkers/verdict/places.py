@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
 
 def place_of(subject: str | None, checker: str) -> Place:
-    """The place that a subject names, or else the checker that told of it."""
+    """The place that a subject names, or else the checker that reported it."""
     told = (subject or "").strip()[:_SUBJECT_MAX]
     if not told:
         return Place(checker)

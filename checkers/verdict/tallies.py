@@ -25,8 +25,8 @@ class Tally(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         place: as `checkers.verdict.places` names it.
         count: how many they are.
         illegal: whether they break a promise.
-        first_ns, last_ns: when the first and the last became visible; None where nothing tells it.
-        first_offset, last_offset: the lowest and the highest offset; None where nothing tells it.
+        first_ns, last_ns: when the first and the last became visible; None if not recorded.
+        first_offset, last_offset: the lowest and the highest offset; None if not recorded.
         epoch: of the place, where the anomalies tell one.
     """
 
@@ -49,8 +49,8 @@ def tallied(
     Args:
         identity: their id.
         place: where all of them are.
-        time_ns: shape (n,), when each became visible; negative where nothing tells it.
-        offset: shape (n,), where each is in the log; negative where nothing tells it.
+        time_ns: shape (n,), when each became visible; negative if not recorded.
+        offset: shape (n,), where each is in the log; negative if not recorded.
         illegal: whether they break a promise.
         epoch: of the place.
     """

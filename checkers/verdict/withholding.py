@@ -2,7 +2,7 @@
 
 A rule *looks at* what some sources recorded: where one of them is lacking, it may miss what it should find.
 A rule *rests on* a source where it takes what is not recorded there for what did not happen: nobody sent that
-value, nobody killed that node, nobody asked for that election.  Where such a source is lacking, the rule
+value, nobody killed that node, nobody requested that election.  Where such a source is lacking, the rule
 finds nothing.  Anything that was found beside stays.
 
 The rules of a checker that are not named rest on nothing: what they find is in what is there.

@@ -1,1 +1,1 @@
-"""Kafka's own administration, asked for by hand or by a scenario: elections, voters, reassignments."""
+"""Kafka's own administration, requested by hand or by a scenario: elections, voters, reassignments."""

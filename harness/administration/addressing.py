@@ -1,4 +1,4 @@
-"""Whom an admin command asks: the listeners of a cluster of ours, or those that the user names."""
+"""The nodes that an admin command asks: listeners of a krucible cluster, or those that the user names."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -48,7 +48,7 @@ class Reach(msgspec.Struct, frozen=True):
         if not self.brokers:
             raise KrucibleError(
                 "no broker answers",
-                expected="a broker: they pass admin requests on to the controller",
+                expected="a broker, which forwards admin requests to the controller",
                 where=str(self.folder or ", ".join(self.names.values())),
                 next_step="krucible cluster status",
             )
@@ -56,7 +56,7 @@ class Reach(msgspec.Struct, frozen=True):
 
 
 class Addresses(click.ParamType[tuple[Address, ...]]):
-    """``HOST:PORT[,HOST:PORT]``; an IPv6 address stands in brackets."""
+    """``HOST:PORT[,HOST:PORT]``; an IPv6 address is in brackets."""
 
     name = "HOST:PORT[,HOST:PORT]"
 
@@ -77,7 +77,7 @@ _cluster_option = click.option(
     "--cluster",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help="Folder of a cluster of krucible; without both options, the only cluster that is up.",
+    help="Folder of a krucible cluster; without both options, the only one that is running.",
 )
 _bootstrap_option = click.option(
     "--bootstrap-server", type=Addresses(), help="Brokers or controllers of any cluster."
@@ -108,7 +108,7 @@ def find_reach(named: Sequence[Address] | None, folder: Path | None) -> Reach:
         raise UsageError(
             "which cluster?",
             got="both --bootstrap-server and --cluster",
-            expected="one of them, or neither where one cluster of krucible's is up",
+            expected="one of them, or neither if exactly one krucible cluster is running",
         )
     return _named(named) if named else _ours(folder)
 
@@ -144,9 +144,9 @@ def _only(found: Sequence[Leftover]) -> Path:
     if len(up) != 1:
         raise UsageError(
             "which cluster?",
-            got="several are up" if up else "none of krucible's is up",
+            got="several krucible clusters are running" if up else "no krucible cluster is running",
             expected="\n            ".join(f"--cluster {leftover.folder}" for leftover in up)
-            or "one that is up, or --bootstrap-server",
+            or "one that is running, or --bootstrap-server",
             next_step="krucible cluster status" if up else "krucible cluster up",
         )
     return up[0].folder
@@ -196,7 +196,7 @@ def _answering(addresses: Sequence[Address], where: str) -> tuple[Address, ...]:
     if not found:
         raise KrucibleError(
             "nobody answers",
-            got=f"silence or refusal from {', '.join(map(_text, distinct))}",
+            got=f"no answer, or a refusal, from {', '.join(map(_text, distinct))}",
             expected=f"an answer to ApiVersions within {ANSWER_LIMIT_S:.0f} s",
             where=where,
             next_step="krucible cluster status",

@@ -63,7 +63,7 @@ def elect_leaders(
     with Connection(*address, timeout_ms / 1000 + ANSWER_SLACK_S) as connection:
         _, newest = connection.versions.get(ElectLeadersRequest.API_KEY, (0, -1))
         if election is not ElectionType.PREFERRED and newest < FIRST_WITH_TYPES:
-            raise WireError(f"ElectLeaders: the node knows preferred elections only, not {election}")
+            raise WireError(f"ElectLeaders: the node supports only preferred elections, not {election}")
         request = ElectLeadersRequest(
             election_type=TYPES[election],
             topic_partitions=None if partitions is None else _by_topic(partitions),
@@ -71,7 +71,7 @@ def elect_leaders(
         )
         answer = connection.ask(request, ElectLeadersResponse)
     return ElectionAnswer(
-        # The first version tells of partitions only.
+        # The first version reports partitions only.
         answer.error_code or ErrorCode.NONE,
         tuple(
             ElectionResult(topic.topic, result.partition_id, result.error_code, result.error_message)

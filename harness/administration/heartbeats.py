@@ -1,4 +1,4 @@
-"""A broker's heartbeat (KIP-631), sent in its name: what a controller gets when the network was late."""
+"""A broker's heartbeat (KIP-631), sent in its name: what a controller gets if the network delayed it."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ class _Registered(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Heartbeat(msgspec.Struct, frozen=True):
-    """What a healthy broker tells the controller: it wants neither to be fenced nor to shut down.
+    """What a healthy broker reports to the controller: it wants neither to be fenced nor to shut down.
 
     Attributes:
         broker: its id.
@@ -67,7 +67,7 @@ class HeartbeatAnswer(msgspec.Struct, frozen=True):
 
 
 def registered_epoch(log: Path, broker: int) -> int | None:
-    """The epoch of a broker's newest registration in a metadata log; None where there is none.
+    """The epoch of a broker's newest registration in a metadata log; None if there is none.
 
     Args:
         log: the folder of the log, best that of the active controller.

@@ -1,4 +1,4 @@
-"""How far a request for reassignments has come: from what was asked and what is seen, nothing else."""
+"""The progress of a request for reassignments, from the request and what is observed; pure."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ class ReassignmentView(msgspec.Struct, frozen=True):
     """What is seen of reassignments, for the console.
 
     Attributes:
-        ongoing: the reassignments that go on, as the controller knows them.
+        ongoing: the ongoing reassignments, as the controller knows them.
         partitions: each as a broker sees it, asked after the former; absent where there is no such partition.
         sizes: bytes of each partition's log, by broker; a broker that did not answer is absent.
         settled: whether that broker had time to learn what the controller knows.
@@ -42,34 +42,34 @@ def _status(asked: Asked, request: Request, requests: Requests, view: Reassignme
     if going is not None:
         state, detail = _while(asked, request, requests, going)
     elif seen is None:
-        state, detail = _doubtful(asked, view, "there is no such partition any more")
+        state, detail = _doubtful(asked, view, "the partition no longer exists")
     elif seen.replicas == asked.wanted:
         state, detail = State.COMPLETE, ""
     elif asked.cancel_asked and seen.replicas == asked.before:
-        state, detail = State.CANCELLED, "seen by its replicas: no answer said so"
+        state, detail = State.CANCELLED, "shown by its replicas; there was no answer"
     else:
         replicas = ", ".join(map(str, seen.replicas))
-        state, detail = _doubtful(asked, view, f"nothing goes on, and the replicas are {replicas}")
+        state, detail = _doubtful(asked, view, f"no reassignment is ongoing, and the replicas are {replicas}")
     return PartitionStatus(asked.topic, asked.partition, state, detail, _receiving(asked, going, seen, view))
 
 
 def _while(asked: Asked, request: Request, requests: Requests, going: Ongoing) -> tuple[State, str]:
-    """While something goes on: it is this request's, or another's."""
+    """While something is in progress: it is this request's, or another's."""
     if set(going.target) == set(asked.wanted):
         return State.ONGOING, ""
     wants = ", ".join(map(str, going.target))
     if asked.is_uncertain:
-        return State.UNKNOWN, f"no answer came, and what goes on wants {wants}"
+        return State.UNKNOWN, f"there was no answer, and the ongoing target is {wants}"
     newest = holder(requests, asked.place)
     other = newest is not None and newest > request.id
-    return State.OVERRIDDEN, f"by request {newest}" if other else f"by somebody else, who wants {wants}"
+    return State.OVERRIDDEN, f"by request {newest}" if other else f"by another client, to {wants}"
 
 
 def _doubtful(asked: Asked, view: ReassignmentView, what: str) -> tuple[State, str]:
     """What shows neither a beginning nor a good end."""
     if asked.is_uncertain:
-        return State.UNKNOWN, f"no answer came; {what}"
-    return (State.ERROR, what) if view.settled else (State.UNKNOWN, "it began and is not seen yet")
+        return State.UNKNOWN, f"there was no answer; {what}"
+    return (State.ERROR, what) if view.settled else (State.UNKNOWN, "it began, but no broker shows it yet")
 
 
 def _receiving(

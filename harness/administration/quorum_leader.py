@@ -1,4 +1,4 @@
-"""Who leads the quorum, and what that node tells of it (DescribeQuorum, KIP-595, KIP-836, KIP-853)."""
+"""The leader of the quorum, and its description of it (DescribeQuorum, KIP-595, KIP-836, KIP-853)."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -40,9 +40,9 @@ class Told(msgspec.Struct, frozen=True):
         voters: as the leader knows them.
         observers: all others who fetched within five minutes.
         endpoints: of voters, by id; empty from versions before 3.9.
-        cluster_id: None where the node does not tell.
+        cluster_id: None if the node does not report it.
         controllers: every registered controller's address by id; None from brokers and before 3.7.
-        kraft_version: the finalized level; None where the node tells none.
+        kraft_version: the finalized level; None where the node reports none.
     """
 
     error: int
@@ -91,7 +91,7 @@ def ask_quorum(address: Address, timeout_ms: int) -> Told:
 def find_leader(
     addresses: Sequence[Address], bound_ms: int, ask: Callable[[Address, int], Told] = ask_quorum
 ) -> tuple[Address, Told] | dict[Address, str]:
-    """Ask all, and the controllers that they tell of, again and again until the leader answers.
+    """Ask all, and the controllers that they report, again and again until the leader answers.
 
     Returns:
         Who answered and what, the highest epoch's where several believe that they lead; or, where none did
@@ -131,7 +131,7 @@ def _ask_all(
 def _words(told: Told | str) -> str:
     if isinstance(told, str):
         return told
-    return "it does not lead" if told.error == NOT_LEADER_OR_FOLLOWER else f"error {told.error}"
+    return "it is not the leader" if told.error == NOT_LEADER_OR_FOLLOWER else f"error {told.error}"
 
 
 def _cluster(connection: Connection) -> tuple[str | None, dict[int, Address] | None]:

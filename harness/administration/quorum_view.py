@@ -1,4 +1,4 @@
-"""The quorum as its leader tells of it: all that one needs to add or remove a voter (KIP-595, KIP-853)."""
+"""The quorum as its leader reports it: what is needed to add or remove a voter (KIP-595, KIP-853)."""
 
 from collections.abc import Container, Mapping
 from enum import StrEnum
@@ -54,8 +54,8 @@ class QuorumView(msgspec.Struct, frozen=True):
     """The quorum.
 
     Attributes:
-        cluster_id: None where nobody told.
-        kraft_version: 1 if voters can be added and removed; None where nobody told.
+        cluster_id: None if not reported.
+        kraft_version: 1 if voters can be added and removed; None if not reported.
         leader_id: who leads.
         leader_epoch: its epoch.
         high_watermark: None until something is committed in this epoch.
@@ -90,11 +90,11 @@ class QuorumView(msgspec.Struct, frozen=True):
 
 
 def view_of(told: Told, controllers: Mapping[int, Address], now_ms: int) -> QuorumView:
-    """What the leader told, with what follows from it.
+    """What the leader reported, with what follows from it.
 
     Args:
         told: the leader's answer.
-        controllers: by id, the addresses of those that are known to be controllers besides those it told of.
+        controllers: by id, the addresses of those that are known to be controllers besides those it reported.
         now_ms: wall clock, for leaders that do not tell theirs.
     """
     known = {**(told.controllers or {}), **controllers}
@@ -148,12 +148,12 @@ def _could_vote(
             any(voter.id == replica.id for voter in told.voters),
             "a voter has this id with another directory: remove that one first",
         ),
-        (replica.directory_id is None, "it tells no directory id"),
+        (replica.directory_id is None, "it reports no directory id"),
         (replica.last_caught_up_ms <= 0, "it has never caught up"),
         (replica.last_fetch_ms <= now_ms - CAUGHT_UP_WITHIN_MS, "it has not fetched for an hour"),
         (
             told.controllers is not None and not is_controller,
-            "it is no controller: as a voter it would exit (KAFKA-19021)",
+            "it is not a controller: as a voter it would exit (KAFKA-19021)",
         ),
     )
     refusal = next((reason for refused, reason in refusals if refused), None)
@@ -161,7 +161,7 @@ def _could_vote(
         return False, refusal
     if is_controller:
         return True, "a controller that has caught up"
-    return None, "nobody told whether it is a controller: ask one"
+    return None, "it is unknown whether it is a controller: ask a controller"
 
 
 def _kraft_version(told: Told) -> int | None:

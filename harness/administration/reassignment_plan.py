@@ -1,4 +1,4 @@
-"""The file that says which replicas partitions are to have: the form of Kafka's own tool."""
+"""The plan of a reassignment: a file in the format of Kafka's own tool."""
 
 import json
 from collections import Counter
@@ -17,7 +17,7 @@ def read_plan(path: Path) -> tuple[Wanted, ...]:
     """Topic, partition and replicas wanted of each entry.
 
     Raises:
-        UsageError: it is not such a file, or can't be read; tells of all that is wrong with it at once.
+        UsageError: it is not such a file, or can't be read; reports all that is wrong with it at once.
     """
     try:
         found = json.loads(path.read_bytes())
@@ -26,7 +26,7 @@ def read_plan(path: Path) -> tuple[Wanted, ...]:
     except OSError as error:
         raise _wrong(path, [error.strerror or str(error)]) from error
     except (ValueError, RecursionError) as error:  # not UTF-8, a number beyond all bounds, too deep
-        raise _wrong(path, [f"no JSON: {error}"]) from error
+        raise _wrong(path, [f"not JSON: {error}"]) from error
     problems = list(_problems(found))
     if problems:
         raise _wrong(path, problems)
@@ -35,7 +35,7 @@ def read_plan(path: Path) -> tuple[Wanted, ...]:
 
 def _wrong(path: Path, problems: list[str]) -> UsageError:
     return UsageError(
-        "the file is no plan of a reassignment",
+        "the file is not a reassignment plan",
         got="\n            ".join(problems),
         expected=_FORM,
         where=str(path),
@@ -48,7 +48,7 @@ def _problems(found: object) -> Iterator[str]:
         return
     if found.get("version", 1) != 1:
         yield f"version: got {json.dumps(found['version'])[:40]}, expected 1"
-    yield from (f"{name}: nobody knows this field" for name in found if name not in ("version", "partitions"))
+    yield from (f"{name}: unknown field" for name in found if name not in ("version", "partitions"))
     partitions = found.get("partitions")
     if not isinstance(partitions, list) or not partitions:
         yield f"partitions: got {_kind(partitions)}, expected a list with at least one entry"
@@ -62,7 +62,7 @@ def _problems_of(where: str, one: object) -> Iterator[str]:
     if not isinstance(one, dict):
         yield f"{where}: got {_kind(one)}, expected an object"
         return
-    yield from (f"{where}.{name}: nobody knows this field" for name in one if name not in _KNOWN)
+    yield from (f"{where}.{name}: unknown field" for name in one if name not in _KNOWN)
     if not isinstance(one.get("topic"), str) or not one["topic"]:
         yield f"{where}.topic: got {_kind(one.get('topic'))}, expected a name"
     if not _is_number(one.get("partition")):

@@ -1,4 +1,4 @@
-"""Reassignments over the wire: asked for, cancelled, listed (KIP-455), and how much of a log a broker has.
+"""Reassignments over the wire: requested, cancelled, listed (KIP-455), and how much of a log a broker has.
 
 Each function asks the one broker that it is given; brokers forward the first two to the active controller.
 """
@@ -109,7 +109,7 @@ def alter_reassignments(address: Address, targets: Sequence[Target], timeout_ms:
 def list_reassignments(
     address: Address, timeout_ms: int = LIST_TIMEOUT_MS, partitions: Iterable[tuple[str, int]] | None = None
 ) -> tuple[Ongoing, ...]:
-    """The reassignments that go on, by topic and partition; of partitions that don't exist nothing is told.
+    """The ongoing reassignments, by topic and partition; of partitions that don't exist nothing is told.
 
     Args:
         address: a broker's listener.
@@ -166,7 +166,7 @@ def log_sizes(
     partitions: Iterable[tuple[str, int]] | None = None,
     timeout_ms: int = LIST_TIMEOUT_MS,
 ) -> tuple[LogSize, ...]:
-    """The logs that a broker has, by DescribeLogDirs; a directory that is offline tells of none.
+    """The logs that a broker has, by DescribeLogDirs; a directory that is offline reports none.
 
     Args:
         address: that broker's listener; the request is never forwarded.

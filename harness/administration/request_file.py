@@ -57,9 +57,9 @@ class RequestFile:
                 raise KrucibleError(
                     "the file of requests is damaged",
                     got=str(error),
-                    expected="what krucible reassign has written there",
+                    expected="the requests that krucible reassign wrote",
                     where=str(self.path),
-                    next_step=f"mv {self.path} {self.path}.damaged; numbers begin at 1 again",
+                    next_step=f"mv {self.path} {self.path}.damaged; numbers start at 1 again",
                 ) from error
 
     def update(self, change: Callable[[Requests], tuple[Requests, T]]) -> T:

@@ -1,8 +1,7 @@
-"""Requests for reassignments, numbered and remembered: what KIP-179 promised and Kafka never kept.
+"""Requests for reassignments, numbered and stored, as KIP-179 proposed and Kafka never implemented.
 
-Kafka knows partitions that are being reassigned, not who asked for what.  Here every request gets a number,
-one higher than the last.  The values are frozen; how one follows from another is told by functions that do
-nothing else.
+Kafka knows the partitions that are being reassigned, not the requests.  Here every request gets a number,
+one higher than the last.  The values are frozen; pure functions derive one from another.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,7 +15,7 @@ from harness.administration.throttles import Throttle
 from harness.errors import UsageError
 
 KEEP_FINISHED_S = 24 * 60 * 60
-"""For so long what became of a request is kept, as KIP-179 has it."""
+"""For so long the outcome of a request is kept, as KIP-179 has it."""
 _VERSION = 1
 
 
@@ -40,8 +39,8 @@ class Received(msgspec.Struct, frozen=True):
 
     Attributes:
         broker: its id.
-        numerator: bytes that it has; None where nobody knows.
-        denominator: bytes that the partition's leader has; None where nobody knows, and never 0.
+        numerator: bytes that it has; None if unknown.
+        denominator: bytes that the partition's leader has; None if unknown, and never 0.
     """
 
     broker: int
@@ -50,7 +49,7 @@ class Received(msgspec.Struct, frozen=True):
 
     @property
     def percentage(self) -> float | None:
-        """Of 100, None where nobody knows; goes back when the leader grows faster than the copy does."""
+        """Of 100, None if unknown; goes back when the leader grows faster than the copy does."""
         if self.numerator is None or self.denominator is None:
             return None
         return min(100.0, 100 * self.numerator / self.denominator)
@@ -72,11 +71,11 @@ class Asked(msgspec.Struct, frozen=True):
     Attributes:
         topic: its name.
         partition: its number.
-        wanted: the replicas asked for.
+        wanted: the replicas requested.
         before: its replicas then; empty where it was not known.
         code: what Kafka answered; None: no answer so far.
         message: the words beside that.
-        cancel_asked: whether its end was asked for, and answered or not.
+        cancel_asked: whether its end was requested, and answered or not.
         ended: its last status, once nothing can change that.
     """
 
@@ -107,7 +106,7 @@ class Request(msgspec.Struct, frozen=True):
         id: its number.
         asked_at_s: Unix time.
         keep_finished_s: for how long it is remembered once all of it has ended.
-        partitions: what it asked for.
+        partitions: what it requested.
         throttle: what it limited and nobody has freed since.
         finished_at_s: when all of it was first seen to have ended, Unix time.
     """
@@ -166,12 +165,12 @@ def abandoned(requests: Requests, number: int, why: str) -> Requests:
     """It was never sent."""
     return _each(
         requests,
-        lambda one, asked: _ended(asked, State.REFUSED, f"never sent: {why}") if one.id == number else asked,
+        lambda one, asked: _ended(asked, State.REFUSED, f"not sent: {why}") if one.id == number else asked,
     )
 
 
 def cancelling(requests: Requests, number: int, places: Sequence[tuple[str, int]]) -> Requests:
-    """An end of some of its partitions is about to be asked for."""
+    """An end of some of its partitions is about to be requested."""
     wanted = set(places)
     return _each(
         requests,
@@ -199,7 +198,7 @@ def cancelled(requests: Requests, number: int, answer: ReassignmentAnswer) -> Re
 def concluded(requests: Requests, number: int, statuses: Sequence[PartitionStatus], now_s: int) -> Requests:
     """Its statuses were seen: those that can't change are kept.
 
-    An error is looked at anew each time: what ended in it may yet be asked for again by somebody else.
+    An error is looked at again each time: what ended in it may yet be requested again by somebody else.
     """
     seen = {(status.topic, status.partition): status for status in statuses}
     final = {place: one for place, one in seen.items() if one.state in FINISHED - {State.ERROR}}
@@ -251,8 +250,8 @@ def find(requests: Requests, number: int | None) -> Request:
     raise UsageError(
         "there is no such request",
         got="no request was made" if number is None else f"--request {number}",
-        expected=f"one of {', '.join(map(str, known))}" if known else "a request that was made before",
-        where="it ended long ago and was forgotten" if forgotten else "",
+        expected=f"one of {', '.join(map(str, known))}" if known else "an earlier request",
+        where="it ended long ago and was removed" if forgotten else "",
         next_step="krucible reassign list" if known else "krucible reassign execute --help",
     )
 

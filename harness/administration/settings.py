@@ -1,4 +1,4 @@
-"""Feature levels (KIP-584), single configs of topics, and partitions for them, asked for of one broker."""
+"""Feature levels (KIP-584), single configs of topics, and partitions for them, requested of one broker."""
 
 import msgspec
 from kafka.protocol.admin import (

@@ -1,4 +1,4 @@
-"""What there is to see of reassignments in a cluster just now: the edge beneath `progress`."""
+"""Observes the reassignments in a cluster, for `progress`."""
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -19,7 +19,7 @@ from harness.kafka.wire import WireError
 
 ASK_TIMEOUT_MS = 3000
 SETTLE_BOUND_S = 3.0
-"""A broker has learnt by then what the controller told us before; seen to take milliseconds."""
+"""A broker has learnt by then what the controller reported before; seen to take milliseconds."""
 _PAUSE_S = 0.1
 
 T = TypeVar("T")
@@ -119,7 +119,7 @@ def _first(reach: Reach, ask: Callable[[Address], T]) -> T:
     raise KrucibleError(
         "no broker answers",
         got="; ".join(failures) or "none was found",
-        expected="one that is up and reaches the active controller",
+        expected="one that is running and reaches the active controller",
         where=str(reach.folder or ""),
         next_step="krucible cluster status",
     )

@@ -1,7 +1,7 @@
 """Limits on the traffic of reassignments (KIP-73): rates of brokers, and the replicas that they count for.
 
-Reassigning by Kafka's own tool leaves them set until somebody verifies; so does this module's user.  A broker
-takes no rate that is meant for another one, so each is asked by itself.
+Kafka's own tool leaves them set until a reassignment is verified; so does the user of this module.  A broker
+accepts no rate for another broker, so each broker gets its own request.
 """
 
 from collections.abc import Iterable, Mapping, Sequence

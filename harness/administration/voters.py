@@ -130,7 +130,7 @@ class Done(StrEnum):
 
     YES = "yes"
     NO = "no"
-    NO_UNLESS_RETRIED = "no, unless a broker passed it on twice"
+    NO_UNLESS_RETRIED = "no, unless a broker forwarded it twice"
     """The second attempt is refused so also where the first one was carried out."""
     MAYBE = "maybe"
 
@@ -166,30 +166,30 @@ _TIMED_OUT, _NOT_LEADER = "REQUEST_TIMED_OUT", "NOT_LEADER_OR_FOLLOWER"
 
 TABLE: tuple[Row, ...] = (
     Row(0, "NONE", None, Done.YES, "the new set of voters is committed"),
-    Row(-1, "UNKNOWN_SERVER_ERROR", None, _MAYBE, "the leader failed at it, before the append or after"),
-    Row(6, _NOT_LEADER, "", _RETRIED, "it did not lead when it was asked"),
-    Row(6, _NOT_LEADER, None, _MAYBE, "it lost the lead while the change was under way"),
+    Row(-1, "UNKNOWN_SERVER_ERROR", None, _MAYBE, "the leader failed, before or after the append"),
+    Row(6, _NOT_LEADER, "", _RETRIED, "it was not the leader when the request arrived"),
+    Row(6, _NOT_LEADER, None, _MAYBE, "it lost its leadership during the change"),
     Row(7, _TIMED_OUT, "leader to handle previous", _RETRIED, "at once: another change is under way"),
     Row(7, _TIMED_OUT, "to establish HWM", _RETRIED, "at once: nothing is committed in this epoch yet"),
     Row(7, _TIMED_OUT, "to commit the latest", _RETRIED, "at once: the change before is not committed"),
     Row(7, _TIMED_OUT, "is not ready to receive", _RETRIED, "at once: the new voter can't be reached yet"),
     Row(7, _TIMED_OUT, "API_VERSIONS returned", _RETRIED, "before the append: the new voter does not answer"),
-    Row(7, _TIMED_OUT, "lagging behind", _RETRIED, "before the append: nobody with both ids has caught up"),
+    Row(7, _TIMED_OUT, "lagging behind", _RETRIED, "before the append: no node with both ids has caught up"),
     Row(7, _TIMED_OUT, None, _MAYBE, "a real timeout: what the leader has appended may be committed later"),
-    Row(8, "BROKER_NOT_AVAILABLE", None, _RETRIED, "the node shuts down and took nothing on"),
-    Row(31, "CLUSTER_AUTHORIZATION_FAILED", None, _NO, "permission is asked for before all else"),
+    Row(8, "BROKER_NOT_AVAILABLE", None, _RETRIED, "the node is shutting down and refused the request"),
+    Row(31, "CLUSTER_AUTHORIZATION_FAILED", None, _NO, "permission is checked first"),
     Row(35, "UNSUPPORTED_VERSION", None, _NO, "kraft.version is 0: the voters are configured"),
     Row(41, "NOT_CONTROLLER", None, _RETRIED, "it was not the active controller"),
-    Row(42, "INVALID_REQUEST", None, _NO, "ids, endpoints and versions are looked at before the append"),
-    Row(104, "INCONSISTENT_CLUSTER_ID", None, _NO, "looked at before all else"),
-    Row(126, "DUPLICATE_VOTER", None, _RETRIED, "a voter has this id, with whatever directory"),
+    Row(42, "INVALID_REQUEST", None, _NO, "ids, endpoints and versions are checked before the append"),
+    Row(104, "INCONSISTENT_CLUSTER_ID", None, _NO, "checked first"),
+    Row(126, "DUPLICATE_VOTER", None, _RETRIED, "a voter has this id, with any directory"),
     Row(127, "VOTER_NOT_FOUND", None, _RETRIED, "no voter has both ids, or it is the last one"),
 )
 """First fit counts.  Read in Kafka's source, 3.9 to 4.3: AddVoterHandler, RemoveVoterHandler, LeaderState,
 KafkaRaftClient; a broker's retries in NodeToControllerChannelManager."""
 
-_UNKNOWN = "not in the table: nothing is known of it"
-_TWICE = "but a broker that lost its connection asks again, and the first time it may have been done"
+_UNKNOWN = "not in the table, so unknown"
+_TWICE = "but a broker that loses its connection sends the request again; the first one may have succeeded"
 
 
 def outcome_of(answer: VoterAnswer) -> OperationType:

@@ -74,7 +74,7 @@ class Recalled(NamedTuple):
 class Campaign:
     """Many seeds of one plan; its state is on disk after every run.
 
-    The same command again goes on with what is missing, and begins anew once nothing is.
+    The same command again continues with what is missing, and begins again once nothing is.
 
     Args:
         runs: the store.
@@ -129,7 +129,7 @@ class Campaign:
         return {int(seed): why for seed, why in self._state.failed.items()}
 
     def require_its_kafka(self, folder: Path) -> None:
-        """Refuse a run of other bytes: a tarball may have been built anew while the campaign ran.
+        """Refuse a run of other bytes: a tarball may have been built again while the campaign ran.
 
         Raises:
             KrucibleError: it says that it was of another Kafka.
@@ -162,7 +162,7 @@ class Campaign:
         reports = reports_from(self.folder, [Path(folder) for folder in self._state.done.values()])
         summary = sum_up(self.folder, self._title, self.outcomes(), f"{len(self._seeds)} seeds", reports)
         if self.missing():
-            click.echo(f"missing  {len(self.missing())} seeds; the same command goes on with them")
+            click.echo(f"missing  {len(self.missing())} seeds; the same command continues with them")
         return EXIT_CODES[summary.outcome]
 
     def outcomes(self) -> list[RunOutcome]:
@@ -191,7 +191,7 @@ class Campaign:
                 "the state of the campaign can't be read",
                 got=str(error),
                 where=str(path),
-                next_step=f"repair it, or begin anew: rm {shlex.quote(str(path))}",
+                next_step=f"repair it, or start again: rm {shlex.quote(str(path))}",
             ) from error
         found = _here(state, self._place, self._content)
         done = {str(seed): str(folder) for seed, folder in found.items()}

@@ -1,4 +1,4 @@
-"""What a run shows while it goes on: a live panel on a terminal, one line per event elsewhere."""
+"""What a run shows while it runs: a live panel on a terminal, one line per event elsewhere."""
 
 import os
 import threading
@@ -78,7 +78,7 @@ class LineConsole:
 
 
 class LiveConsole:
-    """A panel that is drawn anew several times a second; news scroll above it."""
+    """A panel that is drawn again several times a second; news scroll above it."""
 
     def __init__(self, console: Console) -> None:
         self._console = console

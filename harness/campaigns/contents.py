@@ -23,7 +23,7 @@ class Content(NamedTuple):
     Attributes:
         version: Kafka's, as it was resolved.
         key: what tells them from others of that version: ``tarball sha256:…``, ``image sha256:…``, or
-            ``image REF`` where only a tag is known; empty where the version was asked for, and nothing else.
+            ``image REF`` where only a tag is known; empty where the version was requested, and nothing else.
         name: what the tarball or image is called; for people alone, no part of the key.
         marks: one of these is in the identity of every run of them: SHA-256 of the tarball, digests of the
             image, the reference of krucible's own image; empty where that can't be known before a run.
@@ -45,7 +45,7 @@ class Content(NamedTuple):
         return identity.kafka_version != self.version or bool(self.marks and had and not self.marks & had)
 
     def is_of(self, identity: RunIdentity) -> bool:
-        """Whether a run was of these bytes, by what it recorded, however it was asked for.
+        """Whether a run was of these bytes, by what it recorded, however it was requested.
 
         Of an image that is known by its tag alone it is by the tag; of a version, by that alone.
         """
@@ -58,7 +58,7 @@ class Content(NamedTuple):
 
 
 class Contents:
-    """Looks bytes up; each tarball is read, and each image asked for, once in the life of this object."""
+    """Looks bytes up; each tarball is read, and each image requested, once in the life of this object."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, str], Content] = {}
@@ -132,7 +132,7 @@ def _known_here(image: str, version: str) -> frozenset[str]:
 
 
 def _marks_of(identity: RunIdentity) -> frozenset[str]:
-    """What a run recorded of its bytes, and the digest in what was asked for, which names them as well."""
+    """What a run recorded of its bytes, and the digest in what was requested, which names them as well."""
     image = identity.image
     recorded = (image.reference, digest_in(image.checksums.get("upstream", ""))) if image else ()
     asked = digest_in(str(identity.options.get("kafka_image") or ""))

@@ -70,6 +70,6 @@ def _saved_traceback(error: Exception) -> str:
     except OSError:  # no room even for that
         where = " < ".join(line.strip() for line in reversed(text.splitlines()[-7:]))
     return (
-        f"a defect of krucible's own\n  got:      {type(error).__name__}: {error}\n"
+        f"a defect of krucible\n  got:      {type(error).__name__}: {error}\n"
         f"  where:    {where}\n  next:     please report it with that"
     )

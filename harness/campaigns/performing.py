@@ -24,7 +24,7 @@ def perform(
         plan: what to do.
         host: where.
         cancelled: when set, the run ends early.
-        listener: hears what goes on, beside the console.
+        listener: gets the events, beside the console.
 
     Raises:
         KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.
@@ -46,5 +46,5 @@ def perform(
     if failure is not None and verdict.validity is not Validity.INVALID:
         raise failure
     if failure is not None:
-        click.echo(f"krucible: the harness failed as well, which takes nothing back: {failure}", err=True)
+        click.echo(f"krucible: the harness failed as well; the verdict stays invalid: {failure}", err=True)
     return folder, verdict

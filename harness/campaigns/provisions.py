@@ -29,11 +29,11 @@ def require_images(plans: Iterable[RunPlan]) -> None:
         has_base = base_if_cached(client) is not None
     _refuse_hopeless(found)
     if not has_base:
-        click.echo("the base image is not here yet; the first run makes it")
+        click.echo("the base image is not on this host yet; the first run builds it")
     for one, ways in found.items():
         if ways.cached is None:
             able = ", ".join(source for source, why_not in ways.ways.items() if why_not is None)
-            click.echo(f"the image of {_named(one)} is not here yet; its first run makes it from: {able}")
+            click.echo(f"the image of {_named(one)} is not on this host yet; its first run gets it: {able}")
 
 
 def _refuse_hopeless(found: Mapping[ImageAsked, Survey]) -> None:

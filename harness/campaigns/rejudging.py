@@ -17,7 +17,7 @@ def check_run(folder: Path, *, as_json: bool) -> int:
         tell("reading")
         history = read_history(folder)
         verdict = judge_by(history, telling(tell, CHECKERS))
-        tell("writing it down")
+        tell("writing the verdict")
         text = keep(folder, history, verdict)
     if as_json:
         click.echo(msgspec.json.encode(verdict).decode())

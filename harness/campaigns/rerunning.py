@@ -1,4 +1,4 @@
-"""Runs that are made again: planned anew from the options and the seed of a run that is stored.
+"""Runs that are made again: planned again from the options and the seed of a run that is stored.
 
 A rerun names its original, as a replay does (`replay_of`). The original keeps its verdict.
 `results.repeats.flakes` compares both, because the same line plans both.
@@ -75,7 +75,7 @@ class _Qualification(msgspec.Struct, frozen=True):
 
 
 def plan_again(folder: Path) -> RunPlan:
-    """The plan of a stored run, made anew.
+    """The plan of a stored run, made again.
 
     Raises:
         UsageError: it carried out the schedule of another run, or can't be planned any more.
@@ -133,13 +133,13 @@ def failures_named(runs: Path, name: str) -> tuple[Path, Failures]:
 
 
 def campaign_named(runs: Path, name: str) -> Path | None:
-    """The folder of a campaign, by its place in the store or any path; None where there is none."""
+    """The folder of a campaign, by its place in the store or any path; None if there is none."""
     found = (folder for folder in (runs / name, Path(name)) if (folder / STATE_FILE).is_file())
     return next(found, None)
 
 
 def last_campaign(runs: Path) -> Path:
-    """The folder of the campaign of seeds, or of the qualification, that went on last; reruns are none.
+    """The folder of the campaign of seeds, or of the qualification, that was active last; no reruns.
 
     Raises:
         UsageError: if the store has none, or the newest can't be read.
@@ -226,7 +226,7 @@ def campaigns_of(
 ) -> list[tuple[Campaign, dict[int, RunPlan]]]:
     """A campaign for all reruns that differ by nothing but their seeds, each with its plans.
 
-    The same reruns again go on with what is missing, and begin anew once nothing is.
+    The same reruns again continue with what is missing, and begin again once nothing is.
     """
     groups: dict[str, dict[int, RunPlan]] = {}
     for again in failures.again:
@@ -302,7 +302,7 @@ def _newest_first(files: Iterable[Path]) -> list[Path]:
 def _wholes(records: Sequence[Path]) -> dict[Path, Path]:
     """By campaign the newest qualification that it is a part of: each run of one is a campaign of one seed.
 
-    A record that can't be read tells of none: it may be an old one, which nobody asked for.
+    A record that can't be read reports none: it may be an old one, which nobody requested.
     """
     wholes: dict[Path, Path] = {}
     for record in records:
@@ -322,7 +322,7 @@ def _parts_of(folder: Path) -> list[Path]:
             got=str(error),
             expected="one that krucible qualify wrote",
             where=str(folder),
-            next_step="the same krucible qualify again, which writes it anew",
+            next_step="run the same krucible qualify again, which rewrites it",
         ) from error
     store = folder.resolve().parent.parent
     return [store / campaign for campaign in record.campaigns]
@@ -343,7 +343,7 @@ def _recalled(folder: Path) -> Recalled:
 
 def _untold(folder: Path) -> UsageError:
     return UsageError(
-        "that campaign does not tell what it ran",
+        "that campaign did not record what it ran",
         expected="one of krucible run --seeds, by this krucible",
         where=str(folder),
         next_step="krucible run SCENARIO --seeds A..B",
@@ -358,7 +358,7 @@ def _options(recalled: Recalled, seed: int, folder: Path) -> RunOptions:
         return _with_its_tarball(msgspec.convert(given, RunOptions), folder)
     except msgspec.ValidationError as error:
         raise UsageError(
-            "that campaign was recorded by another krucible, and does not fit this one",
+            "that campaign was recorded by another version of krucible, and this one can't repeat it",
             got=str(error),
             where=str(folder),
             next_step="krucible run --help",

@@ -1,4 +1,4 @@
-"""``krucible doctor`` and ``krucible setup``: what this host lacks, and having it installed."""
+"""``krucible doctor`` and ``krucible setup``: reports what this host lacks, and installs it."""
 
 from pathlib import Path
 from typing import Any

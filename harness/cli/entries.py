@@ -35,7 +35,7 @@ class LazyGroup(click.Group):
         return list(self.entries)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None where there is none of that name."""
+        """Import a command; None if there is none of that name."""
         del ctx
         entry = self.entries.get(cmd_name)
         if entry is None:

@@ -1,4 +1,4 @@
-"""What workloads need of an administrator's client: committed offsets, configs and topics."""
+"""The interface of an administrator's client: committed offsets, configs and topics."""
 
 from typing import Any, NamedTuple, Protocol
 
@@ -59,7 +59,7 @@ class Administrator(Protocol):
         ...
 
     def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
-        """CreateTopics; the value is the topic's id, None where the library does not tell."""
+        """CreateTopics; the value is the topic's id, None if the library does not report it."""
         ...
 
     def delete_topic(self, topic: str) -> Answer:

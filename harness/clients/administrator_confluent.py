@@ -1,6 +1,6 @@
 """confluent-kafka's (librdkafka's) administrator behind the interface.
 
-It sends requests again as it sees fit, so that no answer proves that a change was not made.  Offsets go
+It retries requests by itself, so no answer proves that a change was not made.  Offsets go
 through consumers, one for each group, that never subscribe: with the library's administrative calls for them
 the whole process ended (SIGSEGV, librdkafka 2.16.0) while coordinators still answered NOT_COORDINATOR.
 """
@@ -31,7 +31,7 @@ class ConfluentAdministrator:
     Attributes:
         spent: whether a call about configs or topics failed: until the next refresh of its metadata the
             library insists on the broker that it takes for the controller, and two of its threads spin while
-            that is down.  Consumers look for coordinators anew by themselves.
+            that is down.  Consumers look for coordinators again by themselves.
     """
 
     def __init__(self, options: AdministratorOptions) -> None:
@@ -134,7 +134,7 @@ class _Group:
         self._consumer = Consumer({**config, "on_commit": self._keep})
 
     def commit(self, where: TopicPartition, timeout_s: float) -> None:
-        """Commit, and wait for what becomes of it.
+        """Commit, and wait for the outcome of it.
 
         Raises:
             KafkaException: it was not acknowledged.
@@ -152,7 +152,7 @@ class _Group:
             raise KafkaException(error)
 
     def committed(self, where: TopicPartition, timeout_s: float) -> int | None:
-        """The committed offset; None where there is none.
+        """The committed offset; None if there is none.
 
         Raises:
             KafkaException: it was not told.
@@ -173,7 +173,7 @@ class _Group:
 
 
 def _own_number(entry: Any) -> int | None:
-    """The number that a topic was given itself; None where it has none of its own."""
+    """The number that a topic was given itself; None if it has none of its own."""
     own = entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
     return int(entry.value) if own else None
 

@@ -20,15 +20,15 @@ class Refusal(NamedTuple):
 
 
 REFUSED_COMMITS: tuple[Refusal, ...] = (
-    Refusal(3, "UNKNOWN_TOPIC_OR_PARTITION", "the broker looks for the topic before it asks the coordinator"),
+    Refusal(3, "UNKNOWN_TOPIC_OR_PARTITION", "the broker looks up the topic before it calls the coordinator"),
     Refusal(12, "OFFSET_METADATA_TOO_LARGE", "sizes are verified before the append"),
     Refusal(14, "COORDINATOR_LOAD_IN_PROGRESS", "a coordinator that loads takes no writes"),
     Refusal(22, "ILLEGAL_GENERATION", "the generation is verified before the append"),
     Refusal(24, "INVALID_GROUP_ID", "the id is verified before the append"),
     Refusal(25, "UNKNOWN_MEMBER_ID", "the member is verified before the append"),
     Refusal(27, "REBALANCE_IN_PROGRESS", "the group's state is verified before the append"),
-    Refusal(30, "GROUP_AUTHORIZATION_FAILED", "permission is asked for before the append"),
-    Refusal(69, "GROUP_ID_NOT_FOUND", "the group is looked for before the append"),
+    Refusal(30, "GROUP_AUTHORIZATION_FAILED", "permission is checked before the append"),
+    Refusal(69, "GROUP_ID_NOT_FOUND", "the group is looked up before the append"),
     Refusal(110, "FENCED_MEMBER_EPOCH", "the member's epoch is verified before the append"),
     Refusal(113, "STALE_MEMBER_EPOCH", "the member's epoch is verified before the append"),
 )

@@ -1,7 +1,7 @@
 """kafka-python's administrator behind the interface; it sends each OffsetCommit once.
 
-It keeps the coordinators that it once found, so that it is of no use any more after an error; and its calls
-have no bound of their own, only their requests.
+It keeps the coordinators that it found, so it can't be used after an error.  Its calls have no time limit of
+their own, only their requests.
 """
 
 from collections.abc import Callable

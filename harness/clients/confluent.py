@@ -213,7 +213,7 @@ class ConfluentConsumer:
                 enable_auto_commit=False,
                 enable_auto_offset_store=False,
                 auto_offset_reset="error",
-                enable_partition_eof=True,  # tells how far it came where the last records are not for readers
+                enable_partition_eof=True,  # tells how far it got where the last records are not for readers
                 isolation_level=options.isolation.value,
                 check_crcs=True,
                 fetch_wait_max_ms=min(250, options.request_ms),

@@ -1,8 +1,8 @@
 """Classifies errors of sends: the record was not appended (fail), or it may have been (info).
 
 One table for both libraries.  A record's sending failed only where the error was raised before anything
-left, or where there was one attempt and the broker's code means that it appended nothing.  Everything else,
-every error that nobody has thought of included, leaves it open.
+left, or where there was one attempt and the broker's code means that it appended nothing.  All other errors,
+unknown ones included, leave it open.
 """
 
 from enum import StrEnum
@@ -63,8 +63,8 @@ TABLE: tuple[Row, ...] = (
     Row(_BROKER, 19, "NOT_ENOUGH_REPLICAS", _NO, "the ISR is counted before the append"),
     Row(_BROKER, 20, "NOT_ENOUGH_REPLICAS_AFTER_APPEND", _YES, "its name says so"),
     Row(_BROKER, 21, "INVALID_REQUIRED_ACKS", _NO, "acks are verified before the append"),
-    Row(_BROKER, 29, "TOPIC_AUTHORIZATION_FAILED", _NO, "permission is asked for before the append"),
-    Row(_BROKER, 31, "CLUSTER_AUTHORIZATION_FAILED", _NO, "permission is asked for before the append"),
+    Row(_BROKER, 29, "TOPIC_AUTHORIZATION_FAILED", _NO, "permission is checked before the append"),
+    Row(_BROKER, 31, "CLUSTER_AUTHORIZATION_FAILED", _NO, "permission is checked before the append"),
     Row(_BROKER, 32, "INVALID_TIMESTAMP", _NO, "timestamps are verified before the append"),
     Row(_BROKER, 43, "UNSUPPORTED_FOR_MESSAGE_FORMAT", _NO, "the format is verified before the append"),
     Row(
@@ -74,7 +74,7 @@ TABLE: tuple[Row, ...] = (
         _BROKER, 46, "DUPLICATE_SEQUENCE_NUMBER", _YES, "appended by an earlier attempt, at an unknown offset"
     ),
     Row(_BROKER, 47, "INVALID_PRODUCER_EPOCH", _MAYBE, "about a sequence, whose earlier attempt is open"),
-    Row(_BROKER, 56, "KAFKA_STORAGE_ERROR", _MAYBE, "the disk failed, nobody knows at which byte"),
+    Row(_BROKER, 56, "KAFKA_STORAGE_ERROR", _MAYBE, "the disk failed, at an unknown byte"),
     Row(_BROKER, 59, "UNKNOWN_PRODUCER_ID", _MAYBE, "about a sequence, whose earlier attempt is open"),
     Row(_BROKER, 76, "UNSUPPORTED_COMPRESSION_TYPE", _NO, "the format is verified before the append"),
     Row(_BROKER, 87, "INVALID_RECORD", _NO, "records are verified before the append"),
@@ -86,7 +86,7 @@ TABLE: tuple[Row, ...] = (
     Row(_PYTHON, "NodeNotReadyError", "node not ready", _MAYBE, "also raised when a connection pauses"),
     Row(_PYTHON, "Cancelled", "cancelled", _MAYBE, "also raised for requests in flight"),
     Row(_PYTHON, "CorrelationIdError", "mixed-up answers", _MAYBE, "which request this answered is unknown"),
-    Row(_PYTHON, "KafkaProtocolError", "an answer nobody understands", _MAYBE, "it may have said anything"),
+    Row(_PYTHON, "KafkaProtocolError", "an answer that can't be parsed", _MAYBE, "its content is unknown"),
     Row(_PYTHON, "IllegalStateError", "aborted at close", _MAYBE, "in flight or not, the future can't say"),
     Row(_RD, -195, "_TRANSPORT", _MAYBE, "the connection broke, the request may have arrived"),
     Row(_RD, -192, "_MSG_TIMED_OUT", _MAYBE, "waiting or in flight, librdkafka's Python wrapper can't say"),
@@ -101,7 +101,7 @@ TABLE: tuple[Row, ...] = (
 )
 
 _BY_KEY = {(row.source, row.key): row for row in TABLE}
-_UNKNOWN = "not in the table: nothing is known of it"
+_UNKNOWN = "not in the table, so unknown"
 _RETRIED = "an earlier attempt of the library may have been appended"
 
 

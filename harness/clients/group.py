@@ -1,7 +1,7 @@
 """The interface of a group member that commits its own offsets.
 
 The classic protocol: a member joins, is assigned partitions by its group's leader, and whatever it commits
-carries its id and its group's generation, by which the coordinator fences those that it went on without.
+carries its id and its group's generation, by which the coordinator fences those that it continued without.
 KIP-848's: the coordinator assigns, and the member's own epoch stands for the generation.
 """
 
@@ -46,7 +46,7 @@ class MemberOptions(msgspec.Struct, frozen=True):
         bootstrap: ``host:port`` of every broker.
         group: the group's id.
         topic: what it subscribes to.
-        session_ms: after so long without a heartbeat the group goes on without it.
+        session_ms: after so long without a heartbeat the group continues without it.
         poll_interval_ms: after so long without a poll likewise; a rebalance waits no longer for anybody.
         heartbeat_ms: between heartbeats.
         request_ms: how long one request may take.
@@ -90,7 +90,7 @@ class GroupMember(Protocol):
         ...
 
     def commit(self, offsets: Mapping[int, int]) -> Answer:
-        """Commit where the group is to go on, partition to offset; never raises.
+        """Commit where the group is to continue, partition to offset; never raises.
 
         ``fail`` only if it certainly did not happen and never will.
         """

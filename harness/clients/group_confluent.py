@@ -59,7 +59,7 @@ class ConfluentMember:
 
     @property
     def owned(self) -> frozenset[int]:
-        """See `GroupMember.owned`; nothing while the poll that tells of a new assignment is still to come."""
+        """See `GroupMember.owned`; nothing while the poll that reports a new assignment is still to come."""
         return frozenset() if self._later else self._owned
 
     def poll(self, max_wait_s: float) -> Gathered:
@@ -132,7 +132,7 @@ class ConfluentMember:
         }
 
     def _committed(self, consumer: Consumer, partitions: Iterable[int]) -> dict[int, int] | None:
-        """The group's committed offsets, 0 where it has none; None where nobody told, which poll tells."""
+        """The group's committed offsets, 0 if it has none; None if not reported, which poll tells."""
         self._failure = None
         asked = [TopicPartition(self._options.topic, partition) for partition in partitions]
         try:
@@ -156,7 +156,7 @@ class ConfluentMember:
         self._assigned = Assigned(starts, self._membership)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        """The group took them back, or went on without this member."""
+        """The group took them back, or continued without this member."""
         del partitions
         self._owned = frozenset()
         self._membership = None

@@ -140,7 +140,7 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the li
         self.owned = frozenset()
 
     async def on_partitions_lost(self, lost: Iterable[TopicPartition]) -> None:
-        """The group went on without this member."""
+        """The group continued without this member."""
         del lost
         self.owned = frozenset()
 

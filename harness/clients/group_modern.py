@@ -2,7 +2,7 @@
 
 The coordinator assigns, partition by partition, and every member has an epoch of its own, which moves on
 without a new assignment too; a commit carries it.  An assignment is told whole all the same: whenever
-partitions are added, all that the member has begin anew where the group has committed.
+partitions are added, all that the member has begin again where the group has committed.
 """
 
 from collections.abc import Mapping
@@ -21,10 +21,10 @@ class ModernMember(ConfluentMember):
     """A `GroupMember`; brokers say how long its session is, and how often it sends heartbeats."""
 
     def poll(self, max_wait_s: float) -> Gathered:
-        """See `GroupMember.poll`; tells of a new epoch too."""
+        """See `GroupMember.poll`; reports a new epoch too."""
         gathered = super().poll(max_wait_s)
         if self._later:
-            # Records of before and after it can't be told apart: the next member reads them again.
+            # Records of before and after it can't be distinguished: the next member reads them again.
             raise ReadError("assigned within a batch of records")
         now = self._epoch()
         if gathered.assigned is not None or not self._owned or now in (None, self._membership):
@@ -68,6 +68,6 @@ class ModernMember(ConfluentMember):
         self._assigned = Assigned(starts, self._membership)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        """The group took some back, or went on without this member."""
+        """The group took some back, or continued without this member."""
         self._owned -= {place.partition for place in partitions}
         consumer.incremental_unassign(partitions)

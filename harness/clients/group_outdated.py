@@ -1,7 +1,7 @@
 """Requests of former members: what a process that hung sends when it continues.
 
-A library forgets its membership as soon as it knows that the group went on, and would send nothing.  Here the
-request goes out as it would have, with the id and the generation that the member had.
+A library forgets its membership as soon as it knows that the group continued, and would send nothing.  Here
+the request goes out as it would have, with the id and the generation that the member had.
 """
 
 from collections.abc import Mapping, Sequence

@@ -56,7 +56,7 @@ def polled_in_group(consumer: KafkaConsumer, max_wait_s: float) -> list[Message]
     """As `polled`, of a consumer that subscribed.
 
     After a change of metadata, version 3.0 forgets a join that outlasts the poll that began it: the member
-    sends no heartbeats and reads nothing any more, so the join is asked for again.
+    sends no heartbeats and reads nothing any more, so the join is requested again.
 
     Raises:
         ReadError: the library reported an error.

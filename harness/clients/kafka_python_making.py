@@ -1,7 +1,7 @@
 """Creates and closes the clients of kafka-python.
 
 Six habits of version 3.0 are fixed here: a constructor spends all its time on one bootstrap server drawn
-at random, paused or not, and leaves its sockets open when it fails; a connection that does not come about
+at random, paused or not, and leaves its sockets open when it fails; a connection that is not established
 leaves its socket to the garbage collector, and so does one that is closed while bytes wait to be sent;
 ``KafkaProducer.close(timeout)`` raises and leaves its thread running while records wait; and joining a
 consumer's thread has no bound.
@@ -26,7 +26,7 @@ _PROBE_S = 0.5
 _QUICK = {"reconnect_backoff_ms": 50, "reconnect_backoff_max_ms": 1000, "metadata_max_age_ms": 5000}
 _SETUP = {"socket_connection_setup_timeout_ms": 2000, "socket_connection_setup_timeout_max_ms": 4000}
 
-logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)  # the history tells what failed, stderr need not
+logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)  # the history records what failed, stderr need not
 
 
 class _Sockets:

@@ -1,8 +1,9 @@
 """ListOffsets: the start, the end and offsets by timestamp of partitions, from their leader.
 
-One request to one broker, so that whoever was asked is who answered.  `list_offsets` names the leader epoch
-that the broker told, so that one that knows of another epoch refuses.  The other questions name none: they
-are to show whether a broker takes itself for the leader, and where the log of any replica begins.
+One request to one broker, so the node that was asked is the one that answered.  `list_offsets` names the
+leader epoch that the broker reported, so that one that knows of another epoch refuses.  The other questions
+name none: they are to show whether a broker takes itself for the leader, and where the log of any replica
+begins.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -36,7 +37,7 @@ class Answered(NamedTuple):
     Attributes:
         partition: its number.
         error: Kafka's code.
-        offset: what was asked for; -1 with an error.
+        offset: what was requested; -1 with an error.
     """
 
     partition: int
@@ -57,7 +58,7 @@ def list_offsets(
 
     Args:
         connection: to the broker.
-        what: what is asked for.
+        what: what is requested.
         epochs: the partitions, with the leader epoch that the broker knows of each.
         since_ms: the timestamp of `OffsetsAsked.SINCE`.
 
@@ -71,7 +72,7 @@ def list_offsets(
 
 
 def ask_as_consumer(connection: Connection, places: Places) -> dict[str, list[Answered]]:
-    """Ask a broker where some partitions end, whoever it takes for their leader: only a leader tells.
+    """Ask a broker where some partitions end, whoever it takes for their leader: only a leader reports.
 
     Raises:
         WireError: no answer.

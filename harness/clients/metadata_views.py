@@ -19,7 +19,7 @@ _GROW_TIMEOUT_MS = 1_000
 
 
 def described_config(connection: Connection, topic: str, key: str) -> int | None:
-    """A number of a topic's own config, None where it has none; from 3.7 on controllers tell too (KIP-919).
+    """A number of a topic's own config, None if it has none; from 3.7 on controllers report too (KIP-919).
 
     Raises:
         WireError: no answer, or an error.
@@ -70,7 +70,7 @@ def listed_topics(connection: Connection, prefix: str) -> list[tuple[str, str | 
 
 
 def grown(connection: Connection, topic: str, count: int) -> int:
-    """Let a topic have so many partitions (KIP-195), asked for once; Kafka's code.
+    """Let a topic have so many partitions (KIP-195), requested once; Kafka's code.
 
     Raises:
         WireError: no answer.

@@ -1,7 +1,6 @@
 """Committed offsets of groups without members, by single requests: commit, fetch, delete.
 
-Libraries look for the coordinator by themselves and ask again where they see fit; here one broker is asked,
-and once.
+Libraries look for the coordinator and retry by themselves.  Here one broker is asked, once.
 """
 
 from collections.abc import Sequence
@@ -64,7 +63,7 @@ def commit_offset(connection: Connection, group: str, topic: str, partition: int
 def fetch_offsets(
     connection: Connection, group: str, topic: str, partitions: Sequence[int]
 ) -> list[tuple[int, int | None]]:
-    """Offsets that a group committed, by partition; None where there is none.
+    """Offsets that a group committed, by partition; None if there is none.
 
     Raises:
         WireError: no answer, or an error.

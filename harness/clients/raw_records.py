@@ -1,7 +1,7 @@
 """Single records of topics that are created and deleted, appended and fetched by one request each.
 
-A library looks for a topic by its name, and again whenever it likes.  Here the id that a creation told is
-asked for, so that what comes back is of that topic alone (KIP-516).
+A library looks for a topic by its name, at any time.  Here the id from the creation's answer is requested, so
+only records of that topic are returned (KIP-516).
 """
 
 import base64

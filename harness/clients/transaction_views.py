@@ -1,6 +1,6 @@
 """Descriptions of transactions by coordinators and leaders (KIP-664), and markers that an admin writes.
 
-One request each, over one connection, so that whoever was asked is who answered.
+One request each, over one connection, so the node that was asked is the one that answered.
 """
 
 from typing import NamedTuple

@@ -42,7 +42,7 @@ class TransactionalOptions(msgspec.Struct, frozen=True):
 
 
 class Identity(NamedTuple):
-    """Who the coordinator says a producer is; None where the library does not tell."""
+    """Who the coordinator says a producer is; None if the library does not report it."""
 
     producer_id: int | None = None
     epoch: int | None = None
@@ -57,7 +57,7 @@ class TopicRecord(NamedTuple):
 
 
 class GroupOffsets(NamedTuple):
-    """Where a group is to go on once the transaction is committed.
+    """Where a group is to continue once the transaction is committed.
 
     Attributes:
         group: its id.
@@ -79,7 +79,7 @@ class TransactionalProducer(Protocol):
         """Fence every older instance of the same name, end its transaction, and be ready.
 
         Raises:
-            TransactionError: it did not come about.
+            TransactionError: it did not happen.
         """
         ...
 
@@ -172,7 +172,7 @@ class GroupOptions(msgspec.Struct, frozen=True):
         group: the group's id.
         topic: what it subscribes to.
         poll_records_max: how many records one poll returns at most.
-        session_ms: after so long without a heartbeat the group goes on without it.
+        session_ms: after so long without a heartbeat the group continues without it.
         poll_interval_ms: after so long without a poll likewise; a rebalance waits no longer for anybody.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.

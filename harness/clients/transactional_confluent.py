@@ -231,7 +231,7 @@ def _text(error: KafkaError) -> str:
 def committed_offsets(
     options: GroupOptions, partitions: Iterable[int], timeout_s: float
 ) -> dict[int, int | None]:
-    """Where a group is to go on in each partition; None where it committed nothing.
+    """Where a group is to continue in each partition; None where it committed nothing.
 
     Transactions that are about to be committed are waited for (KIP-447's require_stable).
 

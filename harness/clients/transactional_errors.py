@@ -1,10 +1,10 @@
 """Classifies errors of commits: the transaction is not committed (fail), or it may be (info).
 
 A library asks again on its own when a connection breaks or a coordinator moves.  An earlier attempt may have
-been carried out, its answer lost, and the id initialised anew by somebody else, who waits for the end of the
+been carried out, its answer lost, and the id initialised again by somebody else, who waits for the end of the
 commit before he fences; the next attempt is then refused although the transaction is committed.  So the
-refusal of a coordinator proves something only of an attempt that was provably the only one.  Every error that
-nobody has thought of leaves it open.
+refusal of a coordinator proves something only of an attempt that was provably the only one.  Every unknown
+error leaves it open.
 """
 
 from enum import StrEnum
@@ -53,12 +53,12 @@ TABLE: tuple[Row, ...] = (
     Row(_BROKER, 48, "INVALID_TXN_STATE", _NO, "there is no such transaction to commit any more"),
     Row(_BROKER, 49, "INVALID_PRODUCER_ID_MAPPING", _NO, "the coordinator knows another producer by that id"),
     Row(_BROKER, 51, "CONCURRENT_TRANSACTIONS", _MAYBE, "a decision, perhaps this one, is being carried out"),
-    Row(_BROKER, 53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", _NO, "permission is asked for first"),
+    Row(_BROKER, 53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", _NO, "permission is checked first"),
     Row(_BROKER, 90, "PRODUCER_FENCED", _NO, "epochs are compared before the decision"),
     Row(_BROKER, 120, "TRANSACTION_ABORTABLE", _NO, "the coordinator demands an abort instead"),
     Row(_PYTHON, "KafkaTimeoutError", "no answer in time", _MAYBE, "the request may have arrived"),
     Row(_PYTHON, "KafkaConnectionError", "connection lost", _MAYBE, "the request may have arrived"),
-    Row(_PYTHON, "KafkaError", "anything", _MAYBE, "the library says it of much"),
+    Row(_PYTHON, "KafkaError", "anything", _MAYBE, "the library uses it for many errors"),
     Row(_RD, -195, "_TRANSPORT", _MAYBE, "the connection broke, the request may have arrived"),
     Row(_RD, -185, "_TIMED_OUT", _MAYBE, "the library goes on in the background"),
     Row(_RD, -172, "_STATE", _NEVER, "the library's own state forbids a commit, so it never asked"),
@@ -67,13 +67,13 @@ TABLE: tuple[Row, ...] = (
 )
 
 _BY_KEY = {(row.source, row.key): row for row in TABLE}
-_UNKNOWN = "not in the table: nothing is known of it"
+_UNKNOWN = "not in the table, so unknown"
 _RETRIED = "an earlier attempt of the library may have been carried out"
-REFUSED = "raised before anything was asked of the coordinator"
+REFUSED = "raised before anything was sent to the coordinator"
 
 
 def classify_commit(source: Source, key: int | str, *, only_attempt: bool) -> Classified:
-    """What an error says about a transaction whose commit was asked for.
+    """What an error says about a transaction whose commit was requested.
 
     Args:
         source: who raised it.

@@ -2,8 +2,8 @@
 
 Version 3.0 waits without a bound for the ends of transactions and for offsets; the waiting is done here.
 It speaks the protocol of transaction.version 1 for EndTxn and TxnOffsetCommit whatever the cluster has.
-After a sequence that does not fit it initialises itself anew, which no history would tell of, so that an
-instance is given up after every error.
+After a sequence that does not fit it initialises itself again, which a history would not show, so an instance
+is given up after every error.
 """
 
 import time
@@ -191,8 +191,8 @@ class KafkaPythonGroupConsumer:
 class _Forgetful(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the library has no types
     """Begins every assignment where the group's committed offsets say.
 
-    Version 3.0 keeps the positions of partitions that it is given again, even if the group went on without it
-    while it joined and others have copied them further; Java's eager consumer forgets all of them.
+    Version 3.0 keeps the positions of partitions that it is given again, even if the group continued without
+    it while it joined and others have copied them further; Java's eager consumer forgets all of them.
     """
 
     def __init__(self, consumer: KafkaConsumer) -> None:

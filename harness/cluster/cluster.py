@@ -184,7 +184,7 @@ def start_cluster(client: docker.DockerClient, plan: Plan, binary: tuple[str, ..
     """
     problems = problems_with(plan.topology, plan.version)
     lack = lacking(plan.topology.disk)
-    problems += [f"disks of kind {plan.topology.disk} can't be had: {lack}"] if lack else []
+    problems += [f"disks of kind {plan.topology.disk} are not available: {lack}"] if lack else []
     if problems:
         raise UsageError(
             "the topology does not fit", got="; ".join(problems), next_step="krucible run --help"
@@ -244,7 +244,7 @@ def describe(folder: Path) -> Description:
 
 
 def make_mount_points(folder: Path, topology: Topology) -> None:
-    """Empty folders where the disks were, so that the compose file starts the same cluster anew by hand.
+    """Empty folders where the disks were, so that the compose file starts the same cluster again by hand.
 
     Made by the engine, they would be root's, and Kafka runs as whoever ran the harness.
 

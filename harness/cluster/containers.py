@@ -319,4 +319,4 @@ def _ignoring_absence(action: Callable[[], object]) -> None:
     except APIError as error:
         if error.status_code == 409 and "already in progress" in str(error):  # noqa: PLR2004 - HTTP's code for a conflict
             return
-        raise EngineError("the engine refused to remove something of ours", got=str(error)) from error
+        raise EngineError("the engine refused to remove a part of the cluster", got=str(error)) from error

@@ -77,7 +77,7 @@ def engine_errors_told() -> Iterator[None]:
         yield
     except (ReadTimeout, ReadTimeoutError) as error:
         raise EngineError(
-            "the Docker engine does not answer any more",
+            "the Docker engine no longer answers",
             got=" ".join(str(error).split())[:500],
             expected="an answer in time; engines before 23.0 can lock up for good (moby/moby#42545)",
             where=engine_address(),
@@ -124,7 +124,7 @@ def _unreachable(error: Exception) -> EngineError:
     """The three ways in which an engine is out of reach, each with its own mend."""
     if isinstance(error, PermissionError):
         what, step = (
-            "this user may not talk to the Docker engine",
+            "this user has no permission to use the Docker engine",
             "sudo usermod -aG docker $USER, log in again",
         )
     elif shutil.which("dockerd") is None and "DOCKER_HOST" not in os.environ:

@@ -34,7 +34,7 @@ class NodeHome(msgspec.Struct, frozen=True):
         return (self.disk, *self.more_disks)
 
     def properties(self) -> dict[str, str]:
-        """What stands in server.properties.
+        """What is in server.properties.
 
         Raises:
             OSError: it can't be read.

@@ -1,6 +1,7 @@
 """A disk for each node: a file system in a file of the run's folder, mounted through a loop device.
 
-What a node's data directory is mounted from lies beside it, so whoever finds the folder can undo it all.
+The file that a node's data directory is mounted from is beside it, so any process that finds the folder can
+undo it.
 """
 
 import fcntl
@@ -92,7 +93,7 @@ def unmount_below(folder: Path) -> None:
 
 
 def shut_down(disk: Path) -> None:
-    """Let a disk fail every access until it is mounted anew, what was not synced is lost then.
+    """Let a disk fail every access until it is mounted again, what was not synced is lost then.
 
     Raises:
         OSError: if the file system can't do that, or this process may not.
@@ -139,7 +140,7 @@ def _ended(*command: str) -> "subprocess.CompletedProcess[str]":
         with suppress(subprocess.TimeoutExpired):
             process.communicate(timeout=_KILL_GRACE_S)
         raise KrucibleError(
-            f"{command[0]} does not come to an end",
+            f"{command[0]} does not end",
             got=f"it ran for {LIMIT_S:g} s",
             where=command[-1],
             next_step="look at the host's loop devices (losetup --all, dmesg)",

@@ -1,4 +1,4 @@
-"""A shell that stays open in a container, because a new one for each command costs ten times as much.
+"""A shell that stays open in a container, because a new one for each command takes ten times as long.
 
 Commands are sent to it one after the other, each told to say when it is over, and with what exit code.
 """
@@ -60,7 +60,7 @@ class ContainerShell:
 
     @engine_errors_told()
     def run(self, command: str) -> Ended:
-        """Run a command, after those that others have asked for.
+        """Run a command, after those that others have requested.
 
         Raises:
             EngineError: the engine refuses, or the shell is gone; the next command opens another one.

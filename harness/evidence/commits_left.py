@@ -1,6 +1,6 @@
 """Evidence from disks: what compaction left of ``__consumer_offsets``, on each replica.
 
-A replica tells at which offsets records are left.  What stood there was told while the log was written, but
+A replica tells at which offsets records are left.  What was there was told while the log was written, but
 for what came after the last look: so one replica of each partition tells the end of its log again, from the
 last batch on that compaction has touched.
 """
@@ -89,7 +89,7 @@ def left_of(partition: int, folder: Path, reading: Reading) -> CommitsLeft | Com
 
 
 def _doubt(folder: Path, log: LogRead, stretches: Sequence[object]) -> str | None:
-    """Why nobody can say what is left of a log."""
+    """Why it is unknown what is left of a log."""
     try:
         names = sorted(path.name for path in folder.iterdir())
     except OSError as error:
@@ -100,7 +100,7 @@ def _doubt(folder: Path, log: LogRead, stretches: Sequence[object]) -> str | Non
     if log.damage:
         return f"{log.damage[0].file} is damaged"
     if log.left is None:
-        return "nothing tells which records are left of a batch"
+        return "it is unknown which records of a batch are left"
     if len(stretches) > STRETCHES_MAX:
         return f"records lie in more than {STRETCHES_MAX} stretches"
     return None

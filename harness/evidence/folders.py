@@ -1,6 +1,6 @@
 """Evidence from disks: the folders of partitions on each broker, with their topics.
 
-A folder is ``<topic>-<partition>``; where it ends otherwise, that tells what became of it: ``-delete`` and
+A folder is ``<topic>-<partition>``; where it ends otherwise, that tells the outcome of it: ``-delete`` and
 ``-stray`` are set aside, ``-future`` is to take another's place.
 """
 
@@ -28,7 +28,7 @@ def gather_folders(recorder: Recorder, disks: Mapping[str, Sequence[Path]]) -> N
 def folders_of(disk: Path) -> Iterator[tuple[str, str]]:
     """Names of the folders of partitions, and of each the id of its topic; the metadata log's is left out.
 
-    A disk that can't be read tells of none, and neither is told of a folder that is renamed meanwhile.
+    A disk that can't be read reports none, and neither is told of a folder that is renamed meanwhile.
     """
     try:
         folders = [folder for folder in disk.iterdir() if not folder.name.startswith(f"{METADATA_TOPIC}-")]

@@ -70,7 +70,7 @@ def read_checkpoint(file: Path) -> list[tuple[int, int]] | None:
 
 
 def _directory_id(disk: Path) -> str | None:
-    """The id of a log directory; None where it has none, or can't be read."""
+    """The id of a log directory; None if it has none, or can't be read."""
     try:
         return directory_id_of(disk)
     except OSError:

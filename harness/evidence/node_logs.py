@@ -46,7 +46,7 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
     """Save every node's log, and record what stands out, votes, logs' ends, begun epochs and cleanings.
 
     What is read from disks before this call was cleaned only by cleanings that are recorded here.  A node
-    whose log lacks its beginning tells of no cleanings, as some may be unknown.
+    whose log lacks its beginning reports no cleanings, as some may be unknown.
     """
     began_ns = recorder.journal.clock.now_ns()
     for name, log in save_logs(containers, folder).items():
@@ -65,7 +65,7 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
 
 
 def findings(log: str) -> Iterator[FindingLogged]:
-    """Lines of level ERROR or FATAL and those that tell of a dead thread, the first `LINES_MAX`.
+    """Lines of level ERROR or FATAL and those that report a dead thread, the first `LINES_MAX`.
 
     What goes beyond is counted in a last finding without a line.
     """

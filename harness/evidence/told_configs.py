@@ -14,7 +14,7 @@ Address = tuple[str, int]
 
 
 def gather_configs(recorder: Recorder, listeners: Mapping[str, Address], topics: Iterable[str]) -> None:
-    """Record what every broker tells that answers; of one that does not there is nothing to judge.
+    """Record what every broker reports that answers; of one that does not there is nothing to judge.
 
     Args:
         recorder: writes as the process ``runner``.

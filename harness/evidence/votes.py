@@ -37,7 +37,7 @@ _NO_DISK = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", "<undefined>"})
 
 
 def votes(log: str) -> Iterator[VoteLogged | ElectedLogged | VotesEnd]:
-    """Votes and elections that a log tells of, the first `VOTES_MAX`, and an ending."""
+    """Votes and elections that a log reports, the first `VOTES_MAX`, and an ending."""
     found = number = 0
     for number, line in enumerate(log.splitlines(), start=1):
         entry = _entry(number, line) if _RAFT in line else None

@@ -44,6 +44,6 @@ def makers() -> dict[type[Injected], Maker]:
 
 
 def as_value(spec: Fault) -> dict[str, object]:
-    """The spec as it stands in the history and in schedule.json."""
+    """The spec as it is in the history and in schedule.json."""
     value: dict[str, object] = msgspec.to_builtins(spec)
     return value

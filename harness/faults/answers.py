@@ -1,7 +1,7 @@
 """Lost answers: a broker's packet filter drops what it sends from its listener for clients.
 
 A client's request arrives and is carried out, and the client learns nothing of it: it asks again, elsewhere
-if the leader has moved meanwhile.  Replication, controllers and observers have other ports and go on.
+if the leader has moved meanwhile.  Replication, controllers and observers have other ports and continue.
 """
 
 from harness.cluster.rendering import CLIENT_PORT

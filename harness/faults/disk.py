@@ -93,7 +93,7 @@ class ActiveWipe(_OfDisk):
 
     @disk_errors_told()
     def healed(self) -> dict[str, object]:
-        """The process runs, on a disk with the directory id that was asked for."""
+        """The process runs, on a disk with the directory id that was requested."""
         answered = super().healed()
         within(PROBE_BOUND_S, lambda: self._before is None or directory_id_of(self._disks[0]) is not None)
         after = directory_id_of(self._disks[0])
@@ -172,7 +172,7 @@ def _error_of_a_write(disk: Path) -> str:
         if error.errno == errno.EIO:
             return str(error)
         raise NotConfirmedError(f"a write fails, but not as on a dead disk: {error}") from error
-    raise NotConfirmedError(f"{disk} still takes writes")
+    raise NotConfirmedError(f"{disk} still accepts writes")
 
 
 def _mount_again(disk: Path) -> None:
@@ -189,7 +189,7 @@ def _mount_again(disk: Path) -> None:
     if not within(PROBE_BOUND_S, lambda: _takes_writes(disk) or _mounted_once_more(disk)):
         raise KrucibleError(
             "a disk that was mounted again still fails",
-            got=f"its file system was held by somebody else for {PROBE_BOUND_S:.0f} s",
+            got=f"another process kept its file system in use for {PROBE_BOUND_S:.0f} s",
             where=str(disk),
             next_step="end processes in other mount namespaces (lsns --type mnt), then run it again",
         )

@@ -1,6 +1,6 @@
 """Holds one connection: requests of a client wait in front of the broker until they are released.
 
-The packets of one source port are dropped at the broker's INPUT.  TCP goes on resending them, so nothing is
+The packets of one source port are dropped at the broker's INPUT.  TCP continues resending them, so nothing is
 lost: within seconds of the rule's removal the request arrives, later than everything that overtook it.
 """
 
@@ -88,7 +88,7 @@ class ConnectionHolds:
             if dropped:
                 return dropped
             if time.monotonic() > deadline:
-                raise NotConfirmedError(f"no packet met the rule of {chain} within {_PROBE_BOUND_S:.0f} s")
+                raise NotConfirmedError(f"no packet matched the rule of {chain} in {_PROBE_BOUND_S:.0f} s")
             time.sleep(_PROBE_PAUSE_S)
 
     def _dropped(self, node: str, chain: str) -> int | None:

@@ -110,7 +110,7 @@ class ActivePause(_ProcessFault):
 
     @property
     def undo(self) -> tuple[Undo, ...]:
-        """Let the node's threads go on."""
+        """Let the node's threads continue."""
         return (Undo(action="unpause", node=self.targets[0]),)
 
     def inject(self) -> None:
@@ -126,7 +126,7 @@ class ActivePause(_ProcessFault):
         return {"paused": True}
 
     def heal(self) -> None:
-        """Let the node's threads go on."""
+        """Let the node's threads continue."""
         self._containers.unpause()
 
     def healed(self) -> dict[str, object]:

@@ -1,12 +1,12 @@
 """Held requests: clients' requests on half of their connections to a broker are delayed.
 
-The packet filter of the broker drops what comes on those connections.  TCP goes on resending it, and does so
-after the client has given up and closed its end: nothing is lost, and all of it arrives within seconds of the
-heal, later than what came on other connections.  Whoever connects anew is not held: a client that asks again,
-or the successor of a transactional producer, overtakes what was asked before.
+The packet filter of the broker drops what comes on those connections.  TCP continues resending it, and does
+so after the client has given up and closed its end: nothing is lost, and all of it arrives within seconds of
+the heal, later than what came on other connections.  Whoever connects again is not held: a client that asks
+again, or the successor of a transactional producer, overtakes what was asked before.
 
 Held reports: the same of what a broker sends controllers, at its own packet filter and on all connections.
-What its process had sent waits beyond its end: the kernel goes on with it, in the holder's network.
+What its process had sent waits beyond its end: the kernel continues with it, in the holder's network.
 """
 
 import random
@@ -50,7 +50,7 @@ class ActiveHeldRequests(Chained):
     def took_effect(self) -> dict[str, object]:
         """How many connections are held, and how many packets were dropped on them already."""
         if not within(self._bench.bound_s(_PROBE_BOUND_S), lambda: self._dropped() > 0):
-            raise NotConfirmedError(f"nothing came on the {len(self._ports)} connections that are held")
+            raise NotConfirmedError(f"no packet arrived on the {len(self._ports)} connections that are held")
         return {"held": len(self._ports), "dropped": self._dropped()}
 
     def _chosen(self, table: str) -> tuple[int, ...]:

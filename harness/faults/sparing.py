@@ -1,7 +1,7 @@
 """Whether a disk may be destroyed without losing acknowledged records, by the cluster's state; pure.
 
 A record that was acknowledged is on every replica in sync, so it survives as long as one of those keeps its
-disk.  That ``min.insync.replicas`` of them do is asked for, where there are more copies than that: then the
+disk.  That ``min.insync.replicas`` of them do is requested, where there are more copies than that: then the
 partition takes writes, too.  What was committed to the metadata log survives as long as a majority of the
 voters has it.
 
@@ -33,7 +33,7 @@ class Strike(msgspec.Struct, frozen=True):
 
     Attributes:
         broker: the broker's id.
-        answers: how many had been heard then; those that come later may tell of what came of it.
+        answers: how many had been heard then; those that come later may report what came of it.
         partitions: those of which the broker was to have a copy then.
     """
 
@@ -99,7 +99,7 @@ def _of_partitions(node: Node, snapshot: ClusterSnapshot, strikes: Sequence[Stri
     for where, states in sorted(snapshot.told.items()):
         name = "/".join(map(str, where))
         if not states:
-            return f"nobody tells who is in sync of {name}"
+            return f"no broker reports the ISR of {name}"
         if not any(node.id in state.replicas for state in states):
             continue
         least = max(1, min(snapshot.min_insync_replicas, *(len(state.replicas) - 1 for state in states)))
@@ -111,7 +111,7 @@ def _of_partitions(node: Node, snapshot: ClusterSnapshot, strikes: Sequence[Stri
 
 
 def _still_out(strike: Strike, where: Place, snapshot: ClusterSnapshot) -> bool:
-    """Whether a copy that was hit has not been seen to leave the ISR: in it, it tells of the lost disk."""
+    """Whether a copy that was hit has not been seen to leave the ISR: in it, it reports the lost disk."""
     return (
         where in strike.partitions and snapshot.out_of_sync.get((*where, strike.broker), -1) <= strike.answers
     )
@@ -121,7 +121,7 @@ def _of_quorum(node: Node, snapshot: ClusterSnapshot) -> str | None:
     """Too few voters that would be left."""
     quorum = snapshot.quorum
     if quorum is None:
-        return "nobody leads the quorum in sight"
+        return "no leader of the quorum is visible"
     voters = {voter.id for voter in quorum.voters}
     if node.id not in voters:
         return None
@@ -129,10 +129,10 @@ def _of_quorum(node: Node, snapshot: ClusterSnapshot) -> str | None:
     rest = len(whole - {node.id})
     if 2 * rest > len(voters):
         return None
-    return f"{rest} other voters, of {len(voters)} in all, have all of the metadata for certain"
+    return f"{rest} other voters, of {len(voters)} in all, certainly have all of the metadata"
 
 
 def _caught_up(quorum: QuorumAnswer, now_ms: int) -> set[int]:
-    """Voters of which the leader tells that they had all it has lately, and the leader itself."""
+    """Voters of which the leader reports that they had all it has lately, and the leader itself."""
     lately = (voter for voter in quorum.voters if now_ms - voter.last_caught_up_ms <= CAUGHT_UP_MS)
     return {quorum.leader_id, *(voter.id for voter in lately)}

@@ -18,7 +18,7 @@ class Resolved(msgspec.Struct, frozen=True):
 def resolve(target: Target | Member, draw: int, snapshot: ClusterSnapshot) -> Resolved | None:
     """The node that the target means now; None if no node is free, or the one named is not.
 
-    Where nobody free has the role, any free node stands in, so that a schedule never skips a step; the
+    Where nobody free has the role, any free node is used, so that a schedule never skips a step; the
     record says so.
     """
     free = [node for node in snapshot.nodes if node.name not in snapshot.held]

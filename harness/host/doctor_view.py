@@ -19,7 +19,7 @@ def show(report: DoctorReport, console: Console) -> None:
     console.print(_capabilities(report))
     mends = [check for check in report.checks if check.mend]
     for check in mends:
-        console.print(f"To mend {check.name}: {check.mend}", markup=False, highlight=False)
+        console.print(f"To fix {check.name}: {check.mend}", markup=False, highlight=False)
     ready = f"Ready to run Kafka {report.kafka_version}." if report.ready else "Not ready yet."
     console.print(ready, markup=False, highlight=False)
 

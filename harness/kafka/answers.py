@@ -43,7 +43,7 @@ class TopicAnswer(msgspec.Struct, frozen=True):
 
 
 class Ongoing(msgspec.Struct, frozen=True, order=True):
-    """A reassignment that goes on.
+    """An ongoing reassignment.
 
     Attributes:
         topic: its name.
@@ -76,7 +76,7 @@ class ClusterAnswer(msgspec.Struct, frozen=True):
     Attributes:
         cluster_id: the cluster's id.
         brokers: ids of the brokers that it believes registered and unfenced.
-        topics: by name; what was asked for, or all.
+        topics: by name; what was requested, or all.
     """
 
     cluster_id: str | None

@@ -29,7 +29,7 @@ class TopicSizes:
         self._counts: dict[str, int] = {}
 
     def of(self, topic: str) -> int:
-        """How many partitions a topic has, as far as anybody told; 0 where nobody did."""
+        """How many partitions a topic has, as far as anybody told; 0 if nobody did."""
         with self._lock:
             return self._counts.get(topic, 0)
 

@@ -16,10 +16,10 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
 
     Attributes:
         nodes: all nodes.
-        told: partitions as each broker that told of them lately sees them, who told last first; empty where
-            nobody told.
+        told: partitions as each broker that reported them lately sees them, who reported last first; empty
+            where nobody told.
         quorum: the answer of the quorum's leader, None if none is seen.
-        ongoing: reassignments that go on, None if nobody told.
+        ongoing: ongoing reassignments, None if nobody told.
         topics: the workload's, in its order.
         min_insync_replicas: ``min.insync.replicas`` of the workload's partitions.
         down: names of nodes whose process a fault holds.
@@ -94,7 +94,7 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
 
     @property
     def partitions(self) -> dict[Place, PartitionAnswer]:
-        """The partitions that a broker told of, each as in `partition`."""
+        """The partitions that a broker reported, each as in `partition`."""
         found = ((place, self.partition(place)) for place in self.told)
         return {place: state for place, state in found if state is not None}
 
@@ -113,13 +113,13 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
         return tuple(state.leader for state in states if state is not None and state.leader >= 0)
 
     def copies_on(self, node: Node) -> frozenset[Place]:
-        """Partitions of which a broker told that the node has, or is to have, a copy."""
+        """Partitions of which a broker reported that the node has, or is to have, a copy."""
         return frozenset(
             place for place, states in self.told.items() if any(node.id in s.replicas for s in states)
         )
 
     def in_sync(self, place: Place) -> set[int]:
-        """Who is in sync by what every broker tells; one that is cut off may tell what was."""
+        """Who is in sync by what every broker reports; one that is cut off may tell what was."""
         told = [set(state.isr) for state in self.told.get(place, ())]
         return set.intersection(*told) if told else set()
 

@@ -47,10 +47,10 @@ class NewTopic(msgspec.Struct, frozen=True):
 
 
 def create_topic(brokers: Sequence[Address], topic: NewTopic, bound_s: float = 30.0) -> TopicAnswer:
-    """Create a topic and wait until a broker tells of all its leaders; the topic as that broker sees it.
+    """Create a topic and wait until a broker reports all its leaders; the topic as that broker sees it.
 
     Raises:
-        KrucibleError: if that did not come about within the bound.
+        KrucibleError: if that did not happen within the bound.
     """
     deadline = time.monotonic() + bound_s
     failure = "never asked"

@@ -1,6 +1,6 @@
 """Requests to one node over one socket, each with a deadline.
 
-Clients hide what an observer wants to see: they ask another node, retry, cache.  Here one request goes to
+Clients hide what an observer needs to see: they ask another node, retry and cache.  Here one request goes to
 the node that was named, and its answer comes back or a `WireError` does.  Kafka-python's protocol classes
 encode and decode; versions are negotiated by ApiVersions once per connection, so a node that was restarted
 with another version is asked again.
@@ -18,7 +18,7 @@ from kafka.protocol.metadata import (
 )
 
 API_VERSIONS_VERSION = 3
-"""Every broker from 3.6 on knows it, and it is the first that tells of finalized features."""
+"""Every broker from 3.6 on knows it, and it is the first that reports finalized features."""
 METADATA_TOPIC = "__cluster_metadata"
 FRAME_BYTES_MAX = 64 * 1024 * 1024
 CLIENT_ID = "krucible-observer"

@@ -198,7 +198,7 @@ class Asking:
     def _listener_for_voters(self, node: Node, snapshot: ClusterSnapshot) -> tuple[Node, Address]:
         """In turns a broker, which passes it on, and the leader of the quorum itself (KIP-919).
 
-        Either may know less than the other: a broker was seen to go on asking a leader that had removed
+        Either may know less than the other: a broker was seen to continue asking a leader that had removed
         itself.
         """
         self._voter_requests += 1
@@ -213,7 +213,7 @@ class Asking:
 
         Raises:
             NobodyToAskError: the limits that it was to have could not be set.
-            WireError: no answer; nobody knows what became of it.
+            WireError: no answer; its outcome is unknown.
         """
         address = asked.address
         match asked.key, asked.value:
@@ -272,7 +272,7 @@ class Asking:
         self._told.update({one.id: one.directory_id for one in told if one.directory_id is not None})
         if isinstance(operation, RemoveVoter) and voter.id in self._told:
             return self._told[voter.id]
-        return self._cluster.home(voter).directory_id()  # as in a static quorum, where leaders tell of none
+        return self._cluster.home(voter).directory_id()  # as in a static quorum, where leaders report none
 
     def _endpoint(self, voter: Node) -> Address:
         """Where the voter is to be reached; a broker is offered by a listener of its own."""
@@ -306,10 +306,10 @@ def _first_topic(snapshot: ClusterSnapshot) -> str:
     """Name of the workload's first topic.
 
     Raises:
-        NobodyToAskError: nothing is known of the workload's topics.
+        NobodyToAskError: the workload's topics are not known.
     """
     if snapshot.first_topic is None:
-        raise NobodyToAskError("nothing is known of the workload's topics")
+        raise NobodyToAskError("the workload's topics are not known")
     return snapshot.first_topic.name
 
 

@@ -6,7 +6,7 @@ from harness.workloads.worker import Worker
 
 
 class Background(Worker):
-    """One operation, asked for once; what came of it stands in the history.
+    """One operation, requested once; what came of it is in the history.
 
     Args:
         operator: asks.

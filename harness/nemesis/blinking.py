@@ -1,7 +1,7 @@
 """Injects blinks: short faults at given times, at nodes that no other fault affects.
 
-A blink that finds its nodes in other hands is refused at once, and one that is in force where a fault of the
-schedule begins ends early: nobody waits long for a blink.
+A blink whose nodes another fault affects is refused at once.  A blink ends early if a fault of the schedule
+begins on its nodes, so no fault waits long for a blink.
 """
 
 import threading

@@ -73,7 +73,7 @@ class Chosen(msgspec.Struct, frozen=True):
         """
         found = part.of(nodes) if isinstance(part, Member) else self.parts.get(part)
         if found is None:
-            raise LookupError(f"nobody is {part}")
+            raise LookupError(f"no node is {part}")
         return found
 
 
@@ -106,7 +106,7 @@ def has_part(chosen: Chosen, snapshot: ClusterSnapshot) -> bool:
 
 
 def asked_there(what: There, chosen: Chosen, nodes: Sequence[Node]) -> Concrete:
-    """What is asked for, given the partition and who was chosen.
+    """What is requested, given the partition and who was chosen.
 
     Raises:
         LookupError: no partition was chosen, or nobody has a part that is named.

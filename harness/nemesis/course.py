@@ -65,5 +65,5 @@ class CourseContext(NamedTuple):
             last = self.wait_until(seen, asked.within_ms, pause_s)
             kind = OperationType.OK if last.holds else OperationType.INFO
             told = ConditionSeen(**asdict(asked), saw=last.saw)
-            outcome.end(kind, told, None if last.holds else "it did not come about")
+            outcome.end(kind, told, None if last.holds else "it was not reached")
         return last

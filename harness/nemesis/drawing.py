@@ -1,7 +1,7 @@
 """Resolves a symbolic admin operation to a request, by the state of the cluster; pure.
 
-Voters change only where a majority of the set that would result is up, so that no draw takes the quorum away.
-One whose disk was replaced is no voter any more and still counts as one: it goes before others do.
+Voters change only where a majority of the set that would result is up, so no change removes the quorum.
+A voter whose disk was replaced no longer votes but still counts, so it is removed before others.
 """
 
 import random
@@ -87,7 +87,7 @@ def _reassignment(snapshot: ClusterSnapshot, source: random.Random) -> Reassign 
     now = list(partitions[topic, number].replicas)
     wanted = _replicas(now, brokers, source)
     throttle = source.choice(_THROTTLES_BYTES_PER_S) if source.random() < _THROTTLE_SHARE else None
-    # Who takes back what goes on is let down by Kafka (docs/findings.md), every time: nothing new.
+    # Who takes back what is in progress is let down by Kafka (docs/findings.md), every time: nothing new.
     going_on = [one for one in snapshot.ongoing if one.place == (topic, number)]
     leaving = {broker for one in going_on for broker in one.removing}
     wanted = [broker for broker in wanted if broker not in leaving]

@@ -1,7 +1,7 @@
 """Plays gambits: chooses nodes, injects faults, waits, heals, and records all of it.
 
-A gambit whose condition does not come about ends there, and whatever it did is healed: it is told in the
-history, and is no reason to believe less of a run.
+A gambit whose condition is not reached ends there, and its faults are healed. The
+history records this, and it does not make a run unknown.
 """
 
 import msgspec
@@ -60,7 +60,7 @@ class GambitCourse:
         self._deleting: list[OneDeletion] = []
 
     def play(self, name: str, gambit: Gambit, until_ns: int) -> None:
-        """Make the moves of a gambit; the first that does not come about ends it.
+        """Make the moves of a gambit; the first that does not succeed ends it.
 
         Args:
             name: what it is called in the history.
@@ -81,16 +81,16 @@ class GambitCourse:
             outcome.end(ended, told, why)
 
     def end(self) -> None:
-        """Wait for what was asked for and is not answered yet.
+        """Wait for what was requested and is not answered yet.
 
         Raises:
-            KrucibleError: asking came to an unforeseen end.
+            KrucibleError: asking ended unexpectedly.
         """
         join_all(self._asking, max((worker.bound_s for worker in self._asking), default=0.0) + _GRACE_S)
         join_all(self._deleting, OneDeletion.bound_s + _GRACE_S)
 
     def _moved(self, played: "_Played") -> str | None:
-        """Make the moves; why the last of them did not come about, None if all did."""
+        """Make the moves; why the last of them did not succeed, None if all did."""
         for move in played.gambit.moves:
             if self._context.cancelled.is_set():
                 return "the run was cancelled"
@@ -104,7 +104,7 @@ class GambitCourse:
         return None
 
     def _made(self, move: GambitMove, played: "_Played") -> str | None:
-        """Why a move did not come about; None if it did."""
+        """Why a move did not succeed; None if it did."""
         match move:
             case ChooseCopies() | ChooseQuorum() | ChooseSuccessor() | ChooseNewcomers() | Given():
                 return self._chosen(move, played)
@@ -112,7 +112,7 @@ class GambitCourse:
                 return self._struck(move, played)
             case Mend(names, apart_ms):
                 ended = self._context.nemesis.mend([f"{played.name}{name}" for name in names], apart_ms)
-                return None if ended else "not seen to be over"
+                return None if ended else "not all of them were seen to have ended"
             case Until():
                 return self._awaited(move, played)
             case DeleteThere(share):
@@ -196,10 +196,10 @@ class GambitCourse:
                     return come_about(condition, played.chosen, self._context.look(where and where[0]))
 
         seen = self._context.await_recorded(played.name, asked, look, _LOOK_PAUSE_S)
-        return None if seen.holds else f"{_kind(move.condition)} did not come about"
+        return None if seen.holds else f"{_kind(move.condition)} was not reached"
 
     def _operator(self) -> Operator:
-        """One that is free: what was asked for longest ago is waited for where all are busy."""
+        """One that is free: what was requested longest ago is waited for where all are busy."""
         if len(self._operators) < _AT_ONCE_MAX:
             self._operators.append(self._context.new_operator())
             return self._operators[-1]

@@ -29,7 +29,7 @@ Play = Callable[[str, Gambit, int], None]
 
 
 def _nobody_plays(name: str, _: Gambit, __: int) -> None:
-    raise LookupError(f"there is nobody to play {name}")
+    raise LookupError(f"nothing here plays the gambit {name}")
 
 
 class Nemesis:

@@ -67,7 +67,7 @@ class Operator:
             snapshot = self._asking.as_it_moves(snapshot, timeout_ms)
         concrete = drawn(operation, snapshot) if isinstance(operation, Drawn) else operation
         if concrete is None:
-            return Performed(OperationType.FAIL, error="nothing to ask for")
+            return Performed(OperationType.FAIL, error="there is nothing to request")
         try:
             asked = self._asking.prepare(concrete, snapshot)
         except NobodyToAskError as error:

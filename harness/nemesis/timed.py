@@ -45,7 +45,7 @@ class Timed(Worker):
             raise self.failure
         if self.failure is not None:
             raise TimedError(
-                f"{self._doing} came to an unforeseen end",
+                f"{self._doing} ended unexpectedly",
                 got=describe(self.failure),
                 expected=f"{self._planned} {self._one}s, {self.done} were done",
                 next_step="report this: it is a defect of the harness",
@@ -63,7 +63,7 @@ class Timed(Worker):
         self.check()
         if self.is_alive():
             raise TimedError(
-                f"{self._doing} does not come to an end",
+                f"{self._doing} does not end",
                 got=f"{self._one} {self.done + 1} of {self._planned} is still going on",
                 expected=f"an end within {bound_s:g} s",
                 next_step="report this: all that is done has a deadline of its own",

@@ -1,4 +1,4 @@
-"""What the nodes believe, recorded several times a second while the run goes on."""
+"""The nodes' own views, recorded several times a second during the run."""
 
 from harness.observers.observers import Observers
 from harness.observers.view import ClusterView

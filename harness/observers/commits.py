@@ -1,8 +1,8 @@
 """What groups commit, read from the brokers' files of ``__consumer_offsets`` as it is written.
 
 Compaction removes a commit that a later one replaces, so of most of them nothing is left at a run's end.  A
-record is told once, whichever replica had it first, and with it which part of the log was read: who judges
-must know that no other record stands there.
+record is recorded once, from the replica that had it first, and with it which part of the log was read: a
+checker must know that no other record is there.
 """
 
 import re

@@ -50,7 +50,7 @@ class Observer(Worker):
 
         Args:
             key: of the observation.
-            node: which node told it; None where several did.
+            node: which node reported it; None where several did.
             seen: as readers of the history know it.
         """
         self._told[key, node] = (_at_any_time(seen), time.monotonic())

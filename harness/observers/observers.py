@@ -68,7 +68,7 @@ class Observers:
         offsets: whether to ask where partitions begin and end, too.
         ends: topics of which to read on the disks where replicas' logs end.
         commits: whether to read on the disks what groups commit.
-        deletions: tells of deletions, after each of which to ask where logs begin; None: there are none.
+        deletions: reports deletions, after each of which to ask where logs begin; None: there are none.
 
     Attributes:
         view: the latest that they saw.

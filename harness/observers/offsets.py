@@ -29,7 +29,7 @@ class OffsetsObserver(Observer):
     Args:
         journals: where to write.
         listeners: broker's name to its id and its OBSERVE listener.
-        view: what brokers told last.
+        view: what brokers reported last.
         interval_s: between looks.
         timeout_s: for each question, and for connecting.
     """

@@ -1,4 +1,4 @@
-"""What each node has promised on disk: leader, epoch and vote in its quorum-state file."""
+"""The state of each node's quorum-state file: leader, epoch and vote."""
 
 import errno
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""The reassignments that go on, as the active controller knows them (KIP-455)."""
+"""The ongoing reassignments, as the active controller knows them (KIP-455)."""
 
 import time
 from collections.abc import Mapping
@@ -43,7 +43,7 @@ class ReassignmentObserver(Observer):
         self._last_at_s = 0.0
 
     def look(self) -> None:
-        """Ask once; recorded on change, and at least once a second while anything goes on."""
+        """Ask once; recorded on change, and at least once a second while anything is in progress."""
         node, address = self._listeners[self._turn % len(self._listeners)]
         began_ns = self.clock.now_ns()
         try:

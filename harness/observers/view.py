@@ -40,7 +40,7 @@ class ClusterView:
                 self._controllers[node] = (self._clock(), answer)
 
     def saw_topics(self, node: str, topics: Mapping[str, TopicAnswer]) -> None:
-        """A broker told of topics."""
+        """A broker reported topics."""
         with self._lock:
             self._brokers[node] = (self._clock(), topics)
             self._answers += 1
@@ -50,12 +50,12 @@ class ClusterView:
                         self._out[name, state.partition, replica] = self._answers
 
     def saw_reassignments(self, ongoing: tuple[Ongoing, ...]) -> None:
-        """The controller told of the reassignments that go on."""
+        """The controller reported the ongoing reassignments."""
         with self._lock:
             self._ongoing = (self._clock(), ongoing)
 
     def told_by(self, node: str) -> Mapping[str, TopicAnswer]:
-        """What a broker told of topics, by their names; nothing if it told nothing lately."""
+        """What a broker reported topics, by their names; nothing if it told nothing lately."""
         with self._lock:
             at, topics = self._brokers.get(node, (-self._fresh_s, {}))
             return topics if self._fresh(at) else {}
@@ -68,7 +68,7 @@ class ClusterView:
         Args:
             nodes: all nodes.
             topics: those to tell of, as they were made.
-            sizes: gets to know of the partitions that brokers told of.
+            sizes: gets to know of the partitions that brokers reported.
         """
         names = [topic.name for topic in topics]
         with self._lock:

@@ -1,7 +1,8 @@
 """The blinks of a random schedule: short faults whose nodes are chosen when they are due; pure.
 
 Most of what a fault changes, it changes as it begins and as it ends: a request is lost, a connection is made
-anew, what was sent meanwhile arrives at once.  Blinks are over before anybody is declared dead, and are many.
+again, what was sent meanwhile arrives at once.  There are many blinks, and they end before a node is
+declared dead.
 """
 
 import random

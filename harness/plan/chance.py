@@ -184,7 +184,7 @@ def drawn_acts(
 def least_operations(schedule: RandomSchedule, acts: Iterable[TimedOperation]) -> dict[str, int]:
     """How many admin operations of each kind are to be answered, a third of those that were drawn at most.
 
-    Chance decides what is drawn, and a correct Kafka leaves some unanswered: what is asked for while there is
+    Chance decides what is drawn, and a correct Kafka leaves some unanswered: what is requested while there is
     no controller, or finds nothing to ask for.
     """
     asked = [act.operation for act in acts]

@@ -1,9 +1,9 @@
 """The gambits of random schedules by name, each a function that draws its script; pure.
 
-Each brings a cluster to an edge of what Kafka promises: a replica that was held back and is then all that is
-left, a partition whose last replica in sync goes, a controller that ends together with the leader whose ISR
-it has just changed.  What decides the outcome lasts milliseconds, so faults are short, and what they wait for
-is a condition and no time.
+Each leads to an edge case of Kafka's guarantees: a replica that was held back and is then the only one left,
+a partition whose last replica in sync goes, a controller that ends together with the leader whose ISR it has
+just changed.  What decides the outcome lasts milliseconds, so faults are short, and they wait for conditions,
+not for times.
 """
 
 import random
@@ -269,7 +269,7 @@ def _rolling_bounce(source: random.Random, topology: Topology) -> Script:
 
 
 def _cut_off_controller(source: random.Random, _: Topology) -> Script:
-    """The active controller without the other voters; brokers still reach it, and changes are asked for."""
+    """The active controller without the other voters; brokers still reach it, and changes are requested."""
     among = Partition(Pattern.ISOLATE_ONE, among=Among.CONTROLLERS)
     changes: list[Drawn] = [ElectSome(ElectionType.PREFERRED, fresh_draw(source))]
     changes += [ReassignSome(fresh_draw(source)), ReassignSome(fresh_draw(source))]

@@ -71,7 +71,7 @@ _HELD_MS = (200, 6_000)
 """TCP sends again after 0.2 s, and then after twice as long each time."""
 _LOST_PERCENT = (20, 60)
 _BEFORE_FENCED_MS = (500, 1_000)
-"""With the proofs of faults shorter than `broker.session.timeout.ms`; a deletion is asked for by then."""
+"""With the proofs of faults shorter than `broker.session.timeout.ms`; a deletion is requested by then."""
 _BEFORE_OUT_OF_SYNC_MS = (500, 2_000)
 """The same for `replica.lag.time.max.ms`: who reaches controllers is not fenced."""
 
@@ -179,7 +179,7 @@ def trimmed_log(source: random.Random, _: Topology) -> Script:
 
 
 def trimmed_while_held(source: random.Random, _: Topology) -> Script:
-    """One follower held back while oldest records are deleted; the rest ends, and it goes on and leads.
+    """One follower held back while oldest records are deleted; the rest ends, and it continues and leads.
 
     It is held too shortly to be fenced or to leave the ISR, so that until it has done it too the deletion is
     not to be answered.
@@ -203,7 +203,7 @@ def trimmed_while_held(source: random.Random, _: Topology) -> Script:
 
 
 def refused_batches(source: random.Random, _: Topology) -> Script:
-    """One copy of three away, and three asked for, then two, in turns: a batch is refused, the next taken."""
+    """One copy of three away, and three requested, then two, in turns: a batch is refused, the next taken."""
     turns = tuple(_three_and_two(source, source.randint(3, 4)))
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
@@ -246,7 +246,7 @@ def lossy_sends(source: random.Random, _: Topology) -> Script:
 
 
 def _three_and_two(source: random.Random, times: int) -> Iterator[GambitMove]:
-    """Three copies in sync are asked for, then two again, several times."""
+    """Three copies in sync are requested, then two again, several times."""
     for least in ("3", "2") * times:
         yield altered(MIN_ISR, least)
         yield Pass(source.randint(100, 700))

@@ -70,7 +70,7 @@ _LEADER_SHARE = 0.75
 
 
 def departing_leader(source: random.Random, _: Topology) -> Script:
-    """The leader is removed, and taken away as that goes on or after it; then it joins again."""
+    """The leader is removed, and taken away during the removal or after it; then it joins again."""
     gone = Strike((Blow("f1", "controller", source.choice((Kill(), Pause(), _CUT_OFF))),))
     led = Until(QuorumLedByAnother("controller"), SEVERAL_S_MS)
     answered = even(source)
@@ -156,7 +156,7 @@ def wiped_voter(source: random.Random, topology: Topology) -> Script:
     """A voter comes back with a new disk, and a majority would need it; later it gets its vote back.
 
     Its old directory id is among the voters until then, and the new one has no vote: nobody may be elected,
-    stay in office or commit what is asked for by what it says.
+    stay in office or commit what is requested by what it says.
     """
     wiped = WipeDisk(by=source.choice(("kill", "stop")), sparing=True)
     back, again = Mend(("f1",)), even(source)
@@ -184,7 +184,7 @@ def wiped_voter(source: random.Random, topology: Topology) -> Script:
 def lagging_candidate(source: random.Random, topology: Topology) -> Script:
     """A voter misses acknowledged changes, and hears of the others as the leader goes, twice.
 
-    In some of the times the others are frozen and go on later than it, so that it asks for votes first.
+    In some of the times the others are frozen and continue later than it, so that it asks for votes first.
     """
     once = _lagging(source, topology, first=1)
     return *once, *_lagging(source, topology, first=1 + len(topology.voters())), Until(AllInSync(), BACK_MS)

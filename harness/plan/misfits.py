@@ -1,4 +1,4 @@
-"""What a schedule names that is not there: nodes that the topology lacks, times after the load has ended.
+"""Names in a schedule that do not exist: nodes that the topology lacks, times after the end of the load.
 
 A fault at such a node would never be injected, and a step after the end would never begin.  A step that
 outlasts the load is none of these: its fault is in force when the load ends, and is healed then.

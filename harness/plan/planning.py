@@ -80,7 +80,7 @@ class RunPlan(msgspec.Struct, frozen=True):
     """What a run will do.
 
     Attributes:
-        options: what was asked for.
+        options: what was requested.
         scenario: the scenario with the options applied.
         version: Kafka's version.
         schedule: the steps, targets still symbolic.
@@ -132,13 +132,13 @@ def plan_run(options: RunOptions) -> RunPlan:
     if unavailable:
         raise _misfit(options, unavailable)
     expectation = _expectation(scenario, options, version)
-    # Named even where it was not asked for: another krucible may have another default.
+    # Named even where it was not requested: another krucible may have another default.
     reproduce = reproduce_line(msgspec.structs.replace(options, kafka_version=version))
     return RunPlan(options, scenario, version, schedule, expectation, reproduce)
 
 
 def scenario_of(options: RunOptions) -> Scenario:
-    """The scenario that was asked for, as it is written.
+    """The scenario that was requested, as it is written.
 
     Raises:
         UsageError: if there is none.
@@ -173,7 +173,7 @@ def reproduce_line(options: RunOptions, seeds: range | None = None) -> str:
     """The shell line that asks for the same again, every option that is not a default included.
 
     Args:
-        options: what was asked for.
+        options: what was requested.
         seeds: these, instead of the one of the options.
     """
     chosen = ["--seed", str(options.seed)] if seeds is None else ["--seeds", f"{seeds[0]}..{seeds[-1]}"]
@@ -209,7 +209,7 @@ def _version_problems(version: str, scenario: Scenario) -> list[str]:
         return [str(error)]
     if numbers < parse_version(scenario.versions_min):
         return [
-            f"Kafka {version} is older than {scenario.versions_min}, the first this scenario makes sense on"
+            f"Kafka {version} is older than {scenario.versions_min}, the first that this scenario supports"
         ]
     return []
 
@@ -311,7 +311,7 @@ def _workload_problems(scenario: Scenario, options: RunOptions) -> list[str]:
     chosen = options.acks is not None or options.idempotent is not None
     found = problems_of_load(scenario)
     if chosen and not isinstance(scenario.workload, LogWorkload):
-        found.append("acks and idempotence can be chosen for the log workload alone")
+        found.append("acks and idempotence can only be chosen for the log workload")
     return found
 
 
@@ -371,7 +371,7 @@ def _drawing_problems(schedule: RandomSchedule) -> list[str]:
     if odd := sorted((schedule.operations.keys() | schedule.changes.keys()) - OPERATIONS.keys()):
         found.append(f"no admin operation is called {odd[0]}; expected one of {', '.join(OPERATIONS)}")
     if odd := sorted(schedule.operations_min.keys() - schedule.operations.keys()):
-        found.append(f"at least some of {odd[0]} are asked for, and none is drawn; add it to operations")
+        found.append(f"at least some of {odd[0]} are required, and none is drawn; add it to operations")
     if odd := sorted(schedule.disks.keys() - DISKS):
         found.append(f"no fault of a disk is called {odd[0]}; expected one of {', '.join(DISKS)}")
     if odd := sorted(schedule.gambits.keys() - GAMBITS.keys()):
@@ -381,7 +381,7 @@ def _drawing_problems(schedule: RandomSchedule) -> list[str]:
     if "packet-loss" in schedule.kinds and schedule.majority is Majority.LOST:
         found.append("a loss of packets takes no majority away; drop packet-loss, or majority lost")
     if schedule.disks and schedule.majority is Majority.LOST:
-        found.append("disks can go only where a majority keeps what it has; drop disks, or majority lost")
+        found.append("faults of disks need a majority that keeps its disks; drop disks, or majority lost")
     return found
 
 

@@ -98,7 +98,7 @@ def _entries(chaos: int, workloads: int, gambits: int, scripts: int, duration_s:
 
 PRESETS: Mapping[str, Preset] = {
     "smoke": Preset(
-        "A quarter of an hour a version: does anything fall over that nobody has to look for?",
+        "A quarter of an hour for each version: finds what is obviously broken.",
         (
             Entry("exploratory/chaos", _BOTH, 2, 75),
             Entry("exploratory/txn", (Mode.COMBINED,), 1, 75),
@@ -114,7 +114,7 @@ PRESETS: Mapping[str, Preset] = {
         required=(*_REACHED, "faults_of_disks", "voter_sets", "completed"),
     ),
     "release": Preset(
-        "A day of one machine, sharded: as nightly, with seeds enough to compare figures.",
+        "A day of machine time, in shards: as nightly, with enough seeds to compare figures.",
         _entries(chaos=16, workloads=6, gambits=11, scripts=6, duration_s=90),
         control_seeds=3,
         required=_REACHED_ALL,
@@ -143,7 +143,7 @@ class Job(msgspec.Struct, frozen=True):
 
     Attributes:
         role: whose it is.
-        options: what is asked for.
+        options: what is requested.
         control: the side that it tries, where it is a control.
     """
 
@@ -299,7 +299,7 @@ def _able(scenario: str, builds: Mapping[Role, Build]) -> tuple[dict[Role, Build
     too_old: list[str] = []
     for role, build in builds.items():
         if parse_version(build.version) < parse_version(least):
-            too_old.append(f"{scenario} makes no sense before Kafka {least}, so not on the {role}")
+            too_old.append(f"{scenario} needs Kafka {least}, so it is not run on the {role}")
         else:
             able[role] = build
     return able, too_old

@@ -8,6 +8,7 @@ import msgspec
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.history.courses import CHOOSE, MOVES, PERFORM, ChoiceMade
 from checkers.history.operations import History, Operation, OperationType
+from checkers.history.phases import PHASE, Phase
 from checkers.history.requested import ElectionAsked, FeatureAsked, PartitionsAdded, ReassignmentAsked
 from checkers.history.units import NS_PER_MS
 from harness.plan.replaying_blinks import replayed_blinks
@@ -111,7 +112,7 @@ class _Recorded:
         return fault.target if had and isinstance(fault.target, Target) else None
 
     def invoked(self, process: str, f: str | None = None) -> list[Operation]:
-        """What a process asked for, in order."""
+        """What a process requested, in order."""
         return [
             o
             for o in self.operations
@@ -119,7 +120,7 @@ class _Recorded:
         ]
 
     def asked(self, operation: Operation) -> Concrete:
-        """What an operator asked for, as the vocabulary has it."""
+        """What an operator requested, as the vocabulary has it."""
         value = operation.value
         match operation.f:
             case "elect-leaders":
@@ -170,7 +171,7 @@ def _injected(move: Inject, told: _Recorded, roles: dict[str, Target], notes: li
     window = told.windows.get(move.name)
     member = told.member(window) if window is not None else None
     if window is None or member is None:
-        notes.append(f"{move.name} was not injected then: its target is resolved anew")
+        notes.append(f"{move.name} was not injected in the recorded run: its target is resolved again")
         return move
     if role := told.role(window, move.fault):
         roles[move.name] = role
@@ -178,7 +179,7 @@ def _injected(move: Inject, told: _Recorded, roles: dict[str, Target], notes: li
 
 
 class _Performs:
-    """Pairs the admin operations of a script with what its operators asked for."""
+    """Pairs the admin operations of a script with what its operators requested."""
 
     def __init__(self, told: _Recorded) -> None:
         self._told = told
@@ -186,7 +187,7 @@ class _Performs:
         self._background = 0
 
     def next(self, move: Perform, notes: list[str]) -> Perform:
-        """The next move of its kind, with what it asked for in the end, if it is symbolic."""
+        """The next move of its kind, with what it requested in the end, if it is symbolic."""
         attempts = self._attempts(move)
         operation = move.operation
         symbolic = isinstance(operation, Drawn)
@@ -194,7 +195,7 @@ class _Performs:
         if not symbolic:
             return move
         if not attempts:
-            notes.append(f"{_kind(operation)} was not asked for then: it is resolved anew")
+            notes.append(f"{_kind(operation)} was not requested in the recorded run: it is resolved again")
             return move
         return msgspec.structs.replace(move, operation=self._told.asked(attempts[-1]))
 
@@ -236,15 +237,19 @@ def _timed(schedule: FixedSchedule, told: _Recorded) -> Resolution:
     again: list[_Replayed] = []
     for name, step in _numbered(schedule):
         if name in told.refused:
-            notes.append(f"{name} of then is left out: {told.refused[name]}")
+            notes.append(f"{name} of the recorded run is left out: {told.refused[name]}")
             continue
         again.append(_again(step, told.windows.get(name), told, began_ns, schedule.duration_ms))
         if not isinstance(again[-1].step.fault.target, Member):
-            notes.append(f"{name} was not injected then: it keeps its time, its target is resolved anew")
+            notes.append(
+                f"{name} was not injected in the recorded run: same time, its target is resolved again"
+            )
     again.sort(key=lambda each: each.step.at_ms)
     blinks = tuple(replayed_blinks(schedule, told.windows, began_ns, told.nodes, told.named))
     if lacking := len(blinks_of(schedule)) - len(blinks):
-        notes.append(f"{lacking} of {len(blinks_of(schedule))} blinks of then are left out: they hit nobody")
+        notes.append(
+            f"{lacking} of {len(blinks_of(schedule))} blinks of the recorded run hit no node and are left out"
+        )
     acts = _acts(told, began_ns)
     steps = (*(each.step for each in again if each.within), *blinks)
     # What came late then is within the load nevertheless, as it was; see `misfits_of`.
@@ -270,7 +275,7 @@ def _gambits(schedule: FixedSchedule, told: _Recorded, began_ns: int, notes: lis
             continue
         played = played_in(name, told.operations)
         if played is None or played.ended is OperationType.FAIL:
-            notes.append(f"{name} of then is left out: it was not begun")
+            notes.append(f"{name} of the recorded run is left out: it did not begin")
             continue
         again = replayed(name, gambit, played, began_ns, told.named)
         notes += again.notes
@@ -301,7 +306,7 @@ def _began_ns(schedule: FixedSchedule, told: _Recorded) -> int:
         for name, step in _numbered(schedule)
         if name in told.windows
     ]
-    loaded = (o.time_ns for o in told.operations if (o.f, o.key) == ("phase", "load"))
+    loaded = (o.time_ns for o in told.operations if (o.f, o.key) == (PHASE, Phase.LOAD))
     return min(beginnings) if beginnings else next(loaded, 0)
 
 
@@ -347,7 +352,7 @@ def differences(roles: dict[str, Target], operations: Iterable[Operation]) -> tu
     for operation in operations:
         if operation.f == CHOOSE and operation.type is OperationType.OK:
             if msgspec.convert(operation.value, ChoiceMade).as_then is False:
-                found.append(f"{operation.key}: who led then does not lead now")
+                found.append(f"{operation.key}: the leader of the recorded run does not lead now")
             continue
         if operation.f != "inject" or operation.type is OperationType.INVOKE:
             continue
@@ -357,5 +362,5 @@ def differences(roles: dict[str, Target], operations: Iterable[Operation]) -> tu
         role = roles.get(str(operation.key))
         if role is not None and role not in operation.value.get("roles", [role]):
             target = ", ".join(operation.value["targets"])
-            found.append(f"{operation.key}: {target} had the role {role} then and has it not now")
+            found.append(f"{operation.key}: {target} had the role {role} in the recorded run, not now")
     return tuple(found)

@@ -87,9 +87,9 @@ def _moves(
             yield Given({part: member(node) for part, node in made.parts.items()}, made.where)
             continue
         if isinstance(move, Choice) and not isinstance(move, Given):
-            notes.append(f"{name} came to no choice then: it is made anew")
+            notes.append(f"{name} made no choice in the recorded run: it chooses again")
         elif isinstance(move, Ask) and isinstance(move.operation, Drawn):
-            notes.append(f"{name}: what is asked for is resolved anew")
+            notes.append(f"{name}: its requests are resolved again")
         yield move
 
 

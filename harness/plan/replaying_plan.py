@@ -84,7 +84,7 @@ def load_recorded(folder: Path) -> Recorded:
         history = read_journals(journals_of(folder, _JOURNALS))
     except _DAMAGED as error:
         raise UsageError(
-            "that run can't be carried out again",
+            "that run can't be repeated",
             got=str(error),
             expected="a run's identity, schedule and journals, as this krucible writes them",
             where=str(folder),
@@ -129,7 +129,7 @@ def is_rerun(identity: RunIdentity) -> bool:
 
 
 def is_resolved(identity: RunIdentity) -> bool:
-    """Whether a run was given nodes in the place of roles, so that it has no roles to be resolved anew."""
+    """Whether a run was given nodes in the place of roles, so that it has no roles to be resolved again."""
     replayed = bool(identity.replay_of) and not is_rerun(identity)
     return replayed and _SYMBOLIC not in identity.reproduce.split()
 
@@ -144,7 +144,7 @@ def replay_line(folder: Path, instead: Instead, *, symbolic: bool) -> str:
 
 
 def options_of(folder: Path, identity: RunIdentity, instead: Instead) -> RunOptions:
-    """What was asked for when a run was made, with the version that it was of.
+    """What was requested when a run was made, with the version that it was of.
 
     Args:
         folder: the run's.
@@ -164,7 +164,7 @@ def options_of(folder: Path, identity: RunIdentity, instead: Instead) -> RunOpti
     }
     strange = sorted(given.keys() - set(RunOptions.__struct_fields__))
     if strange:
-        raise _of_another(folder, identity, f"it has options that are none here: {', '.join(strange)}")
+        raise _of_another(folder, identity, f"it has unknown options: {', '.join(strange)}")
     chosen: dict[str, Any] = msgspec.to_builtins(instead)
     if chosen:  # another version is no longer that tarball's, or that image's
         given = {name: value for name, value in given.items() if name not in Instead.__struct_fields__}
@@ -196,7 +196,7 @@ def _gone(folder: Path, identity: RunIdentity) -> UsageError:
 def _of_another(folder: Path, identity: RunIdentity, got: str) -> UsageError:
     commit = identity.krucible_commit
     return UsageError(
-        "that run was recorded by another krucible, and does not fit this one",
+        "that run was recorded by another version of krucible, and this one can't repeat it",
         got=got,
         where=str(folder),
         next_step=f"git checkout {commit.removesuffix('-dirty')}" if commit else "krucible list --scenarios",
@@ -228,10 +228,10 @@ def _changes(recorded: Recorded, now: RunPlan) -> list[str]:
     by = recorded.identity.krucible_commit or "of an unknown commit"
     planned = not recorded.identity.replay_of or is_rerun(recorded.identity)
     if planned and now.schedule != recorded.schedule:
-        found.append(f"the scenario's schedule is another one now; that of krucible {by} is carried out")
+        found.append(f"the scenario's schedule has changed; that of krucible {by} is used")
     setup = next((o.value for o in recorded.history.operations if o.f == "setup"), None)
     if setup is None:
-        return [*found, "that run came to no load, so what else changed since is not known"]
+        return [*found, "that run never began its load, so it is unknown what else has changed since"]
     changed = [name for name, value in _as_set_up(now).items() if not _holds(setup.get(name), value)]
     return [*found, *(f"the scenario's {name} is not that of krucible {by}" for name in changed)]
 

@@ -56,7 +56,7 @@ def _given(value: msgspec.Struct) -> Iterator[tuple[str, object]]:
 
 
 def _lines(value: object, before: str, after: str, depth: int) -> list[str]:
-    """A value with what stands before and after it, on one line where it fits."""
+    """A value with what is before and after it, on one line where it fits."""
     line = f"{_INDENT * depth}{before}{_inline(value)}{after}"
     if len(line) <= _WIDTH:
         return [line]
@@ -84,7 +84,7 @@ def _text_lines(text: str, before: str, after: str, depth: int) -> list[str]:
 
 
 def _parts(value: object) -> tuple[str, str, list[tuple[str, object]]]:
-    """What opens and closes a value, and what stands between, each with its label."""
+    """What opens and closes a value, and what is between, each with its label."""
     match value:
         case Enum():
             return "", "", []

@@ -16,7 +16,7 @@ _ACTIVE = pytest.StashKey[bool]()
 def pytest_load_initial_conftests(
     early_config: pytest.Config, parser: pytest.Parser, args: Sequence[str]
 ) -> None:
-    """Add our options where scenarios were asked for; elsewhere their names are free."""
+    """Add our options where scenarios were requested; elsewhere their names are free."""
     active = any(map(_leads_to_scenarios, args))
     early_config.stash[_ACTIVE] = active
     if active:
@@ -56,7 +56,7 @@ def _add_options(parser: pytest.Parser) -> None:
         type=int,
         dest="krucible_seed",
         metavar="N",
-        help="fixes the schedules of all scenarios; drawn and told if not given",
+        help="fixes the schedules of all scenarios; drawn and printed if not given",
     )
     group.addoption(
         "--kafka-version",

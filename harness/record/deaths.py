@@ -1,6 +1,6 @@
 """The note that another process writes about a harness that died during a run.
 
-It is told in the history, in a journal of its own, so that whoever judges the run again knows of it.
+It is in a journal of its own, so a later judgement of the run finds it.
 """
 
 import signal
@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from checkers.history.operations import FORMAT_VERSION, History, JournalHeader, OperationType
+from checkers.history.phases import PHASE
 from checkers.history.shapes import FAILURE, HarnessFailed
 from harness.record.journal import Clock, Entry, Journal
 from harness.record.mishaps import FAILURES_FILE
@@ -16,13 +17,13 @@ AFTERMATH = "aftermath"
 """Name of the journal, and of the process that writes it."""
 _AFTERMATH_FILE = f"history-{AFTERMATH}.jsonl"
 _MEANINGS = {
-    signal.SIGABRT: "a client library found an assertion of its own broken",
-    signal.SIGALRM: "a client library hung it for two minutes",
-    signal.SIGBUS: "a library went astray, or a disk was full",
-    signal.SIGFPE: "a library went astray",
-    signal.SIGILL: "a library went astray",
-    signal.SIGKILL: "somebody killed it, or the kernel lacked memory (see dmesg)",
-    signal.SIGSEGV: "a library went astray",
+    signal.SIGABRT: "an assertion of a client library failed",
+    signal.SIGALRM: "a client library blocked it for two minutes",
+    signal.SIGBUS: "a defect in a library, or a full disk",
+    signal.SIGFPE: "a defect in a library",
+    signal.SIGILL: "a defect in a library",
+    signal.SIGKILL: "it was killed, or the kernel had no memory left (see dmesg)",
+    signal.SIGSEGV: "a defect in a library",
 }
 _DUMPS = ("Fatal Python error:", "Timeout (")
 """How Python begins to tell what threads did."""
@@ -55,7 +56,7 @@ def note_death(folder: Path, history: History, error: str) -> None:
     Raises:
         JournalError: the disk refuses, or it was written down already.
     """
-    phases = [str(operation.key) for operation in history.of("phase")]
+    phases = [str(operation.key) for operation in history.of(PHASE)]
     last_ns = history.operations[-1].time_ns if history.operations else 0
     header = JournalHeader(FORMAT_VERSION, history.run, AFTERMATH, history.began_at)
     journal = Journal(folder / _AFTERMATH_FILE, header, Clock(0, lambda: last_ns))

@@ -1,6 +1,6 @@
 """A run's folder: ``runs/<scenario>/<UTC time>-<seed>/``, with ``latest`` links beside it.
 
-A cluster that no run started has ``runs/clusters/<id>/``, which nobody who looks for runs takes for one.
+A cluster that no run started has ``runs/clusters/<id>/``, which is not listed as a run.
 """
 
 import secrets
@@ -82,7 +82,7 @@ def create_cluster_folder(root: Path, run: str) -> Path:
 def _refusals_told(what: str, root: Path, where: Path) -> Iterator[None]:
     if ":" in str(root.absolute()):
         raise UsageError(
-            "runs can't be kept in a folder with a colon in its path: compose takes it for a separator",
+            "runs can't be stored in a folder with a colon in its path: compose treats it as a separator",
             got=str(root.absolute()),
             next_step="name another place with --runs",
         )

@@ -1,7 +1,7 @@
 """The journal: each operation is on disk before the next one begins.
 
 A journal has one writer thread or several that share it; every operation is one ``write`` of one line, not
-a buffer, so that a harness killed in mid-flight leaves whole lines and at most one that is cut short.
+a buffer, so a harness that is killed leaves whole lines and at most one that is cut short.
 The format is that of docs/histories.md.
 """
 
@@ -85,7 +85,7 @@ class Journal:
         header: its first line.
         clock: of the run.
         listener: hears of every operation.
-        operations: how many another writer left in the file, to go on behind them; None: it is begun.
+        operations: how many another writer left in the file, to continue behind them; None: it is begun.
 
     Raises:
         JournalError: the file exists already and is to be begun, or can't be written.
@@ -139,7 +139,7 @@ class Journal:
         A journal with an outstanding operation gets none, for its writer was given up.
 
         Args:
-            journals: what the runner's tells of the others.
+            journals: what the runner's reports about the others.
 
         Returns:
             How many lines the journal has; None where it got no end.
@@ -201,7 +201,7 @@ class Journal:
 class Journals:
     """The journals of one run: a folder, a run id, a clock, and a listener that hears all of them.
 
-    The journal of the runner, opened first, tells of each other one when it begins, and lists all at its end.
+    The journal of the runner, opened first, reports each other one when it begins, and lists all at its end.
     """
 
     def __init__(self, folder: Path, run: str, clock: Clock, listener: Listener | None = None) -> None:
@@ -331,7 +331,7 @@ class Recorder:
         return operation
 
     def retire(self) -> None:
-        """Go on as another process, as whoever stands behind this one is replaced; singletons stay.
+        """Continue as another process, because what this one stood for is replaced; singletons stay.
 
         Raises:
             RuntimeError: an operation is outstanding.
@@ -374,5 +374,5 @@ def _journal_error(what: str, error: OSError, path: Path) -> JournalError:
         what,
         got=error.strerror or str(error),
         where=str(path),
-        next_step=_NEXT_STEPS.get(error.errno or 0, "mend the disk or folder, then run again"),
+        next_step=_NEXT_STEPS.get(error.errno or 0, "fix the disk or folder, then run again"),
     )

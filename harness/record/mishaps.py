@@ -1,7 +1,7 @@
 """Exceptions in the harness during a run: recorded, reported, and survived.
 
-A worker that died, or an engine that refuses, ends what is going on.  It must not throw away what the run has
-recorded by then: faults are healed, evidence is gathered, and the history is judged all the same.
+A dead worker, or an engine that refuses a request, ends the load and the faults.  What the run has recorded
+must not be lost: faults are healed, evidence is collected, and the history is judged nevertheless.
 """
 
 import traceback
@@ -36,7 +36,7 @@ class Mishaps:
         stage: the run's.
 
     Attributes:
-        failure: the first of them, as an error that a person can act upon; None where there was none.
+        failure: the first of them, as an error that a person can act upon; None if there was none.
         healed: whether no fault is in force any more: what comes after it means nothing otherwise.
     """
 
@@ -48,13 +48,13 @@ class Mishaps:
 
     @contextmanager
     def survived(self, during: str) -> Iterator[None]:
-        """End the block at a mishap, and go on behind it.
+        """End the block at a mishap, and continue behind it.
 
         Args:
             during: what the block does, in a few words.
 
         Raises:
-            JournalError: the history can't be written, so there is nothing to go on for.
+            JournalError: the history can't be written, so there is nothing to continue for.
         """
         try:
             yield
@@ -64,7 +64,7 @@ class Mishaps:
             self._keep(during, error)
 
     def _keep(self, during: str, error: Exception) -> None:
-        """Record it, once: who looked first and who joins a worker tell of the same death."""
+        """Record it, once: who looked first and who joins a worker report the same death."""
         if str(error) in self._known:
             return
         self._known.add(str(error))

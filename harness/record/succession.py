@@ -23,7 +23,7 @@ class Left(NamedTuple):
         operations: how many its journal holds.
         outstanding: invocations without a completion.
         processes: numbers of all processes that invoked anything.
-        ended: whether the journal has its last line, so that there is nothing to go on with.
+        ended: whether the journal has its last line, so that there is nothing to continue with.
     """
 
     operations: int
@@ -41,7 +41,7 @@ NOTHING = Left(0, (), frozenset())
 
 
 def left_in(path: Path) -> Left | None:
-    """What a journal holds; None where it was not begun.
+    """What a journal holds; None if it was never begun.
 
     A line that was cut short is taken away: no operation leaves before its line is whole, and one whose
     completion is cut is outstanding.
@@ -59,12 +59,12 @@ def left_in(path: Path) -> Left | None:
         with path.open("r+b") as file:
             file.truncate(text.rfind(b"\n") + 1)
     except (OSError, msgspec.MsgspecError) as error:
-        raise JournalError("a journal can't be taken up", got=str(error), where=str(path)) from error
+        raise JournalError("a journal can't be continued", got=str(error), where=str(path)) from error
     return _left(operations)
 
 
 def conclude(left: Left, journal: Journal) -> None:
-    """Complete what was outstanding: nobody knows what became of it, and its processes are retired.
+    """Complete what was outstanding: its outcome is unknown, and its processes are retired.
 
     Raises:
         JournalError: it could not be written.

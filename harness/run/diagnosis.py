@@ -32,7 +32,7 @@ _OF_THE_HOST = (
 
 
 class NodeTold(msgspec.Struct, frozen=True, kw_only=True):
-    """What one node told when a start was given up.
+    """What one node reported when a start was given up.
 
     Attributes:
         status: of its container, as the engine has it.
@@ -61,7 +61,7 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """Why a start came to nothing.
 
     Attributes:
-        waited_for: what did not come about.
+        waited_for: what was not reached.
         waited_s: how long it was waited for.
         load_per_cpu: the host's load average of one minute over its CPUs.
         sentences: what stands out, the likeliest cause first.
@@ -97,7 +97,7 @@ def diagnose(cluster: Cluster, error: NotReadyError, logs: Mapping[str, str]) ->
 
     Args:
         cluster: it is still there.
-        error: what did not come about.
+        error: what was not reached.
         logs: the nodes' logs by their names.
 
     Raises:
@@ -131,7 +131,7 @@ def sentences(nodes: Mapping[str, NodeTold], brokers: Mapping[str, int]) -> Iter
             then = " and was not unfenced" if name in unseen else ""
             yield f"{name} truncated its metadata log to offset {node.truncated_to}{then}"
     if unseen:
-        yield f"not unfenced in anybody's eyes: {', '.join(unseen)}"
+        yield f"not unfenced according to any node: {', '.join(unseen)}"
     leads = [name for name, node in nodes.items() if isinstance(node.quorum, dict)]
     asked = [name for name, node in nodes.items() if node.quorum is not None]
     if asked and not leads:

@@ -189,7 +189,7 @@ class Execution:
         return msgspec.structs.replace(snapshot, dead=self._stage.cluster.ended - self.nemesis.down)
 
     def _snapshot(self, beside: str | None = None) -> ClusterSnapshot:
-        """The cluster now; the partitions of a topic that nobody observes are asked for."""
+        """The cluster now; the partitions of a topic that nobody observes are requested."""
         self._check()
         stage = self._stage
         seen = self._view.snapshot(stage.cluster.nodes, stage.topics, stage.sizes)

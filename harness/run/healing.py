@@ -125,7 +125,7 @@ def _left_alone_because(leftover: Leftover, named: tuple[str, ...]) -> str | Non
     if leftover.run in named or not (leftover.live or leftover.kept):
         return None
     why = "its harness is running" if leftover.live else "it was kept"
-    return f"{why}; krucible heal {leftover.run} takes it down all the same"
+    return f"{why}; krucible heal {leftover.run} removes it nevertheless"
 
 
 def _heal_one(client: Engine, leftover: Leftover, say: Say) -> None:

@@ -24,7 +24,7 @@ class NotReadyError(KrucibleError):
     """A cluster did not become ready; `harness.run.diagnosis` finds out why.
 
     Attributes:
-        waited_for: what did not come about.
+        waited_for: what was not reached.
         waited_s: how long it was waited for.
     """
 
@@ -51,7 +51,7 @@ def await_ready(cluster: Cluster, bound_s: float = READY_BOUND_S) -> Readiness:
     Raises:
         NotReadyError: if it is not within the bound, or a node ended meanwhile; with the end of that
             node's log.
-        EngineError: if the engine does not tell of the nodes.
+        EngineError: if the engine does not report the nodes.
     """
     began = time.monotonic()
     waited_for = ["the first answer"]
@@ -80,7 +80,7 @@ def _awaited(cluster: Cluster, bound_s: float, began: float, waited_for: list[st
 
     controllers = cluster.controller_listeners.values()
     brokers = list(cluster.observe_listeners.values())
-    controller_s = until(lambda: any(map(_leads, controllers)), "no controller leads")
+    controller_s = until(lambda: any(map(_leads, controllers)), "there is no active controller")
     expected = frozenset(node.id for node in cluster.nodes if node.is_broker)
     brokers_s = until(
         lambda: all(_sees(address, expected) for address in brokers), "not every broker is unfenced"
@@ -95,7 +95,7 @@ def _awaited(cluster: Cluster, bound_s: float, began: float, waited_for: list[st
     write_s = time.monotonic() - began
     until(lambda: _deleted(brokers[0]), f"topic {READY_TOPIC} can't be deleted")
     features: dict[str, int] = {}
-    until(lambda: _told_features(brokers[0], features), "no broker tells its features")
+    until(lambda: _told_features(brokers[0], features), "no broker reports its features")
     return Readiness(controller_s, brokers_s, write_s, features)
 
 
@@ -159,9 +159,9 @@ def _complain_about_ended_nodes(cluster: Cluster) -> None:
         if not state["Running"]:
             raise KrucibleError(
                 f"node {name} ended while the cluster was starting",
-                got=f"exit code {state['ExitCode']}; its last words:\n{_last_words(cluster, name)}",
+                got=f"exit code {state['ExitCode']}; its last lines:\n{_last_words(cluster, name)}",
                 where=str(cluster.folder),
-                next_step="mend the topology or its config, then run again",
+                next_step="fix the topology or its config, then run again",
             )
 
 
@@ -169,7 +169,7 @@ def _not_ready(cluster: Cluster, what: str, bound_s: float) -> KrucibleError:
     words = "\n".join(f"{name}: {_last_words(cluster, name, lines=3)}" for name in cluster.containers)
     return KrucibleError(
         f"the cluster did not become ready within {bound_s:.0f} s: {what}",
-        got=f"the nodes' last words:\n{words}",
+        got=f"the nodes' last lines:\n{words}",
         where=str(cluster.folder),
         next_step="try again with fewer nodes or on a faster machine; krucible doctor",
     )

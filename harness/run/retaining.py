@@ -1,7 +1,7 @@
 """Ends retention, so that Kafka deletes nothing during the final read.
 
-A reader that lists where a log begins, and is told then that this offset is out of range, has not read
-everything.  So what limits how long or how much a topic keeps is taken back once the cluster has recovered.
+If a reader lists where a log begins, and that offset is then out of range, it has not read everything.  So
+limits on the time and size that a topic keeps are removed once the cluster has recovered.
 """
 
 import time
@@ -66,7 +66,7 @@ def end_retention(
         while (behind := [one for one in asked if _still(one, topic, limit)]) and time.monotonic() < deadline:
             pause.wait(_PAUSE_S)
         if behind:
-            yield f"{limit} of {topic} is still told by {len(behind)} of {len(asked)} brokers"
+            yield f"{limit} of {topic} is still reported by {len(behind)} of {len(asked)} brokers"
 
 
 def _taken_back(operator: Performing, topic: str, limit: str) -> bool:
@@ -75,7 +75,7 @@ def _taken_back(operator: Performing, topic: str, limit: str) -> bool:
 
 
 def _still(broker: Address, topic: str, limit: str) -> bool:
-    """Whether a broker tells of a limit; one that does not answer tells nothing."""
+    """Whether a broker reports a limit; one that does not answer tells nothing."""
     try:
         with Connection(*broker, _LOOK_TIMEOUT_S) as connection:
             told = own_configs(connection, (topic,))

@@ -1,8 +1,8 @@
-"""The spine of a run, from a plan to a verdict.
+"""A whole run, from a plan to a verdict.
 
-A stranger who reads `execute` knows the program: build the cluster, load it while the schedule of faults is
-carried out, heal, wait for recovery, read everything back, gather evidence, judge.  Whatever goes wrong with
-the harness itself on the way, what was recorded by then is judged.
+`execute` shows the sequence: build the cluster, load it while the schedule of faults is
+carried out, heal, wait for recovery, read everything back, gather evidence, judge.  If the harness itself
+fails on the way, what was recorded by then is judged.
 """
 
 import threading
@@ -18,6 +18,7 @@ import msgspec
 
 from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.history.operations import History
+from checkers.history.phases import Phase
 from checkers.history.reading import read_history
 from checkers.judge import judge
 from checkers.verdict.verdict import Verdict
@@ -105,7 +106,7 @@ class Played(NamedTuple):
 
     Attributes:
         folder: the run's.
-        mishap: what went wrong with the harness itself, if anything; the history tells of it too.
+        mishap: what went wrong with the harness itself, if anything; the history records of it too.
         going: its cluster, which is being taken away.
     """
 
@@ -156,7 +157,7 @@ def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
     Args:
         plan: what to do.
         host: where.
-        listener: hears what goes on, from several threads.
+        listener: gets the events, from several threads.
         cancelled: when set, the schedule ends early and the run is judged by what there is.
 
     Raises:
@@ -262,18 +263,18 @@ def _observed(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Obse
 
 @contextmanager
 def _loaded(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Load]:
-    """Load from here to the end of the block; begun once every broker tells of all topics."""
+    """Load from here to the end of the block; begun once every broker reports all topics."""
     brokers = list(stage.cluster.observe_listeners.values())
     if not await_settled(brokers, context.topics, SETTLED_BOUND_S):
-        stage.tell("load", f"not every broker tells of full ISRs after {SETTLED_BOUND_S:.0f} s; it begins")
+        stage.tell(Phase.LOAD, f"not every broker reports full ISRs after {SETTLED_BOUND_S:.0f} s")
     load = Load(implementation_of(context.workload).workers(context))
-    stage.phase("load", limit_s=stage.plan.schedule.duration_ms / 1000)
+    stage.phase(Phase.LOAD, limit_s=stage.plan.schedule.duration_ms / 1000)
     load.start()
     try:
         yield load
     finally:
         for complaint in load.stop():
-            stage.tell("load", complaint)
+            stage.tell(Phase.LOAD, complaint)
 
 
 def _check(load: Load, observers: Observers) -> None:
@@ -290,7 +291,7 @@ def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: 
             execution.carry_out(stage.plan.schedule)
     finally:
         try:
-            stage.phase("heal")
+            stage.phase(Phase.HEAL)
         finally:
             # A disk that no longer takes the phase must not keep faults in force.
             execution.nemesis.heal_all()
@@ -298,12 +299,12 @@ def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: 
 
 
 def _recover(stage: Stage, context: WorkloadContext[Workload], cancelled: threading.Event) -> bool:
-    """Recovery, while the load goes on, and some traffic after it; whether it waited to its bound in vain.
+    """Recovery, while the load continues, and some traffic after it; whether it waited to its bound in vain.
 
     Where a broker is dead not all recover, but it ends early, once what the others can still do is done.
     """
     bound_ms = stage.plan.scenario.assumptions.recovery_ms
-    stage.phase("recover", limit_s=bound_ms / 1000)
+    stage.phase(Phase.RECOVER, limit_s=bound_ms / 1000)
     probe = WriteProbe(context)
 
     def write(topic: str, partitions: Sequence[int], deadline: float) -> dict[int, bool]:
@@ -319,7 +320,7 @@ def _recover(stage: Stage, context: WorkloadContext[Workload], cancelled: thread
     if not _nobody_left(stage):
         stage.tally.await_more(stage.plan.scenario.assumptions.acked_after, TRAFFIC_BOUND_S, cancelled)
     for complaint in probe.complaints:
-        stage.tell("recover", complaint)
+        stage.tell(Phase.RECOVER, complaint)
     return in_vain
 
 
@@ -328,7 +329,7 @@ def _lift(stage: Stage, execution: Execution, cancelled: threading.Event) -> Non
     deadline = time.monotonic() + LIFTED_BOUND_S
     while stays := _limited(execution):
         if _nobody_left(stage) or time.monotonic() > deadline or cancelled.wait(LIFT_PAUSE_S):
-            stage.tell("heal", stays)
+            stage.tell(Phase.HEAL, stays)
             return
 
 
@@ -343,28 +344,28 @@ def _limited(execution: Execution) -> str | None:
     try:
         execution.settle()
     except WireError as error:
-        return f"limits on moving replicas stay: {error}"
+        return f"throttles of reassignments are left: {error}"
     return None
 
 
 def _settle(stage: Stage, execution: Execution) -> None:
     if stays := _limited(execution):
-        stage.tell("recover", stays)
+        stage.tell(Phase.RECOVER, stays)
     for complaint in execution.end_retention():
-        stage.tell("recover", complaint)
+        stage.tell(Phase.RECOVER, complaint)
 
 
 def _read_everything(stage: Stage, context: WorkloadContext[Workload], *, in_vain: bool) -> None:
     """All records by both clients at both isolation levels, and what else the workload wants to know."""
     bound_s = 0.0 if _nobody_left(stage) else FINAL_READ_BOUND_S
-    stage.phase("final-read", limit_s=bound_s)
+    stage.phase(Phase.FINAL_READ, limit_s=bound_s)
     deadline = time.monotonic() + bound_s
     listeners = stage.cluster.observe_listeners
     dead = frozenset(listeners[name] for name in stage.cluster.ended if name in listeners)
     readers = final_readers(context, deadline, dead, in_vain=in_vain)
     own = implementation_of(context.workload).final_workers(context, deadline)
     for complaint in end_by([*readers, *own], deadline):
-        stage.tell("final-read", complaint)
+        stage.tell(Phase.FINAL_READ, complaint)
 
 
 def _gather_disks_and_logs(stage: Stage, living: Mapping[str, tuple[str, int]]) -> None:
@@ -380,9 +381,9 @@ def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
     """Configs and disks, side by side: most of it is waiting for the engine and its containers.
 
     Producers come after disks: each broker must know those whose batches were there.  Logs come last: they
-    tell of every cleaning that the disks may have undergone.
+    report every cleaning that the disks may have undergone.
     """
-    stage.phase("evidence")
+    stage.phase(Phase.EVIDENCE)
     names = [topic.name for topic in stage.topics]
     ended, listeners = stage.cluster.ended, stage.cluster.observe_listeners
     living = {name: address for name, address in listeners.items() if name not in ended}
@@ -393,4 +394,4 @@ def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
     )
     in_parallel(lambda gather: gather(), gatherers)
     if not cancelled.is_set():
-        stage.phase("done")
+        stage.phase(Phase.DONE)

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.history.identity import IDENTITY_FILE, encode_identity
+from checkers.history.phases import PHASE, Phase
 from checkers.history.setup import SETUP
 from harness.cluster.cluster import Cluster, Plan, make_mount_points, remove_run
 from harness.cluster.containers import RunContainers
@@ -70,10 +71,10 @@ class Stage:
         """Say that a phase began, without recording it."""
         self._listener(PhaseBegan(phase, detail, limit_s))
 
-    def phase(self, name: str, detail: str = "", limit_s: float | None = None) -> None:
+    def phase(self, phase: Phase, detail: str = "", limit_s: float | None = None) -> None:
         """Record that a phase began, and say so."""
-        self.recorder.observe("phase", name)
-        self.tell(name, detail, limit_s)
+        self.recorder.observe(PHASE, phase)
+        self.tell(phase, detail, limit_s)
 
 
 class _Images(msgspec.Struct, frozen=True):
@@ -163,7 +164,7 @@ def _asked(stage: Stage, images: _Images, *, keep: bool) -> Plan:
 
 
 def _topology(stage: Stage) -> Topology:
-    """The scenario's, its nodes with a bug where one was asked for."""
+    """The scenario's, its nodes with a bug where one was requested."""
     return with_bug(
         stage.plan.scenario.topology,
         stage.plan.options.seeded_bug or "",

@@ -1,9 +1,9 @@
 """Starts the cluster of the next run while the previous run is read, judged and reported.
 
 A cluster takes about ten seconds to be ready, most of it in JVMs that load classes, and a run is read and
-judged for as long after its load, most of it waiting.  In a series of runs the one is done beside the other.
-One cluster at most waits, and none is under load but the run's that goes on.  Where there is no memory for
-two, the next one is started when the last is gone.
+judged for as long after its load, most of it waiting.  In a series of runs both happen at the same time.
+At most one cluster waits, and only the current run's is under load.  If there is no memory for
+two, the next one is started when the previous one is removed.
 """
 
 import shutil
@@ -15,6 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from checkers.history.phases import Phase
 from harness.errors import disk_errors_told
 from harness.host.memory import lacks_for
 from harness.plan.planning import RunPlan
@@ -22,7 +23,7 @@ from harness.record.events import Event, Listener, PhaseBegan
 from harness.run.beside import beside
 from harness.run.stage import Stage, open_stage
 
-LOAD_IS_OFF = ("final-read", "evidence")
+LOAD_IS_OFF = (Phase.FINAL_READ, Phase.EVIDENCE)
 """Phases of which the first to begin says that the cluster has no load any more."""
 
 
@@ -56,7 +57,7 @@ class Standby:
         Args:
             plan: the run's.
             following: the run that is expected to come next; another one may.
-            listener: hears what goes on, what went on while the stage waited included.
+            listener: gets the events, also those from while the stage waited.
 
         Raises:
             KrucibleError: as `open_stage`.

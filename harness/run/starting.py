@@ -1,7 +1,7 @@
 """Starts a cluster, up to three times, each time with new disks.
 
-What a start that came to nothing tells of itself is kept in the run's folder, ``starts/1`` and so on, and in
-the history, where it is judged.  Only what the host did to it makes the harness fail.
+The evidence of a failed start is kept in the run's folder, ``starts/1`` and so on, and in
+the history, where it is judged.  Only a cause on the host makes the harness fail.
 """
 
 import shutil
@@ -30,7 +30,7 @@ DIAGNOSIS_FILE = "diagnosis.json"
 
 
 class ClusterNotReadyError(KrucibleError):
-    """No start became ready, for reasons that are not the host's; the history tells of each.
+    """No start became ready, for reasons that are not the host's; the history reports each.
 
     Attributes:
         folder: the run's.
@@ -90,7 +90,7 @@ def start_ready(
             _set_aside(plan.folder, number)
             if cancelled.is_set() or number == STARTS_MAX:
                 raise ClusterNotReadyError(plan.folder, last) from error
-            stage.tell("start", f"start {number} did not become ready: {last.sentences[0]}; once more")
+            stage.tell("start", f"start {number} did not become ready: {last.sentences[0]}; trying again")
         else:
             took_s = round(time.monotonic() - began_s, 1)
             stage.recorder.observe(START, str(number), StartSeen(ready=True, took_s=took_s))

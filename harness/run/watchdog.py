@@ -1,8 +1,8 @@
 """Ends the harness if its interpreter hangs, which no Python code could notice.
 
-A client library that waits while it holds the interpreter's lock stops every thread: no bound is kept any
-more, no signal handled.  librdkafka's `unassign` was seen to do so from within a rebalance.  The operating
-system still counts the time.
+A client library that waits while it holds the interpreter's lock stops every thread: no time limit holds any
+more, and no signal is handled.  librdkafka's `unassign` was seen to do so from within a rebalance.  The
+operating system still measures the time.
 """
 
 import faulthandler

@@ -31,7 +31,7 @@ def bugs_below(folder: Traversable) -> Mapping[str, SeededBug]:
         bug = parse_bug(area, file.name.removesuffix(_SUFFIX), file.read_text(encoding="utf-8"))
         if bug.name in found:
             other = found[bug.name].area
-            raise BugFileError(f"{area}/{file.name}", 1, f"there is one of that name in {other} already")
+            raise BugFileError(f"{area}/{file.name}", 1, f"{other} already has a bug of that name")
         found[bug.name] = bug
     return found
 

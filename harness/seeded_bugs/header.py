@@ -166,7 +166,7 @@ def _fields(where: str, lines: Sequence[str]) -> Mapping[str, _Field]:
 
 
 def _require_expected(where: str, number: int, key: str, position: int) -> None:
-    """The keys stand in one order, each once."""
+    """The keys are in one order, each once."""
     expected = _KEYS[position] if position < len(_KEYS) else None
     if key != expected:
         wanted = f"`# {expected}: …`" if expected else "the rules"
@@ -197,9 +197,11 @@ def _words(where: str, field: _Field, known: frozenset[str], *, may_be_none: boo
         return ()
     if odd := [word for word in words if word not in known]:
         near = difflib.get_close_matches(odd[0], known, n=3, cutoff=0.3)
-        raise BugFileError(where, field.line, f"{odd[0]!r} is none of those known, such as {', '.join(near)}")
+        raise BugFileError(
+            where, field.line, f"{odd[0]!r} is unknown, expected for example {', '.join(near)}"
+        )
     if len(set(words)) < len(words):
-        raise BugFileError(where, field.line, "a word is there twice")
+        raise BugFileError(where, field.line, "a word is repeated")
     return tuple(words)
 
 
@@ -210,7 +212,7 @@ def _versions(where: str, field: _Field) -> tuple[str, ...]:
     except VersionShapeError as error:
         raise BugFileError(where, field.line, str(error)) from error
     if numbers != sorted(set(numbers)):
-        raise BugFileError(where, field.line, "versions stand in their order, each once")
+        raise BugFileError(where, field.line, "expected ascending versions, each once")
     return versions
 
 
@@ -231,4 +233,4 @@ def _below(kind: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
 TRIGGERED = "TRIGGERED"
 """What a rule does where it counts a trigger; `harness.seeded_bugs.script` puts Byteman's words for it."""
 COUNTS = rf"^DO {TRIGGERED}(?=;|$)"
-"""The beginning of such a rule's DO: it goes on after a semicolon, or counts alone."""
+"""The beginning of such a rule's DO: it continues after a semicolon, or counts alone."""

@@ -15,7 +15,7 @@ _HEAD = """\
 
 
 def render_page(before: str) -> str:
-    """The page with its table renewed; what stands above the table is kept.
+    """The page with its table renewed; what is above the table is kept.
 
     Raises:
         ValueError: the page has no place for it.

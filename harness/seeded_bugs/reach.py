@@ -8,7 +8,7 @@ from harness.seeded_bugs.traces import Stage, Traces, stage_of, traces_in
 
 
 def read_traces(folder: Path, name: str) -> Mapping[str, Traces]:
-    """What the log of each node of a run tells of a bug, by node; nodes without a log are left out.
+    """What the log of each node of a run reports a bug, by node; nodes without a log are left out.
 
     Raises:
         OSError: a log can't be read.

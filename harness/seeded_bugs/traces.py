@@ -34,7 +34,7 @@ class Stage(StrEnum):
 
 
 class Traces(msgspec.Struct, frozen=True, kw_only=True):
-    """What the log of one node tells.
+    """What the log of one node reports.
 
     Attributes:
         installed: how many lives of its JVM began with the bug.
@@ -52,7 +52,7 @@ class Traces(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def traces_in(log: str, name: str) -> Traces:
-    """What a node's log tells of the bug of that name."""
+    """What a node's log reports about the bug of that name."""
     installed = reached = triggered = this_life = 0
     first_at = ""
     failures: list[str] = []

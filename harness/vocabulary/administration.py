@@ -58,7 +58,7 @@ class AddVoter(msgspec.Struct, frozen=True, tag_field="kind", tag="add-voter"):
     """Ask for a voter to be added (KIP-853): its directory id is read from its disk when that is done.
 
     Attributes:
-        member: who; None: the first controller that the leader does not tell of as a voter.
+        member: who; None: the first controller that the leader does not report as a voter.
     """
 
     member: Member | None = None

@@ -191,7 +191,7 @@ class PacketLoss(Injected, frozen=True, tag="packet-loss"):
 class HeldRequests(Injected, frozen=True, tag="held-requests"):
     """Hold what clients send a broker on half of the connections they have; it arrives after the heal.
 
-    Who connects anew is heard at once, and so overtakes what was sent before.
+    Who connects again is heard at once, and so overtakes what was sent before.
 
     Attributes:
         target: the broker.
@@ -208,7 +208,7 @@ class HeldRequests(Injected, frozen=True, tag="held-requests"):
 class HeldReports(Injected, frozen=True, tag="held-reports"):
     """Hold what a broker sends controllers on the connections that it has; it arrives after the heal.
 
-    On connections that it makes anew, as its next process does, it is heard at once, and so overtakes that.
+    On connections that it makes again, as its next process does, it is heard at once, and so overtakes that.
     Needs isolated mode: elsewhere what voters send each other would wait too.
     """
 

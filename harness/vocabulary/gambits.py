@@ -172,7 +172,7 @@ class QuorumLed(msgspec.Struct, frozen=True, tag_field="kind", tag="quorum-led")
 
 
 class Observing(msgspec.Struct, frozen=True, tag_field="kind", tag="observing"):
-    """The quorum's leader tells of a node as an observer: it fetches, and with that disk it has no vote."""
+    """The quorum's leader reports a node as an observer: it fetches, and with that disk it has no vote."""
 
     part: Part
 
@@ -214,24 +214,24 @@ Awaited = Situational | Acknowledged | TopicsRemoved | RecordsDeleted
 
 
 class Until(msgspec.Struct, frozen=True, tag_field="move", tag="until"):
-    """Wait for a condition; the gambit ends if it does not come about within the bound."""
+    """Wait for a condition; the gambit ends if it is not reached within the bound."""
 
     condition: Awaited
     within_ms: int
 
 
 class Linger(msgspec.Struct, frozen=True, tag_field="move", tag="linger"):
-    """Wait for a condition, and go on whether it came about within the bound or not."""
+    """Wait for a condition, and continue whether or not it is reached within the bound."""
 
     condition: Awaited
     within_ms: int
 
 
 class Ask(msgspec.Struct, frozen=True, tag_field="move", tag="ask"):
-    """Ask for an admin operation; whatever the answer is, the gambit goes on.
+    """Ask for an admin operation; whatever the answer is, the gambit continues.
 
     Attributes:
-        operation: what is asked for.
+        operation: what is requested.
         answered: whether the next move waits for the answer, for a few seconds at most.
     """
 
@@ -243,7 +243,7 @@ class MoveThere(msgspec.Struct, frozen=True, tag_field="kind", tag="move-there")
     """Other replicas for the chosen partition (KIP-455).
 
     Attributes:
-        wanted: where its replicas are to be, the preferred leader first; None cancels what goes on.
+        wanted: where its replicas are to be, the preferred leader first; None cancels what is in progress.
         throttle_bytes_per_s: limit for moving, None for none.
     """
 
@@ -277,14 +277,14 @@ class RemovePart(msgspec.Struct, frozen=True, tag_field="kind", tag="remove-part
 
 
 There = MoveThere | AlterThere | ElectThere | AddPart | RemovePart
-"""What can be asked for of those who were chosen."""
+"""What can be requested of those who were chosen."""
 
 
 class AskThere(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
-    """Ask for something that concerns what was chosen; whatever the answer is, the gambit goes on.
+    """Ask for something that concerns what was chosen; whatever the answer is, the gambit continues.
 
     Attributes:
-        what: what is asked for.
+        what: what is requested.
         answered: whether the next move waits for the answer, for a few seconds at most.
     """
 

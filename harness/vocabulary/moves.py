@@ -31,13 +31,13 @@ class ReplicasAre(msgspec.Struct, frozen=True, tag_field="kind", tag="replicas-a
 
 
 class VotersAre(msgspec.Struct, frozen=True, tag_field="kind", tag="voters-are"):
-    """The quorum's leader tells of exactly these voters."""
+    """The quorum's leader reports exactly these voters."""
 
     members: tuple[Member, ...]
 
 
 class IsObserver(msgspec.Struct, frozen=True, tag_field="kind", tag="is-observer"):
-    """The quorum's leader tells of a node as an observer."""
+    """The quorum's leader reports a node as an observer."""
 
     member: Member
 
@@ -49,7 +49,7 @@ class LeadsQuorum(msgspec.Struct, frozen=True, tag_field="kind", tag="leads-quor
 
 
 class VotersCaughtUp(msgspec.Struct, frozen=True, tag_field="kind", tag="voters-caught-up"):
-    """Every voter that the quorum's leader tells of has all that is committed.
+    """Every voter that the quorum's leader reports has all that is committed.
 
     What a leader remembers of a voter that fetches no more falls behind within a second: it appends something
     twice a second.
@@ -57,14 +57,14 @@ class VotersCaughtUp(msgspec.Struct, frozen=True, tag_field="kind", tag="voters-
 
 
 class Moves(msgspec.Struct, frozen=True, tag_field="kind", tag="moves"):
-    """A reassignment of a partition goes on."""
+    """A reassignment of a partition is ongoing."""
 
     topic: str
     partition: int
 
 
 class NothingMoves(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing-moves"):
-    """No reassignment goes on any more."""
+    """No reassignment is ongoing any more."""
 
 
 class Acknowledged(msgspec.Struct, frozen=True, tag_field="kind", tag="acknowledged"):
@@ -104,10 +104,10 @@ class Perform(msgspec.Struct, frozen=True, tag_field="move", tag="perform"):
     """Ask for an admin operation.
 
     Attributes:
-        operation: what is asked for.
+        operation: what is requested.
         expect: Kafka's error codes of which each answer must be one for the run to mean anything; empty: any.
         timeout_ms: how long the request may take, as it tells Kafka.
-        background: go on with the next move while it is under way.
+        background: continue with the next move while it is under way.
         until_ms: ask again until an expected code comes, for so long; 0: ask once.
     """
 
@@ -119,7 +119,7 @@ class Perform(msgspec.Struct, frozen=True, tag_field="move", tag="perform"):
 
 
 class Await(msgspec.Struct, frozen=True, tag_field="move", tag="await"):
-    """Wait for a condition; the run means nothing if it does not come about within the bound."""
+    """Wait for a condition; the run means nothing if it is not reached within the bound."""
 
     condition: Condition
     within_ms: int = 30_000

@@ -23,7 +23,7 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class TimedOperation(msgspec.Struct, frozen=True):
-    """One admin operation of a schedule: when it is asked for after the load began."""
+    """One admin operation of a schedule: when it is requested after the load began."""
 
     at_ms: int
     operation: AdminOperation
@@ -154,8 +154,8 @@ class Scenario(msgspec.Struct, frozen=True):
         expectations: the first that applies counts; valid if none does.
         assumptions: what a verdict needs.
         ticket: Kafka's ticket, or the KIPs whose promises it tries.
-        promises: KIPs that Kafka is held to here even where its version does not keep them yet, so that a red
-            control is red; checkers say which they know.
+        promises: KIPs that Kafka is checked against here even where its version does not keep them yet, so
+            that a red control is red; checkers say which they know.
         keeps_draws: whether the draws of its fixed or scripted schedule stay as they are written, as in one
             that a run carried out; by default the seed decides them.
     """

@@ -320,7 +320,7 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
         modern: those of them that are of KIP-848's protocol; their members are confluent-kafka's, and brokers
             are configured with the session below.
         members: members of each group.
-        session_ms: after so long without a heartbeat a group goes on without the member.
+        session_ms: after so long without a heartbeat a group continues without the member.
         poll_interval_ms: after so long without a poll likewise.
         churn_interval_ms: mean time between a member's leaving or stalling, of all members together.
     """

@@ -35,7 +35,7 @@ class BulkWriter(Worker):
     """Starts one process, hands on what it tells, ends it by ending its input.
 
     One that a signal ends, such as the kernel's for want of memory, is replaced: what it had outstanding is
-    of unknown outcome, and the load goes on.
+    of unknown outcome, and the load continues.
     """
 
     def __init__(self, context: BulkContext, number: int) -> None:

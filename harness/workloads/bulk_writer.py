@@ -1,8 +1,9 @@
 """One OS process of the bulk workload: ``python -m harness.workloads.bulk_writer``.
 
 It reads its plan from the first line of its input and ends when its input does, so it cannot outlive the
-harness that started it.  It prints how many records were acknowledged since it last told.
-A process that takes the place of one that was killed goes on in its journal, with processes of other numbers.
+harness that started it.  It prints how many records were acknowledged since its last line.
+A process that takes the place of one that was killed continues in its journal, with processes of other
+numbers.
 """
 
 import sys
@@ -144,7 +145,7 @@ class Writer:
             self._acked = 0
 
     def _close(self, lane: Lane) -> None:
-        """Close the lane's producer aside, so that the other lanes go on."""
+        """Close the lane's producer aside, so that the other lanes continue."""
         producer = lane.retire()
         if producer is None:
             return

@@ -63,7 +63,7 @@ class ConsumerWorker(Worker):
                 self._recorder.retire()
 
     def _begin(self) -> bool:
-        """Make a client and assign it everything; False if that did not come about."""
+        """Make a client and assign it everything; False if that did not happen."""
         client = None
         try:
             client = self._context.clients.consumer(self._kind, self.topic, self._isolation)

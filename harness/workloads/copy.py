@@ -2,10 +2,10 @@
 
 Members of one group copy the records of a topic to the same partition of another one, each as a new value,
 and commit the group's offsets in the same transactions.  Some transactions are aborted on purpose and done
-again.  After an error a member leaves, initialises anew and begins where the group's offsets say.
+again.  After an error a member leaves, initialises again and begins where the group's offsets say.
 
-Some members keep a transaction open now and then until the coordinator has aborted it, and go on with it as
-if it had not: with what is left to copy, the offsets and the commit.
+Some members keep a transaction open now and then until the coordinator has aborted it, and continue with it
+as if it had not: with what is left to copy, the offsets and the commit.
 """
 
 import random
@@ -106,7 +106,7 @@ class CopyingWorker(Worker):
         return self._member
 
     def _copy_once(self, member: GroupConsumer) -> bool:
-        """Copy what one poll returns; whether this member may go on."""
+        """Copy what one poll returns; whether this member may continue."""
         try:
             messages = member.poll(_POLL_WAIT_S)
             if not messages:
@@ -148,7 +148,7 @@ class _Lapses:
         self._due = self._next()
 
     def perhaps(self, intent: Intent) -> Intent:
-        """The transaction, kept open if it is time for one; its commit is asked for then."""
+        """The transaction, kept open if it is time for one; its commit is requested then."""
         if time.monotonic() < self._due:
             return intent
         open_s = self._timeout_s + self._random.uniform(*_LATE_S)
@@ -161,7 +161,7 @@ class _Lapses:
 
 
 class OffsetsReader(Worker):
-    """Reads where the group is to go on, once everything has settled."""
+    """Reads where the group is to continue, once everything has settled."""
 
     def __init__(self, context: CopyContext, deadline: float, ask: Ask) -> None:
         super().__init__("offsets-reader")

@@ -88,7 +88,7 @@ class _Deletes(Worker):
         del client
 
     def _offsets(self, topic: str, partition: int) -> tuple[int, int]:
-        """Where a partition begins and ends; nothing where no broker tells."""
+        """Where a partition begins and ends; nothing where no broker reports."""
         client: LogConsumer | None = None
         try:
             client = self._context.clients.consumer(ClientKind.CONFLUENT, topic, Isolation.READ_UNCOMMITTED)

@@ -1,8 +1,8 @@
 """The final read: all records, by both clients, at both isolation levels.
 
 Only after every partition has a leader: a Fetch to a follower of a leaderless partition is answered with
-nothing and no error, and would make a full log look empty.  And where the workload has transactions, only
-after those that nobody ended were aborted by the coordinator, or should have been: until then the end that
+nothing and no error, and would make a full log look empty.  If the workload has transactions, only after the
+coordinator has aborted those that no client ended, or should have done so: until then the end that
 read_committed sees, the last stable offset, is below the log's.
 """
 

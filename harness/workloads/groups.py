@@ -43,7 +43,7 @@ class Churn(StrEnum):
     LEAVE = "leave"
     """It leaves its group and comes back as a new member."""
     STALL = "stall"
-    """It does nothing for so long that its group goes on without it, and then commits what it had."""
+    """It does nothing for so long that its group continues without it, and then commits what it had."""
 
 
 CHURNS = tuple(Churn)
@@ -105,7 +105,7 @@ class MemberWorker(Membered):
             self.leave()
 
     def _turn(self, member: GroupMember) -> bool:
-        """Poll once and do what follows; whether this member may go on."""
+        """Poll once and do what follows; whether this member may continue."""
         if not self.poll_once(member) or not self._repeated() or not self._anticipated() or not self._reset():
             return False
         if self.pending and time.monotonic() >= self._next_churn_s:
@@ -116,7 +116,7 @@ class MemberWorker(Membered):
         return True
 
     def _churn(self, churn: Churn) -> bool:
-        """Leave or stall, then perhaps commit late; whether the member may go on."""
+        """Leave or stall, then perhaps commit late; whether the member may continue."""
         membership = self.membership
         if churn is Churn.LEAVE:
             self.leave()
@@ -126,17 +126,17 @@ class MemberWorker(Membered):
         return self._committed_late(membership)
 
     def _committed_late(self, membership: Membership | None) -> bool:
-        """Commit what is pending as what the member was; whether it is known what became of that."""
+        """Commit what is pending as what the member was; whether its outcome is known."""
         offsets, self.pending = self.pending, {}
         return membership is None or not offsets or self._sent_late(Former(membership, offsets))
 
     def _repeated(self) -> bool:
-        """In a new generation, commit as in the one before; whether it is known what became of that."""
+        """In a new generation, commit as in the one before; whether its outcome is known."""
         former, self.former = self.former, None
         return former is None or self._random.random() >= GHOST_SHARE or self._sent_late(former)
 
     def _anticipated(self) -> bool:
-        """Now and then, commit as in a generation to come; whether it is known what became of that."""
+        """Now and then, commit as in a generation to come; whether its outcome is known."""
         now = self.membership
         if now is None or not self.positions or time.monotonic() < self._next_early_s:
             return True
@@ -145,7 +145,7 @@ class MemberWorker(Membered):
         return self._sent_late(Former(to_come, self.positions))
 
     def _reset(self) -> bool:
-        """Now and then, set the group's offsets back; whether it is known what became of that.
+        """Now and then, set the group's offsets back; whether its outcome is known.
 
         Kafka takes it only from a group without members.  Then what is below is given to the group again.
         """
@@ -166,7 +166,7 @@ class MemberWorker(Membered):
         return self._random_early.expovariate(1.0 / EARLY_INTERVAL_S)
 
     def _sent_late(self, former: Former) -> bool:
-        """Commit as what the member is not; whether it is known what became of that."""
+        """Commit as what the member is not; whether its outcome is known."""
 
         def commit(offsets: Mapping[int, int]) -> Answer:
             return self._commit_late(self.options, former.membership, offsets)

@@ -25,7 +25,8 @@ PATIENCE_S = 15.0
 """A member without partitions for longer than any session or rebalance here is replaced by another one.
 
 kafka-python 3.0 was seen to stop its heartbeats after it had been assigned nothing, and never to join again:
-that its library is stuck says nothing of the group, so no single member may decide whether the group is."""
+that its library is stuck says nothing about the group, so no single member may decide whether the group
+is."""
 
 
 class DrainWorker(Membered):

@@ -23,7 +23,7 @@ Commit = Callable[[Mapping[int, int]], Answer]
 
 
 class Former(NamedTuple):
-    """What a member was before it was assigned anew, and how far it had read."""
+    """What a member was before it was assigned again, and how far it had read."""
 
     membership: Membership
     positions: dict[int, int]
@@ -72,7 +72,7 @@ class Membered(Worker):
         return self._member
 
     def poll_once(self, member: GroupMember) -> bool:
-        """Poll, and keep in mind what is to be committed; whether this member may go on."""
+        """Poll, and keep in mind what is to be committed; whether this member may continue."""
         asked = GroupPollAsked(self._kind, Isolation.READ_UNCOMMITTED, self.group)
         self._recorder.invoke("poll", self._context.topic, asked)
         try:

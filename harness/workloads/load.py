@@ -8,7 +8,7 @@ STOP_BOUND_S = 30.0
 
 
 class Load:
-    """Workers that go on until they are stopped; every one is a thread with its own journal."""
+    """Workers that continue until they are stopped; every one is a thread with its own journal."""
 
     def __init__(self, workers: Sequence[Worker]) -> None:
         self._workers = tuple(workers)

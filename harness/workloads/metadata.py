@@ -255,7 +255,7 @@ def _asked(address: Address, question: Callable[[Connection], T]) -> T | WireErr
     except WireError as error:
         return error
     except (LookupError, ValueError) as error:
-        # An answer that lacks what was asked for, or has something else in its place.
+        # An answer that lacks what was requested, or has something else in its place.
         return WireError(describe(error))
 
 

@@ -1,7 +1,7 @@
 """Groups that are deleted and created again, and groups that commit once.
 
-Nobody notices that compaction dropped an offset which is soon committed again.  Still groups commit once, and
-that has to be told from then on.
+A dropped offset that is soon committed again would not be noticed.  Still groups commit once, and that offset
+must be returned from then on.
 
 One process alone does all of that to them, one request after the other, so that what an answer must tell
 follows from its own requests.  None of the groups has members.

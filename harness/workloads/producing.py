@@ -114,7 +114,7 @@ class ProducerWorker(Worker):
 
 
 def complete_send(recorder: Recorder, batch: list[tuple[int, int]], sent: list[Sent]) -> OperationType:
-    """Record what became of a batch: ok or fail if all of it, else info."""
+    """Record the outcome of a batch: ok or fail if all of it, else info."""
     outcomes = {one.outcome for one in sent}
     kind = outcomes.pop() if len(outcomes) == 1 else OperationType.INFO
     errors = list(dict.fromkeys(one.error for one in sent if one.error))

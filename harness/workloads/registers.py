@@ -33,7 +33,7 @@ class Register(NamedTuple):
 
 
 class Keeper:
-    """A client that is made when it is needed, and made anew when it is spent."""
+    """A client that is made when it is needed, and made again when it is spent."""
 
     def __init__(self, worker: Worker, context: AnyContext, kind: ClientKind, make: Make) -> None:
         self._worker = worker

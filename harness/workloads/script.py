@@ -99,7 +99,7 @@ class ScriptClient:
         """A connection to a broker's CLIENT listener, closed at the script's end."""
         holds = self.context.holds
         if holds is None:
-            raise ScriptError("nobody can hold connections here")
+            raise ScriptError("connections can't be held here")
         _, _, port = self.context.bootstrap[0].rpartition(":")
         try:
             connection = Connection(holds.host_of(broker), int(port), _ANSWER_S)
@@ -113,7 +113,7 @@ class ScriptClient:
         self._topic = self._look()
         leaders = {state.partition: state.leader for state in self._topic.partitions}
         if partition not in leaders:
-            raise ScriptError(f"the broker tells nothing of partition {partition}")
+            raise ScriptError(f"the broker reports nothing about partition {partition}")
         return leaders[partition]
 
     def coordinator(self, transactional_id: str) -> int:
@@ -147,7 +147,7 @@ class ScriptClient:
         """End what may be open by initialising every producer again: a script that failed shows no bug.
 
         Raises:
-            ScriptError: that did not come about.
+            ScriptError: that did not happen.
         """
         for transactional_id, process in list(self._begun.items()):
             self.begin_producer(transactional_id, process)

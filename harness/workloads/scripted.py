@@ -1,6 +1,6 @@
 """Scripts of raw transactions that reproduce two bugs of Kafka deterministically.
 
-Both hold one request back on its connection until what should come after it has happened.
+Both delay one request on its connection until the requests that should follow it are done.
 """
 
 from collections.abc import Callable, Mapping
@@ -76,7 +76,7 @@ class ScriptWorker(Worker):
         connection = client.connect(broker)
         holds = client.context.holds
         if holds is None:
-            raise ScriptError("nobody can hold connections here")
+            raise ScriptError("connections can't be held here")
         with ThreadPoolExecutor(1) as aside:
             answers: list[Future[T]] = []
 
@@ -99,7 +99,7 @@ def hanging_transaction(client: ScriptClient, worker: ScriptWorker) -> ScriptPla
     """A Produce arrives after its transaction was aborted; then another producer commits a record.
 
     Before KIP-890's verification (KAFKA-14402) the broker appends it: a transaction begins that nobody will
-    end, and the last stable offset stays there for ever.
+    end, and the last stable offset stays there forever.
     """
     producer = client.begin_producer("hanging-0")
     early, late = (Send(0, client.values.draw()) for _ in range(2))

@@ -1,9 +1,9 @@
 """The txn workload: transactions over several partitions, and producers that fence each other.
 
 Transactors stay with an instance as long as it does what it should; now and then one keeps a transaction open
-for a while.  Meanwhile a process takes over one of their ids after the other, so that an old instance goes on
-in the middle of a transaction, or begins one, after it was fenced; and it goes on itself with instances that
-were fenced by those whose ids it had taken.
+for a while.  Meanwhile a process takes over one of their ids after the other, so that an old instance
+continues in the middle of a transaction, or begins one, after it was fenced; and it continues itself with
+instances that were fenced by those whose ids it had taken.
 """
 
 import random
@@ -85,7 +85,7 @@ class TransactionWorker(Worker):
 
 
 class FencingWorker(Worker):
-    """Takes over others' names, and goes on with instances that were fenced in turn."""
+    """Takes over others' names, and continues with instances that were fenced in turn."""
 
     def __init__(self, context: TxnContext, make: Make) -> None:
         super().__init__("fencing")

@@ -93,7 +93,7 @@ class Open(NamedTuple):
 
 
 class LapsingWorker(Worker):
-    """Begins one such transaction after the other; a second process of the history tells what is seen.
+    """Begins one such transaction after the other; a second process of the history records what is seen.
 
     Args:
         context: the run's.
@@ -124,7 +124,7 @@ class LapsingWorker(Worker):
             coordinator, topic = self._look(name)
             producer = self._initialise(name, coordinator)
         except WireError:
-            return  # nothing was asked for that a history would have to tell
+            return  # nothing was requested that a history would have to tell
         if producer is not None:
             self._lapse(lapse, producer, coordinator, topic)
 

@@ -78,7 +78,7 @@ class _End(NamedTuple):
         outcome: of the whole operation.
         ended: the end that was acknowledged, if any.
         error: why it is not the one that was meant.
-        ending_ns: a time before which neither commit nor abort was asked for; None where neither was at all.
+        ending_ns: a time before which neither commit nor abort was requested; None where neither was at all.
     """
 
     outcome: OperationType
@@ -144,7 +144,7 @@ class Transactor:
         return self._client is not None
 
     def initialise(self) -> bool:
-        """Make a new instance and initialise it; whether that came about."""
+        """Make a new instance and initialise it; whether that happened."""
         who = self._who
         nobody = ProducerInitialised(**asdict(who))
         recorder = self._staff.recorder

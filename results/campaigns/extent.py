@@ -1,7 +1,7 @@
 """What checkers looked at: how many things of each kind, summed over runs.
 
-A verdict of valid says as much as was looked at.  Only what can be summed is told: the largest, the smallest,
-durations and rates of single runs are left out.
+A valid verdict means only as much as was checked.  Only figures that can be summed are shown: the largest,
+the smallest, durations and rates of single runs are left out.
 """
 
 import re

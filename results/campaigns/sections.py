@@ -85,7 +85,7 @@ def done_sections(summary: Summary, runs_max: int | None = None) -> Iterator[Sec
 
 
 def seed_of(run: RunOutcome) -> str:
-    """The run's seed; a question mark where nobody knows."""
+    """The run's seed; a question mark if unknown."""
     return str(run.identity.seed) if run.identity else "?"
 
 

@@ -1,8 +1,8 @@
 """What a CI job shows of its runs: Kafka's own words, what needs a look first, within GitHub's limit.
 
 Failed: not as expected, unknown and broken-off runs included. Flaky: by `results.repeats.flakes`, the same
-Kafka and schedule with different verdicts; other seeds are other tests, and one red seed of twenty is a find.
-Skipped: not run, with the reason. Quarantined: red as it is expected to be of this version.
+Kafka and schedule with different verdicts; other seeds are other tests, and one red seed of twenty is a
+finding.  Skipped: not run, with the reason. Quarantined: red as it is expected to be of this version.
 """
 
 import os
@@ -28,7 +28,7 @@ _PASSED_SHOWN_MAX = 200
 
 
 class Word(StrEnum):
-    """How Kafka's CI calls what became of a test."""
+    """How Kafka's CI calls the outcome of a test."""
 
     FAILED = "Failed"
     FLAKY = "Flaky"

@@ -43,8 +43,8 @@ class SideRecord(msgspec.Struct, frozen=True, kw_only=True):
         summary: what the scenario does, in a sentence.
         because: the ticket or rule behind what is expected.
         version: Kafka's.
-        features: feature levels that were asked for.
-        config: properties that were asked for.
+        features: feature levels that were requested.
+        config: properties that were requested.
         expected_red: whether the verdict is to be invalid.
         command: the line that runs all of it.
         seeds: how many runs there are to be.

@@ -1,4 +1,4 @@
-"""The store of past nights: what compares runs with later ones is kept of each, its evidence is not.
+"""The store of past nights: of each run it keeps what later comparisons need, without the evidence.
 
 The runs' folders are as in any store, so that lists, summaries, trends and heat maps read them.
 """

@@ -1,8 +1,8 @@
-"""Broken promises told apart over many runs: which of them no earlier run had.
+"""Broken promises distinguished over many runs: which of them no earlier run had.
 
 A signature is the checker, the anomaly's id, and the words of its sentence without those that have a digit,
 such as offsets and names of nodes.  Faults and scenario are no part of it: one defect shows under many.
-`results.pipeline` has another one, which tells kinds of faults apart as well.
+`results.pipeline` has another one, which also distinguishes kinds of faults.
 """
 
 import hashlib

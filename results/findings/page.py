@@ -1,4 +1,4 @@
-"""The page of findings: its sections, each with the facts of a bug report and what else is told of it.
+"""The page of findings: its sections, each with the facts of a bug report and further text.
 
 A section begins with a heading and a table of facts (`FACTS`); steps, the course of a run and a smallest case
 follow as Markdown.  The table at the top of the page gives each a short name and Kafka's component.

@@ -1,7 +1,7 @@
 """Markdown as the wiki markup of Kafka's JIRA.
 
-Headings, paragraphs, lists, tables, code, emphasis and links are translated; anything else is refused, so
-that nothing of a text is left out in silence.
+Headings, paragraphs, lists, tables, code, emphasis and links are translated; anything else is refused, so no
+text is left out without an error.
 """
 
 import re

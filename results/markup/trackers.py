@@ -1,6 +1,6 @@
 """Markup of trackers: Markdown, as GitHub has it, and the wiki markup of Kafka's JIRA.
 
-Whatever comes from records and logs stands in code, where it is neither markup nor a mention of somebody.
+Whatever comes from records and logs is in code, where it is neither markup nor a mention of somebody.
 """
 
 import re

@@ -43,7 +43,7 @@ def render_bundle(bundle: Path) -> bytes:
 
 
 def main(folder: Path) -> None:
-    """Write the report of every archive of a folder anew."""
+    """Write the report of every archive of a folder again."""
     for bundle in gallery_runs(folder):
         write_whole(page_of(bundle), render_bundle(bundle))
 

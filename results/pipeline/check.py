@@ -119,7 +119,7 @@ def _checked_ids(tables: Path) -> set[str]:
 def _read(
     tables: Path, name: str, *columns: str, only: pc.Expression | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Some columns of a table, of the rows that are asked for; without a session."""
+    """Some columns of a table, of the rows that are requested; without a session."""
     for path in files.of(tables / CURRENT / name):
         held = dataset([path], format="parquet", partitioning=_PLACES)
         yield from held.to_table(columns=list(columns), filter=only).to_pylist()

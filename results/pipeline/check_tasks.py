@@ -195,7 +195,7 @@ def _unjudged(error: Exception) -> str:
 
 
 def _stored(folder: str) -> Verdict | None:
-    """The verdict in a run's folder; None where there is none any more."""
+    """The verdict in a run's folder; None if there is none any more."""
     try:
         return load_verdict(Path(folder))
     except StoreError:
@@ -214,7 +214,7 @@ def difference(stored: Verdict, verdict: Verdict) -> str | None:
     told = [name for name in names if name not in found]
     parts = [f"{stored.validity} before, {verdict.validity} now"]
     parts += [f"other findings: {', '.join(found)}"] if found else []
-    parts += [f"the same findings told otherwise, or other figures: {', '.join(told)}"] if told else []
+    parts += [f"the same findings with other sentences or figures: {', '.join(told)}"] if told else []
     return "; ".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""What became of judging runs, summed up for a person."""
+"""The outcome of judging runs, summed up for the output."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence

@@ -1,4 +1,4 @@
-"""What can go wrong in the pipeline, told so that a person can act upon it."""
+"""Errors of the pipeline, with the next step."""
 
 import errno
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ _CAUSES_MAX = 600
 
 
 class PipelineError(StoreError):
-    """Spark, or the tables, can't do what was asked for; one fact a line."""
+    """Spark, or the tables, can't do what was requested; one fact a line."""
 
     def __init__(
         self, what: str, *, got: str = "", expected: str = "", where: str = "", next_step: str = ""
@@ -41,7 +41,7 @@ def spark_errors_told(doing: str) -> Iterator[None]:
         raise PipelineError(
             f"Spark could not {doing}",
             got=_cause(text),
-            next_step="the whole story is told with --verbose",
+            next_step="--verbose shows the whole error",
         ) from error
 
 

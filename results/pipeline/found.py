@@ -1,4 +1,4 @@
-"""Finds the runs of a store that can be ingested, and says of the others why not."""
+"""Finds the runs of a store that can be ingested, and gives the reason for the others."""
 
 import hashlib
 import os
@@ -80,7 +80,7 @@ def _found(folder: Path, columns: bytes) -> FoundRun:
         raise ValueError(f"{IDENTITY_FILE} names no run or no version of Kafka")
     if identity.seeded_bug:
         raise ValueError(
-            f"the bug {identity.seeded_bug} was put into its Kafka, so that it tells nothing of Kafka"
+            f"the bug {identity.seeded_bug} was put into its Kafka, so it says nothing about Kafka"
         )
     journals = _journals(folder)
     if not journals:

@@ -62,7 +62,7 @@ class Hosts:
         Raises:
             PipelineError: Spark is gone.
         """
-        with spark_errors_told("say which hosts there are"):
+        with spark_errors_told("list the hosts"):
             infos = self._scala.statusTracker().getExecutorInfos()
             counts = Counter(info.host() for info in infos)
         counts[self._context.getConf().get("spark.driver.host")] -= 1  # the driver is told among them
@@ -79,7 +79,7 @@ class Hosts:
         while time.monotonic() - changed < SETTLED_S or not names:
             if not names and time.monotonic() - began > APPEAR_S:
                 raise PipelineError(
-                    "no host came",
+                    "no host registered",
                     got=f"no executor within {APPEAR_S:.0f} s",
                     expected="a worker with free cores and memory",
                     where=str(self._context.master),

@@ -29,7 +29,7 @@ class Ingested(msgspec.Struct, frozen=True):
         unchanged: how many were in the tables already.
         operations: records sent, records returned, and operations that are neither, of the runs added.
         skipped: runs that are not in the tables, and why.
-        judged: what became of judging them, if that was asked for.
+        judged: the outcome of judging them, if that was requested.
     """
 
     runs: int

@@ -20,7 +20,7 @@ class Java(NamedTuple):
     """The Java that Spark would start.
 
     Attributes:
-        path: of the program; empty where there is none.
+        path: of the program; empty if there is none.
         version: as it says itself, such as ``17.0.15``; empty where it says none.
         major: the first number of it that counts, 8 of ``1.8.0``; 0 where it says none.
         problem: why it will not do; empty if it will.

@@ -1,4 +1,4 @@
-"""The rows of the table `operations`: every invocation with what became of it."""
+"""The rows of the table `operations`: every invocation with the outcome of it."""
 
 from typing import Any
 

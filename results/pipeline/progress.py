@@ -41,7 +41,7 @@ class Lines:
 
 @contextmanager
 def watched(session: SparkSession, progress: Progress, doing: str) -> Iterator[None]:
-    """Tell progress of the jobs that this thread starts in the block, while it goes on and at its end."""
+    """Tell progress of the jobs that this thread starts in the block, while it continues and at its end."""
     context = session.sparkContext
     group, over = f"{doing}-{uuid.uuid4().hex}", threading.Event()
     tracker = context.statusTracker()

@@ -62,7 +62,7 @@ def _returned(history: History, columns: Columns, paired: Paired) -> pa.Table:
 
 
 def _places(columns: Columns, partition: Integers, offset: Integers, value: Integers) -> dict[str, Array]:
-    """What a record is and where it stands; a value that krucible never sends as a text."""
+    """What a record is and where it is; a value that krucible never sends as a text."""
     topics = {topic: code for code, topic in enumerate(dict.fromkeys(p.topic for p in columns.partitions))}
     topic_of = np.array([topics[name.topic] for name in columns.partitions], np.int64)
     number_of = np.array([name.partition for name in columns.partitions], np.int64)

@@ -46,11 +46,11 @@ def table(*columns: StructField) -> StructType:
 
 RUNS = table(
     column("scenario", TEXT, "name of the scenario"),
-    column("mode", TEXT, "`combined` or `isolated`; null where the history has no setup"),
+    column("mode", TEXT, "`combined` or `isolated`; null if the history has no setup"),
     column("seed", LONG, "seed of the schedule"),
     column("began_at", TimestampType(), "when the run began, UTC"),
     column("ended_ns", LONG, "time of the last operation"),
-    column("load_ended_ns", LONG, "when the load was over; null where the history does not tell"),
+    column("load_ended_ns", LONG, "when the load was over; null if the history does not record it"),
     column("unloaded", TEXTS, "topics to which the load itself writes nothing"),
     column("folder", TEXT, "the run's folder"),
     column("krucible_commit", TEXT, "commit of krucible; empty if unknown"),
@@ -79,7 +79,7 @@ OPERATIONS = table(
     column("process", TEXT, "who did it"),
     column("f", TEXT, "what was done"),
     column("key", TEXT, "what it was done to; JSON where it is no text"),
-    column("node", TEXT, "the one node that was asked, if so recorded"),
+    column("node", TEXT, "the one node that was asked, if recorded"),
     column("invoked_ns", LONG, "before the call"),
     column("completed_ns", LONG, "after its return; null while open"),
     column("latency_ns", LONG, "between the two; null while open"),
@@ -96,7 +96,7 @@ RECORDS = table(
     column("kind", TEXT, "`send`, `read` or `final-read`"),
     column("topic", TEXT, "name of the topic"),
     column("partition", INT, "number of the partition"),
-    column("offset", LONG, "where it stands; null where nobody told"),
+    column("offset", LONG, "its offset; null if not reported"),
     column("value", LONG, "what krucible sent; null for anything else"),
     column("text", TEXT, "JSON of a value that krucible never sends"),
     column("outcome", TEXT, "of sends `ok`, `fail` or `info`; `fail` if its transaction did not commit"),
@@ -123,9 +123,9 @@ FAULTS = table(
 SILENCE_NS = 3_000_000_000
 """Who told nothing for longer had fallen silent: what a node answers is recorded at least once a second."""
 CLUSTER_STATE = table(
-    column("time_ns", LONG, "first of a stretch of answers: those of one view in a row that told the same"),
+    column("time_ns", LONG, "first of a stretch of answers: consecutive equal ones of one view"),
     column("until_ns", LONG, "last of them; one that differs, or comes after 3 s of silence, begins another"),
-    column("answers", LONG, "how many they are"),
+    column("answers", LONG, "number of these answers"),
     column("view", TEXT, "node that was asked"),
     column("subject", TEXT, "`partition`, or `quorum`: a controller's answer as the leader"),
     column("topic", TEXT, "of a partition"),
@@ -133,7 +133,7 @@ CLUSTER_STATE = table(
     column("leader", INT, "node id; null if there is none"),
     column("leader_epoch", INT, "its epoch"),
     column("isr", INTS, "in-sync replicas of a partition, node ids"),
-    column("elr", INTS, "eligible leader replicas of a partition; null where Kafka does not tell"),
+    column("elr", INTS, "eligible leader replicas of a partition; null if Kafka does not report them"),
     column("replicas", INTS, "replicas of a partition, node ids"),
     column("voters", INTS, "voters of the quorum, node ids"),
     column("high_watermark", LONG, "of the quorum; most of its stretches are one answer, as this moves"),
@@ -154,7 +154,7 @@ VERDICTS = table(
 )
 
 ANOMALIES = table(
-    column("checker", TEXT, "who found it"),
+    column("checker", TEXT, "the checker that found it"),
     column("id", TEXT, "as in docs/anomalies.md"),
     column("count", LONG, "how many of this id the run has"),
     column("illegal", BOOLEAN, "whether any of them breaks a promise"),

@@ -56,7 +56,7 @@ class ManifestRow(NamedTuple):
         path: a file that was written.
         errno: what the operating system refused, so that nothing of the task is to be used.
         validity: of its verdict, where it was judged.
-        stored: validity of the verdict in its folder; None where there is none any more.
+        stored: validity of the verdict in its folder; None if there is none any more.
         differs: how the two differ; None where every byte is the same.
     """
 

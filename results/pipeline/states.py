@@ -22,7 +22,7 @@ _TEXTS = {"view", "subject", "topic"}
 _LISTS = {"isr", "elr", "replicas", "voters"}
 _UNTIL, _ANSWERS = _COLUMNS.index("until_ns"), _COLUMNS.index("answers")
 _State: TypeAlias = tuple[Any, ...]
-"""What an answer tells of one topic and partition, which come first: all columns after `subject`."""
+"""What an answer reports about one topic and partition, which come first: all columns after `subject`."""
 _Row: TypeAlias = list[Any]
 _Answer = TypeVar("_Answer")
 
@@ -70,7 +70,7 @@ class _View:
 
 
 class _Stretches:
-    """Makes rows of answers about one subject: those of one view in a row that told the same are one."""
+    """Makes rows of answers about one subject: consecutive equal ones of one view are one."""
 
     def __init__(self, subject: str) -> None:
         self._subject = subject
@@ -85,7 +85,7 @@ class _Stretches:
         Args:
             operation: the observation that tells it.
             answer: equal to the one before if it tells the same.
-            states: what an answer tells of each partition that it has, or of the quorum.
+            states: what an answer reports about each partition that it has, or of the quorum.
         """
         view = self._views[operation.node]
         silent = operation.time_ns - view.until_ns > SILENCE_NS

@@ -11,8 +11,8 @@ from results.pipeline.schemas import TABLES
 
 _HEAD = """# Tables
 
-`krucible pipeline` turns stored runs into plain Parquet, one folder a table, to be read by Spark, pandas,
-DuckDB or whatever reads Parquet:
+`krucible pipeline` writes stored runs as Parquet, one folder for each table. Spark, pandas, DuckDB and other
+programs can read them:
 
 ```
 tables/current/records/date=2026-11-22/kafka_version=4.3.1/part-….parquet
@@ -25,24 +25,25 @@ krucible pipeline check           # verdicts, anomalies
 krucible pipeline tables          # all others
 ```
 
-`all` judges a run while its journals are in memory, in one session of Spark, so that they are read once; but
-for those of 128 MiB and more, which are judged in shares afterwards.
+`all` uses one session of Spark and judges a run while its journals are in memory, so they are read once.
+Runs with 128 MiB of journals and more are judged in shares afterwards.
 
-`current` is a link to the newest snapshot, which appears whole or not at all and is never changed
-afterwards: resolve it once and read on, whatever is written meanwhile; the snapshot before it stays as
-well. `date` and `kafka_version` are folders, not columns of the files (`hive_partitioning` in DuckDB).
-Where a table has neither, it is about all runs together.
+`current` is a link to the newest snapshot. A snapshot appears completely or not at all, and never changes
+afterwards. Resolve the link once; then you can read the snapshot while another one is written. The previous
+snapshot is kept too. `date` and `kafka_version` are folders, not columns of the files (`hive_partitioning` in
+DuckDB). A table without these folders is about all runs together.
 
-A run that is in the tables is not read again unless its identity, verdict or journals changed. One that has
-no verdict, was cut short, or is not as [histories.md](histories.md) says, is left out, and that is said.
+A run that is in the tables is not read again unless its identity, verdict or journals changed. A run that
+has no verdict, was cut short, or does not have the format of [histories.md](histories.md) is left out and
+reported.
 
 `--master` names a Spark master instead of this machine's CPUs; `spark-submit harness/cli/__main__.py
-pipeline …` does as well. Its workers need krucible with the extra `spark`, and the runs and the tables
-under the same paths. Spark needs Java 17 or newer (on Debian: `openjdk-17-jre-headless`).
+pipeline …` works too. The workers of that master need krucible with the extra `spark`, and the runs and the
+tables under the same paths. Spark needs Java 17 or newer (on Debian: `openjdk-17-jre-headless`).
 
-Environment variables stand in for what is not given: `KRUCIBLE_RUNS` for the folder of runs,
-`KRUCIBLE_TABLES` for `--tables`, `KRUCIBLE_SPARK_MASTER` for `--master`. `SPARK_DRIVER_MEMORY` (2g) is
-what the JVM of a local master may take; with any other, Spark's own settings hold.
+Environment variables set the defaults of options: `KRUCIBLE_RUNS` the folder of runs, `KRUCIBLE_TABLES`
+`--tables`, `KRUCIBLE_SPARK_MASTER` `--master`. `SPARK_DRIVER_MEMORY` (2g) is the maximum heap of the JVM of a
+local master. For other masters Spark's own settings apply.
 
 Times in ns count from the run's beginning on its host's monotonic clock.
 

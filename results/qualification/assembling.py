@@ -1,4 +1,4 @@
-"""Puts a qualification together: from planned runs and what became of them to everything a report says.
+"""Puts a qualification together: from planned runs and the outcome of them to everything a report says.
 
 Nothing here reads a clock or a folder: the same records make the same qualification.
 """
@@ -241,7 +241,7 @@ def _controls(sides: Sequence[SideRecord]) -> Iterator[str]:
 
 
 def _silent(question: Question, runs: Sequence[Run]) -> Iterator[str]:
-    """Sides that were asked for and say nothing at all."""
+    """Sides that were requested and say nothing at all."""
     asked = [Role.CANDIDATE] if question.baseline is None else list(Role)
     for role in asked:
         if not any(run.decided for run in of_role(runs, role)):

@@ -1,4 +1,4 @@
-"""What was found against what is promised: where, how often, since which version, and whether it is new."""
+"""Anomalies that break a guarantee: where, how often, since which version, and whether it is new."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence

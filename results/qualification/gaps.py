@@ -1,4 +1,4 @@
-"""What a qualification can't say: told before anything good is."""
+"""The gaps of a qualification, which a report states first."""
 
 from collections.abc import Iterator, Sequence
 
@@ -53,7 +53,7 @@ def _not_done(question: Question, said: Qualification) -> Iterator[str]:
     if question.baseline is None:
         yield "there is no baseline, so nothing is compared and nothing is known to be new"
     if not said.controls:
-        yield "there is no positive control, so nobody knows whether this set-up would have seen a bug"
+        yield "there is no positive control, so it is unknown whether this set-up would have seen a bug"
     for role in Role:
         missing = sum(run.outcome is None for run in of_role(said.runs, role))
         if missing:
@@ -67,7 +67,7 @@ def _without_verdict(runs: Sequence[Run]) -> Iterator[str]:
             troubled = [run for run in outcomes(of_role(runs, role)) if run.outcome is outcome]
             if troubled:
                 named = "; ".join(
-                    f"{run.folder or 'no folder'}: {clean((*run.why, 'no reason told')[0], REASON_MAX)}"
+                    f"{run.folder or 'no folder'}: {clean((*run.why, 'no reason recorded')[0], REASON_MAX)}"
                     for run in troubled[:EXAMPLES]
                 )
                 more = f"; and {len(troubled) - EXAMPLES} more" if len(troubled) > EXAMPLES else ""

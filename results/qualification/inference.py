@@ -1,10 +1,10 @@
 """The statistics of a comparison: exact tests, and intervals that keep their promise with few runs.
 
-Nothing here takes figures to be normal or many. Intervals of shares are Clopper and Pearson's (never too
-narrow); of a difference of shares Newcombe's, from Wilson's intervals; shares are compared by Fisher's exact
-test. Paired figures are compared by Wilcoxon's signed ranks, whose distribution is computed, ties included;
-their shift is Hodges and Lehmann's, with the interval that belongs to the test. Several tests at a time are
-corrected by Holm.
+No test assumes that figures are normally distributed or many. Intervals of shares are Clopper and Pearson's
+(never too narrow); of a difference of shares Newcombe's, from Wilson's intervals; shares are compared by
+Fisher's exact test. Paired figures are compared by Wilcoxon's signed ranks, whose distribution is computed,
+ties included; their shift is Hodges and Lehmann's, with the interval that belongs to the test. Several tests
+at a time are corrected by Holm.
 """
 
 from collections.abc import Sequence

@@ -15,7 +15,7 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
     """What was tried, as it was found in the runs.
 
     Attributes:
-        asked: as it was asked for.
+        asked: as it was requested.
         versions: of Kafka.
         images: reference, digest and checksum of each image; more than one is a gap, and if they hold other
             jars, a reason.
@@ -159,8 +159,8 @@ class Question(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         preset: its name.
-        candidate: as it was asked for.
-        baseline: as it was asked for; None: there is none.
+        candidate: as it was requested.
+        baseline: as it was requested; None: there is none.
         required: names of states that the candidate has to reach.
         withheld: what the matrix leaves out, a sentence each.
     """

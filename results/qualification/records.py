@@ -1,4 +1,4 @@
-"""What a qualification is made from: runs that were planned, and what became of each."""
+"""What a qualification is made from: runs that were planned, and the outcome of each."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -70,7 +70,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def content(self) -> str:
-        """What tells the bytes of Kafka that it ran from others; empty if nobody knows."""
+        """What tells the bytes of Kafka that it ran from others; empty if unknown."""
         return content_of(self.identity.image if self.identity else None, self.image_checksums)
 
 

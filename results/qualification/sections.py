@@ -150,7 +150,7 @@ def _states(states: Sequence[State]) -> Section:
         for state in states
     )
     head = ("reached", "required", ">candidate, runs", ">baseline, runs", "/the candidate's")
-    lead = "A run that never came near a state says nothing of what happens there."
+    lead = "A run that never reached a state says nothing about it."
     return Section("Coverage", lead if rows else "", head, rows)
 
 

@@ -88,7 +88,7 @@ def spent_text(spent: Spent) -> str:
         else f"Loads, faults and recovery took {spent.load_ms / _MS_PER_MIN:.1f} min of that; "
         f"{100 * spent.outside:.0f} % was outside."
     )
-    rest = "What lies between runs (images, judgement, removal of clusters) is in the time on the wall alone."
+    rest = "What lies between runs (images, judgement, removal of clusters) is only in the wall-clock time."
     return f"{counted} took {own} by their own clocks, {when}, {wall} on the wall. {load} {rest}"
 
 

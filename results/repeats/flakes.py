@@ -1,6 +1,6 @@
 """What is flaky: the same content of Kafka and the same schedule, and yet different verdicts.
 
-The minority is the flake, whichever colour it has: one green run of three is as odd as one red run of three.
+The rarer verdict is the flake, whatever it is: one green run of three is as odd as one red run of three.
 Runs with other seeds have other schedules; one red seed of twenty is a finding.  A replay carries out the
 schedule of the run that it names, and so does a replay of that replay.  A rerun has the line of its original,
 and so its schedule.  A run without a verdict is no flake.  This is the only definition; the table `flakes`
@@ -118,7 +118,7 @@ def told_of(identity: RunIdentity, verdict: str) -> Told:
 
 
 def content_of(image: ImageIdentity | None, checksums: Mapping[str, str]) -> str:
-    """What tells the bytes of Kafka in an image from others; empty if nobody knows.
+    """What tells the bytes of Kafka in an image from others; empty if unknown.
 
     Not the engine's id, where its jars are known: every machine that builds an image has another id of it.
 

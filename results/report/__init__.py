@@ -1,4 +1,4 @@
-"""The report of one run: a page that explains itself, opens from disk and asks nothing of any network."""
+"""The report of one run: a page that explains itself, opens from disk and needs no network."""
 
 from results.report.page import TEMPLATES, render_report, write_report
 from results.store.runs import REPORT_FILE

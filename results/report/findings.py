@@ -21,7 +21,7 @@ _GUESSED = (
     "The history does not record which broker a client asks. Its messages are drawn at the broker that led "
     "the partition at that time."
 )
-_UNNAMED = f"“{CLUSTER}” stands for a node of which the history does not tell which one it was."
+_UNNAMED = f"“{CLUSTER}” stands for a node that the history does not identify."
 
 
 class WitnessRow(msgspec.Struct, frozen=True):
@@ -57,7 +57,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         witness: None for an operation that is not in the history at hand.
         witness_left_out: how many operations are not shown.
         explanation_left_out: how many lines are not shown.
-        drawing: of the cycle that it is, or else of its witness; None where it has none, or one too many.
+        drawing: of the cycle that it is, or else of its witness; None if it has none, or one too many.
         circular: whether that is a cycle.
         flow: the messages of its witness, in place of a drawing.
         flow_notes: what that does not show, and how it is to be read.
@@ -193,7 +193,7 @@ class _Cycles:
 
     @property
     def left_out(self) -> int:
-        """How many were not drawn of those that were asked for."""
+        """How many were not drawn of those that were requested."""
         return max(self._asked - self._limits.cycles, 0)
 
     def has(self, one: Shown) -> bool:

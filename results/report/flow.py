@@ -1,8 +1,8 @@
 """Draws the messages of a witness: lanes of clients and nodes, time downwards, a row for each event.
 
 Rows are in the order of time, and each has a height of its own, so that no label meets another one, however
-close two moments are.  The labels stand in a column beside the lanes, complete in themselves: read one after
-the other they tell the same as the drawing.
+close two moments are.  The labels are in a column beside the lanes, complete in themselves: read one after
+the other they say the same as the drawing.
 """
 
 import textwrap

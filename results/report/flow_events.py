@@ -1,8 +1,8 @@
 """What happened in the operations of a witness, as rows in the order of time: for a drawing of messages.
 
 A row is a request, an answer, an answer that never came, a leader that was elected, a fault that began or
-ended, or the moment at which the promise broke.  The broker that a client asked is not recorded: it is taken
-for the one that led the partition then.
+ended, or the moment at which the guarantee was broken.  The broker that a client asked is not recorded: it is
+taken for the one that led the partition then.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,7 +39,7 @@ NODES_MAX = 7
 OBSERVERS = "observers"
 OTHERS = "others"
 CLUSTER = "cluster"
-"""The lane of requests of which nothing tells who was asked."""
+"""The lane of requests of which nothing shows who was asked."""
 _TEXT = 190
 _NAME = 40
 _OF_QUORUM = frozenset(("quorum", "metadata"))
@@ -80,7 +80,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
         clients: lanes of clients and observers, in the order in which they come.
         nodes: lanes of nodes; the last one may be `CLUSTER`.
         events: in the order of time.
-        led: who led from when on, from before the first row; empty where nobody tells.
+        led: who led from when on, from before the first row; empty if not reported.
         faults: those that are drawn.
         left_out: what is not drawn, in numbers.
         guessed: whether the broker of some request was taken from who led then.
@@ -229,7 +229,7 @@ class _Calls:
             told = f"{node} to {who}: {answer.type.value}, {error_text(answer.error or '')}"
         else:
             kind = "none"
-            why = error_text(answer.error or "") or "no error told"
+            why = error_text(answer.error or "") or "no error recorded"
             told = f"{who} got no answer, {answer.type.value}: {why}"
         return Event(
             time_ns=answer.time_ns,
@@ -255,7 +255,7 @@ class _Calls:
         )
 
     def _asked_node(self, asked: Operation, answer: Operation | None, time_ns: int) -> str:
-        """The node that was asked: as recorded, or the leader then; `CLUSTER` where nothing tells."""
+        """The node that was asked: as recorded, or the leader then; `CLUSTER` if not recorded."""
         named = asked.node or (answer.node if answer is not None else None)
         if named:
             return clean(named, _NAME)
@@ -309,7 +309,7 @@ def _of_faults(faults: Sequence[FaultSeen], until_ns: int) -> Iterator[Event]:
 
 
 def _joined(events: Sequence[Event], faults: Sequence[FaultSeen]) -> Iterator[Event]:
-    """The same; a fault's beginning and end are one row where nothing stands between them."""
+    """The same; a fault's beginning and end are one row where nothing is between them."""
     healed = {fault.id: fault.healed_ns for fault in faults}
     behind: Event | None = None
     for event, following in zip(events, [*events[1:], None], strict=True):

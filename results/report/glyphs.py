@@ -62,7 +62,7 @@ def _is_glyph(told: str | None) -> TypeGuard[str]:
 
 @lru_cache(maxsize=64)
 def fault_icon(kind: str, told: str | None = None) -> Markup:
-    """The same, to stand in a line of text."""
+    """The same, to be in a line of text."""
     return svg.element(
         "svg",
         fault(kind, 0, 0, told),
@@ -145,7 +145,7 @@ def anomaly(*, illegal: bool, x: float, y: float) -> Markup:
 
 @lru_cache(maxsize=64)
 def anomaly_icon(*, illegal: bool) -> Markup:
-    """The same, to stand in a line of text."""
+    """The same, to be in a line of text."""
     return svg.element(
         "svg",
         anomaly(illegal=illegal, x=0, y=0),

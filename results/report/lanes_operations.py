@@ -125,7 +125,7 @@ def _told(track: Track) -> str:
 
 
 def _line(left: Floats, right: Floats, y: float) -> Markup:
-    """Times in which something went on, those that touch as one."""
+    """Times in which something was in progress, those that touch as one."""
     if not left.size:
         return svg.EMPTY
     order = np.argsort(left)

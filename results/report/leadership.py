@@ -1,4 +1,4 @@
-"""Who led a partition, or the quorum, from when on, as the history tells it."""
+"""Who led a partition, or the quorum, from when on, as the history records it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -37,7 +37,7 @@ class Led(NamedTuple):
 def partition_leaders(
     history: History, views: Sequence[PartitionView], names: Mapping[int, str], place: PartitionName
 ) -> list[Led]:
-    """Leaders of a partition in the order of time: by the metadata log, or else by what brokers told."""
+    """Leaders of a partition in the order of time: by the metadata log, or else by what brokers reported."""
     changes = readable(partial(partition_changes, history))
     if changes is not None and place in changes.states:
         states = [(known_ns(changes.span(state)), state) for state in changes.states[place]]

@@ -52,7 +52,7 @@ def log_table(observed: Observed, limits: Limits, began_at: str = "") -> LogTabl
     """Lines that nodes logged.
 
     Args:
-        observed: what the history tells.
+        observed: what the history records.
         limits: how much is shown.
         began_at: when the run began, in ISO 8601, by which a line has a time on the run's clock.
     """

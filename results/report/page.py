@@ -155,7 +155,7 @@ def _caveats(run: _Run, limits: Limits) -> list[str]:
     if run.identity is None:
         caveats.append("The run's identity could not be read, so there is no line that reproduces it.")
     if not run.observed.setup:
-        caveats.append("The history has no setup, so it does not tell what ran.")
+        caveats.append("The history has no setup, so it is unknown what ran.")
     if run.observed.misfits:
         caveats.append(f"{run.observed.misfits:,} operations have an unexpected shape and are not drawn.")
     return caveats

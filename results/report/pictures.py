@@ -1,6 +1,6 @@
 """What a card shows of its cause beside texts: the messages of its witness, and replicas side by side.
 
-As many as there is room for; causes are asked for in the order in which they are shown.
+As many as there is room for; causes are requested in the order in which they are shown.
 """
 
 from markupsafe import Markup

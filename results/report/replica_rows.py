@@ -2,7 +2,7 @@
 
 A row is a range of offsets, cut where a batch of any replica begins or ends.  Ranges that are alike on all
 replicas are folded into one row, with their number.  All of it comes from what was read from the disks at the
-end (docs/histories.md, section Replicas); what the history does not tell is named in the notes.
+end (docs/histories.md, section Replicas); what the history does not have is named in the notes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -144,16 +144,16 @@ class ReplicaTables:
                 yield f"The log on {node} is not shown."
         mark = self._high_watermark(partition)
         if mark is None:
-            yield "The history does not tell a high watermark of this partition."
+            yield "The history has no high watermark of this partition."
         elif partition == METADATA_PARTITION:
-            yield f"High watermark {mark:,}: as the last leader of the quorum told it."
+            yield f"High watermark {mark:,}: as the last leader of the quorum reported it."
         else:
             yield (
-                f"High watermark {mark:,}: the end that final reads were told. The high watermark that each "
+                f"High watermark {mark:,}: the end that final reads listed. The high watermark that each "
                 "replica wrote to its disk is not recorded."
             )
         if partition != METADATA_PARTITION and not starts:
-            yield "The history does not tell where the leader epochs of this partition began."
+            yield "The history does not record where the leader epochs of this partition began."
         if self._setup is not None and self._setup.is_compacted(partition.topic):
             yield "The topic is compacted: each broker rewrites its batches by itself, so they may differ."
 

@@ -74,7 +74,7 @@ def longest(times: Sequence[Time], limit: int) -> tuple[list[Time], int]:
 def settled(views: Iterable[PartitionView]) -> dict[PartitionName, list[tuple[int, Standing]]]:
     """Per partition, when its leader, the leader's epoch or the size of its ISR changed, and to what.
 
-    Several brokers tell of the same partition, and one that is cut off goes on telling what was.  So what
+    Several brokers report the same partition, and one that is cut off continues telling what was.  So what
     a broker merely repeats is no news, and news of an earlier leader epoch is stale.
     """
     told: dict[tuple[str, PartitionName], tuple[int, int, int]] = {}

@@ -1,7 +1,7 @@
-"""Tells what happened around a cause in the order of time, from the history alone.
+"""The events around a cause in the order of time, from the history alone.
 
 Who led, changes of ISR and ELR, elections and who asked for them, reassignments, where leader epochs began,
-faults in force, the witness's operations, and where the promise broke.
+faults in force, the witness's operations, and where the guarantee was broken.
 """
 
 from collections.abc import Iterator, Sequence
@@ -127,7 +127,7 @@ class Tales:
                 before = claim.epoch
 
     def _begun(self, place: PartitionName, cause: Cause) -> Iterator[str]:
-        """Where the epoch of a cause began; whether a replica had to truncate there, nothing tells."""
+        """Where the epoch of a cause began; whether a replica had to truncate there, nothing shows."""
         if cause.epochs is None:
             return
         for epoch, offset in self._starts.get(str(place), ()):

@@ -44,7 +44,7 @@ def witnessed(history: History, faults: Sequence[FaultSeen]) -> Witnessed:
 
 
 def draw_witness(seen: Witnessed, indices: Iterable[int], time_ns: int | None) -> Markup:
-    """A row for each call of a witness, in the order in which they began; empty where there is none.
+    """A row for each call of a witness, in the order in which they began; empty if there is none.
 
     Args:
         seen: the history.

@@ -1,4 +1,4 @@
-"""Says in words what an operation asked for and what it was answered, in place of its JSON.
+"""Says in words what an operation requested and what it was answered, in place of its JSON.
 
 What is known of a place, a partition and an offset, comes first.  A value that does not fit is shortened
 inside: lists and objects are counted, so that no text ends in the middle of a structure.

@@ -47,9 +47,9 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
         illegal: whether they break a promise.
         kinds: how many there are of each id, the most severe id first.
         shown: those that are listed, the most severe id first, each id in the order of time.
-        epochs: the first and the last epoch of the place; None where nothing tells them.
-        offsets: the lowest and the highest offset; None where nothing tells them.
-        times_ns: when the first and the last became visible; None where nothing tells it.
+        epochs: the first and the last epoch of the place; None where nothing shows them.
+        offsets: the lowest and the highest offset; None where nothing shows them.
+        times_ns: when the first and the last became visible; None if not recorded.
         placed: False of those of which only the number is known.
     """
 

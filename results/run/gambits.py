@@ -1,4 +1,4 @@
-"""Gambits as a run recorded them: with whom each was played, and how far it came."""
+"""Gambits as a run recorded them: with whom each was played, and how far it got."""
 
 import msgspec
 
@@ -18,7 +18,7 @@ class GambitSeen(msgspec.Struct, kw_only=True):
         where: the partition that was chosen, as a text.
         outcome: `ok`: played to its end; `info`: ended early; `fail`: not begun; empty: the run ended first.
         planned: how many moves it has.
-        made: how many of them came about.
+        made: how many of them succeeded.
         error: why it ended early.
     """
 

@@ -45,7 +45,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: the checker's.
-        standing: what became of it.
+        standing: the outcome of it.
         kind: what is wrong, in a word or two; empty where it passed.
         message: what is wrong, in a sentence.
         text: why, in lines.

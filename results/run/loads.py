@@ -1,4 +1,4 @@
-"""What operations of the load asked for and got, whichever of their forms a history uses."""
+"""What operations of the load requested and got, whichever of their forms a history uses."""
 
 from typing import Any, NamedTuple
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from checkers.history.phases import Phase
 from checkers.history.units import NS_PER_MS
 from checkers.runs.availability import CHECKER as AVAILABILITY
 from checkers.runs.starts import CHECKER as STARTS
@@ -17,7 +18,7 @@ from results.run.observation import FaultSeen, Observed, Recovery
 from results.store.runs import load_record, save_record
 
 MEASURES_FILE = "measures.json"
-UNDER_LOAD = ("load", "heal", "recover")
+UNDER_LOAD = (Phase.LOAD, Phase.HEAL, Phase.RECOVER)
 """Phases in which the load is on: it begins with the first of them and is off before any other."""
 
 
@@ -52,7 +53,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         duration_ms: from its beginning to its last operation.
-        load_ms: how much of that the load was on, faults and recovery included; None where it never was, and
+        load_ms: how much of that the load was on, faults and recovery included; None if it never was, and
             in what an older krucible measured.
         operations: operations in its history.
         sent_ok: records acknowledged, each counted.

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.operations import History, Operation, OperationType
+from checkers.history.phases import PHASE
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from checkers.history.shapes import OBSERVATIONS, OPENED, START
 from results.run.gambits import GambitSeen, GambitsSeen
@@ -30,7 +31,7 @@ _COUNTED_ELSEWHERE = frozenset(
     ("send", "assign", "poll", "final-read", "inject", "heal", "recover", *OBSERVATIONS)
 )
 _BEFORE_ALL = frozenset(("setup", START, OPENED))
-"""What the runner tells of before anything is asked of the cluster."""
+"""What the runner reports before anything is asked of the cluster."""
 _LATEST_NS = 2**62
 _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
 
@@ -82,7 +83,7 @@ class Claim(NamedTuple):
 
 
 class PartitionView(NamedTuple):
-    """One partition as one broker told it; leader -1 where it has none."""
+    """One partition as one broker reported it; leader -1 where it has none."""
 
     time_ns: int
     node: str
@@ -221,7 +222,7 @@ class _Collector:
             "choose": self._gambits.choose,
             "gambit": self._gambits.end,
             "setup": self._set_up,
-            "phase": self._phase,
+            PHASE: self._phase,
             "recover": self._recover,
             "observe": self._observe,
         }

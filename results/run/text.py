@@ -150,7 +150,7 @@ def _fault_figures(measures: Measures) -> str:
 
 def _recovery_figure(measures: Measures) -> str:
     if measures.recovered is None:
-        return "the run did not come to its recovery"
+        return "the run did not reach its recovery"
     took = seconds(measures.recovery_ms)
     return f"recovered in {took}" if measures.recovered else f"not recovered within {took}"
 
@@ -201,7 +201,7 @@ def _checkers(verdict: Verdict) -> Iterator[str]:
 
 
 def _labelled(label: str, texts: Iterator[str] | tuple[str, ...]) -> list[Line]:
-    """The label stands before the first of several lines."""
+    """The label is before the first of several lines."""
     return [Line("" if position else label, text) for position, text in enumerate(texts)]
 
 

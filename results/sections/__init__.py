@@ -1,1 +1,1 @@
-"""Sections of pages that tell of many runs: a heading, texts and a table, as Markdown and as HTML."""
+"""Sections of pages that report many runs: a heading, texts and a table, as Markdown and as HTML."""

@@ -42,7 +42,7 @@ def style_of() -> dict[str, Any]:
 
 
 def cleaned(section: Section, places: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """A section for a template, with columns told apart: of numbers, of code, of runs, of text.
+    """A section for a template, with columns distinguished: of numbers, of code, of runs, of text.
 
     Args:
         section: what is shown.

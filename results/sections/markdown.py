@@ -25,5 +25,5 @@ def _head(name: str) -> str:
 
 
 def _code_cell(text: str) -> str:
-    """Any text as code of a table's cell; nothing where there is none."""
+    """Any text as code of a table's cell; nothing if there is none."""
     return f"`{code(text)}`" if text else ""

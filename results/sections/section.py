@@ -13,11 +13,11 @@ class Section(NamedTuple):
 
     Attributes:
         title: the heading.
-        lead: what stands before the table; may be empty.
+        lead: what is before the table; may be empty.
         head: names of columns; one that begins with ``>`` is of numbers, with a backtick of code, with a
             slash of runs: names of folders with spaces between.
         rows: plain texts, hostile ones as they are: whoever makes a page escapes them.
-        note: what stands behind the table; may be empty.
+        note: what is behind the table; may be empty.
         targets: for each row, the id on the page that its first cell leads to; empty: to none. No targets at
             all: of no row.
         ids: for each row, its own id; alike.

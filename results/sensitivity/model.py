@@ -32,7 +32,7 @@ class Ending(StrEnum):
     OTHERWISE = "invalid with other anomalies"
     """The bug was triggered, and nothing that was found is known of it: maybe a bug of Kafka's."""
     UNEXPLAINED = "invalid without a trigger"
-    """The verdict is invalid, and no log tells of a trigger: no find of this bug, and to be looked at."""
+    """The verdict is invalid, and no log reports a trigger: no find of this bug, and to be looked at."""
     TRIGGERED = "triggered and not seen"
     UNKNOWN = "unknown"
     """The run came to no decision, or left no log that tells how far the bug came."""
@@ -61,7 +61,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         command: the line that runs it again.
         ending: how it ended.
         reach: how far the bug came; None where no log tells.
-        folder: the run's, by its name; empty where there is none.
+        folder: the run's, by its name; empty if there is none.
         found: by what it was invalid, what was visible first in front.
         run_ms: how long the run took from its beginning to its last operation.
         why: why it is unknown or failed.

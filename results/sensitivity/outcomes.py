@@ -271,7 +271,7 @@ class _Versioned(msgspec.Struct):
 
 
 def _version_in(data: bytes) -> int:
-    """The format's version, looked for before the rest is held to it."""
+    """The format's version, looked for before the rest is checked against it."""
     try:
         return msgspec.json.decode(data, type=_Versioned).krucible_sensitivity
     except msgspec.ValidationError:

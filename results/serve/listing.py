@@ -92,7 +92,7 @@ class Listing:
         return tuple(sorted(found, key=lambda entry: (entry.name, entry.place), reverse=True))
 
     def find(self, place: str) -> Entry | None:
-        """The run at a place, as it is now; None where there is none."""
+        """The run at a place, as it is now; None if there is none."""
         return next((entry for entry in self.entries() if entry.place == place), None)
 
     def _fresh(self, folder: Path) -> tuple[tuple[_Stamp, ...], Entry]:
@@ -111,7 +111,7 @@ def new_in(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
 
 
 def _stamp(path: Path) -> _Stamp:
-    """What changes when a file does; None where there is none."""
+    """What changes when a file does; None if there is none."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -139,7 +139,7 @@ def _read(root: Path, folder: Path) -> Entry:
 
 
 def _with_causes(entry: Entry, folder: Path) -> Entry:
-    """A red run with what its verdict tells of causes; others are not read again for it."""
+    """A red run with what its verdict reports causes; others are not read again for it."""
     if entry.summary.validity is not Validity.INVALID and not entry.summary.illegal:
         return entry
     try:

@@ -83,7 +83,7 @@ def runs_page(entries: Sequence[Entry], page: Page, query: Query, root: Path) ->
     Args:
         entries: all runs of the store.
         page: those that the query chose.
-        query: what was asked for.
+        query: what was requested.
         root: the store, for telling.
     """
     names, new = short_names(entries), new_in(entries)

@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 _DEPTH_MAX = 32
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Not blocking, or a pipe without a writer would hold the browser for ever.
+# Not blocking, or a pipe without a writer would hold the browser forever.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 

@@ -1,4 +1,4 @@
-"""What a listing is asked for, by the query string of its address, so that a filtered view can be linked."""
+"""What a listing shows, by the query string of its address, so that a filtered view can be linked."""
 
 import re
 from collections.abc import Callable, Iterable

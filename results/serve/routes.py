@@ -78,7 +78,7 @@ class Site:
             asked = urlsplit(target)
             return self._routed(asked.path, asked.query)
         except ValueError:  # brackets that are no address, more fields than a query has
-            return refusal(400, "that is no address of this browser's")
+            return refusal(400, "that is not an address of this server")
         except OSError:  # a run's folder that is gone since it was listed
             return _nothing()
 

@@ -57,7 +57,7 @@ def open_browser(root: Path, port: int) -> Iterator[Browser]:
         port: 0 for any that is free.
 
     Raises:
-        OSError: if the port can't be had.
+        OSError: if the port can't be used.
     """
     with Browser(root.absolute(), port) as browser:
         yield browser
@@ -82,7 +82,7 @@ class _Handler(BaseHTTPRequestHandler):
         """What the standard library refuses by itself: what it can't parse, and methods other than ours."""
         del explain
         self.close_connection = True  # whatever else was sent is not read
-        refused = refusal(code, message or "that was no request")
+        refused = refusal(code, message or "that was not a valid request")
         if code == HTTPStatus.NOT_IMPLEMENTED:
             refused = refusal(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are answered")
             refused.headers = {"Allow": "GET, HEAD"}
@@ -96,7 +96,7 @@ class _Handler(BaseHTTPRequestHandler):
         if len(hosts) != 1 or not _HOST.fullmatch(hosts[0].strip()):
             return refusal(403, f"ask for http://{ADDRESS} or http://localhost by that name")
         if not self.path.startswith("/"):
-            return refusal(400, "that is no address of this browser's")
+            return refusal(400, "that is not an address of this server")
         return self.server.site.answer(self.path)
 
     def _send(self, response: Response) -> None:

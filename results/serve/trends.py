@@ -51,8 +51,8 @@ def trends(entries: Iterable[Entry]) -> tuple[Trend, ...]:
     """One for every pair of scenario and version, by name and by version; of replays and seeded bugs, none.
 
     A replay carries out a schedule that another run drew and that somebody chose, most often because it was
-    red: how often such runs are red says nothing of how often the scenario is. It does tell of flakes.
-    A bug that was put into Kafka says nothing of Kafka.
+    red: how often such runs are red says nothing about how often the scenario is. It does report flakes.
+    A bug that was put into Kafka says nothing about Kafka.
 
     Args:
         entries: runs, newest first.
@@ -115,7 +115,7 @@ def chart(trend: Trend, tallest: int) -> Markup:
 
 
 def patterns() -> Markup:
-    """What the charts of a page are filled with; to stand in it once."""
+    """What the charts of a page are filled with; to be in it once."""
     stripe = svg.element("line", x1=0, x2=0, y1=0, y2=4, class_="stripe")
     units = {"patternUnits": "userSpaceOnUse", "patternTransform": "rotate(45)"}
     hatch = svg.element(

@@ -1,4 +1,4 @@
-"""Addresses of runs' reports on pages that tell of many runs."""
+"""Addresses of runs' reports on pages that report many runs."""
 
 import os
 from collections import Counter

@@ -165,7 +165,7 @@ def find_run(root: Path, name: str, *, originals: bool = False) -> Path:
     short = _by_short_name(root, name, originals=originals)
     if short is not None:
         return short.resolve()
-    runs = "runs that are no replays" if originals else "runs"
+    runs = "runs that are not replays" if originals else "runs"
     raise RunNotFoundError(
         f"no run is called {clean(repr(name), _NAME_MAX)}\n"
         f"  expected: {LATEST!r}, a scenario with {runs}, a run's folder, its seed or its time\n"
@@ -318,7 +318,7 @@ def _newest(root: Path, place: Path, *, originals: bool) -> Path | None:
     place = place.parent if place.name == LATEST else place
     for below in (root / place, place):
         resolved = _resolved(below)
-        # A folder elsewhere may hold anybody's runs, whose verdicts nobody asked to be written anew.
+        # A folder elsewhere may hold anybody's runs, whose verdicts nobody asked to be written again.
         if resolved is None or not resolved.is_relative_to(root.resolve()):
             continue
         for folder in sorted(run_folders(below), key=lambda folder: folder.name, reverse=True):
@@ -341,7 +341,7 @@ def _by_short_name(root: Path, name: str, *, originals: bool) -> Path | None:
             f"{len(places)} runs are called {clean(repr(name), _NAME_MAX)}\n  got:      "
             + "\n            ".join(clean(place, _NAME_MAX) for place in places[:_CHOICES_MAX])
             + f"{rest}\n  expected: a name that one run has\n"
-            f"  where:    {root}\n  next:     name one of them as it is told here"
+            f"  where:    {root}\n  next:     name one of them as shown here"
         )
     return found[0] if found else None
 

@@ -263,7 +263,7 @@ def test_every_script_must_have_been_played(
         ("await in-sync ok", "it never ended"),
         (
             "await in-sync info, moves - info",
-            "await in-sync: it did not come about; moves : it did not come about",
+            "await in-sync: it was not reached; moves : it was not reached",
         ),
     ],
 )
@@ -277,9 +277,7 @@ def test_moves_must_all_have_been_made(story: Story, ops: str, observed: str) ->
         for half, kind in enumerate((OperationType.INVOKE, OperationType(end)))
     ]
     told = tuple(
-        msgspec.structs.replace(step, error="it did not come about")
-        if step.type is OperationType.INFO
-        else step
+        msgspec.structs.replace(step, error="it was not reached") if step.type is OperationType.INFO else step
         for step in steps
     )
     whole = msgspec.structs.replace(history, operations=history.operations + told)

@@ -125,10 +125,10 @@ def take_anothers(path: Path) -> None:
         (halve, "has no end"),
         (cut, "cut short after"),
         (take_out, "index 1 where 0 was due, lines are missing"),
-        (renumber, "has 3 lines, and an end that tells of 4"),
+        (renumber, "has 3 lines, but its end reports 4"),
         (empty_and_sign, "has 2 lines, and the run wrote 4"),
-        (go_on, "has 5 lines, and an end that tells of 4"),
-        (end_twice, "has 5 lines, and an end that tells of 4"),
+        (go_on, "has 5 lines, but its end reports 4"),
+        (end_twice, "has 5 lines, but its end reports 4"),
         (take_anothers, "holds the journal worker-2, left out"),
     ],
 )

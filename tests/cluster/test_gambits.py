@@ -131,7 +131,7 @@ def test_every_gambit_is_played_and_proven(
 
 
 UNPROVEN = "not proven"
-LATE = ("did not come about", UNPROVEN)
+LATE = ("was not reached", UNPROVEN)
 """How a gambit ends on a host that is too busy for what it waits for, or for a probe; it is played again."""
 
 

@@ -109,7 +109,7 @@ def test_a_run_whose_executor_is_killed_is_done_again_and_counts_once(
     assert command.returncode in (0, 2), said + place.logs()  # in so short a run traffic may be missing
     assert "1 of 2 hosts can do runs" in said
     assert "same   the machine of another host here" in said
-    assert said.count("lost       it had been begun on") == 1
+    assert said.count("lost       it had begun on") == 1
     assert "2 seeds" in said
     assert set(place.done()) == {"1", "2"}
     runs = {run.folder.resolve(): run for run in list_runs(place.store)}
@@ -139,7 +139,7 @@ def test_what_is_killed_on_its_host_is_cleared_and_an_interruption_heals(
         said, complained = command.communicate(timeout=BOUND_S)
     assert command.returncode == 2, said + complained
     assert "interrupted: healing and cleaning up" in complained
-    assert "missing  2 seeds; the same command goes on with them" in said
+    assert "missing  2 seeds; the same command continues with them" in said
     assert "UNKNOWN" in said
     assert set(place.done()) == {"1"}, "of the campaign before alone"
     place.assert_nothing_is_left(engine)

@@ -207,7 +207,7 @@ def test_an_interrupted_campaign_takes_down_the_cluster_that_waits(
     code, said = run.end(signal.SIGINT)
 
     assert code == 2, said
-    assert "2 seeds; the same command goes on" in said
+    assert "2 seeds; the same command continues" in said
     assert "Traceback" not in said
     assert [left for left in leftovers(engine) if left.folder.is_relative_to(tmp_path)] == []
     (left,) = tmp_path.glob("smoke/partition/2*")

@@ -103,7 +103,7 @@ class Run:
             "abort",
             f"it last said: %3|FAIL|rdkafka#producer-1 / {ASSERTION}",
         ),
-        ("segv", "ended by SIGSEGV (a library went astray); it last said: Fatal Python error"),
+        ("segv", "ended by SIGSEGV (a defect in a library); it last said: Fatal Python error"),
         ("exit", "the harness ended with 0"),
     ],
 )
@@ -147,7 +147,7 @@ def test_what_can_not_be_cleaned_up_is_judged_and_a_failure(
     assert run("7=abort") == 3
     said = capfd.readouterr()
     assert "UNKNOWN" in said.out
-    assert "krucible heal takes away what is left" in said.err
+    assert "krucible heal removes what is left" in said.err
 
 
 def test_a_campaign_goes_on_and_counts_the_run(

@@ -294,7 +294,7 @@ def test_what_was_not_meant_to_happen_is_told_as_that(rig: Rig) -> None:
     rig.errors["inject"] = LookupError("no such node")
     made = rig.blinking(AT_ONCE)
     made.start()
-    with pytest.raises(TimedError, match="blinking came to an unforeseen end") as told:
+    with pytest.raises(TimedError, match="blinking ended unexpectedly") as told:
         made.end(BOUND_S)
     assert told.value.got == "LookupError: no such node"
     assert cast("str", told.value.expected) == "1 blinks, 0 were done"

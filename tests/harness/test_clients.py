@@ -238,7 +238,7 @@ def test_a_defect_of_the_library_leaves_everything_open(broker: FakeBroker) -> N
     client.close(BOUND_S)
     assert (sent.outcome, sent.error) == (
         INFO,
-        "KeyError: 'endpoint_type' (not in the table: nothing is known of it)",
+        "KeyError: 'endpoint_type' (not in the table, so unknown)",
     )
 
 

@@ -121,7 +121,7 @@ def test_a_batch_of_which_nobody_can_say_what_is_left(tmp_path: Path) -> None:
     reading = read_disk(folder, lambda: 5)
     assert reading.log is not None
     untold = reading.log._replace(left=None)
-    assert left_of(0, folder, Reading(5, untold)).error == "nothing tells which records are left of a batch"
+    assert left_of(0, folder, Reading(5, untold)).error == "it is unknown which records of a batch are left"
 
 
 def test_a_folder_that_went_after_it_was_read(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ DUMP = [
         (
             -signal.SIGKILL,
             (),
-            "the harness was ended by SIGKILL (somebody killed it, or the kernel lacked memory (see dmesg))",
+            "the harness was ended by SIGKILL (it was killed, or the kernel had no memory left (see dmesg))",
         ),
         (-signal.SIGUSR1, (), "the harness was ended by SIGUSR1"),
         (-(signal.SIGRTMIN + 1), (), f"the harness was ended by signal {signal.SIGRTMIN + 1}"),

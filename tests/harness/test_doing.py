@@ -100,7 +100,7 @@ def test_a_terminal_that_has_gone_is_no_reason_to_judge_any_less() -> None:
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("", ["reading", *CHECKERS, "writing it down"]),
+        ("", ["reading", *CHECKERS, "writing the verdict"]),
         ("history-n1.jsonl", ["reading", "judging"]),
         ("others.edn", ["reading", "judging"]),
     ],

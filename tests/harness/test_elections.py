@@ -55,7 +55,7 @@ def test_an_old_node_holds_preferred_elections_only(node: FakeElectingNode) -> N
     node.versions[ELECT] = 0
     node.codes = {("a", 0): (84, None)}
     answer = elect_leaders(node.address, PREFERRED, [("a", 0)], 60_000)
-    with pytest.raises(WireError, match="preferred elections only"):
+    with pytest.raises(WireError, match="only preferred elections"):
         elect_leaders(node.address, UNCLEAN, [("a", 0)], 60_000)
 
     assert answer == ElectionAnswer(0, (ElectionResult("a", 0, 84, None),))

@@ -44,7 +44,7 @@ def test_a_missing_socket_is_named_with_the_next_step(
 @pytest.mark.parametrize(
     ("error", "what"),
     [
-        (PermissionError(13, "Permission denied"), "this user may not"),
+        (PermissionError(13, "Permission denied"), "this user has no permission"),
         (FileNotFoundError(2, "No such file or directory"), "there is no Docker engine"),
         (engine.DockerException("strange"), "there is no Docker engine"),
     ],
@@ -238,7 +238,7 @@ def test_an_engine_that_locked_up_is_told_with_the_way_out(tmp_path: Path) -> No
         silent.bind(str(path))
         silent.listen()
         client = docker.DockerClient(f"unix://{path}", version="1.41", timeout=1)
-        with closing(client), pytest.raises(EngineError, match="does not answer any more") as raised:
+        with closing(client), pytest.raises(EngineError, match="no longer answers") as raised:
             _ping(client)
     assert "restart the engine if docker run hangs as well, then krucible heal" in str(raised.value)
 

@@ -258,7 +258,7 @@ def test_a_dead_disk_fails_writes_while_the_node_runs(
     fault = rig.fault(DeadDisk())
     fault.inject()
     assert (loop.done, rig.node.done) == (["shut down"], [])
-    with pytest.raises(NotConfirmedError, match="still takes writes"):
+    with pytest.raises(NotConfirmedError, match="still accepts writes"):
         fault.took_effect()
 
     with (

@@ -167,20 +167,20 @@ def test_moves_are_made_in_order_with_those_who_were_chosen(bench: Bench) -> Non
 def test_what_does_not_come_about_ends_a_gambit_and_all_is_healed(bench: Bench) -> None:
     ended = bench.play(CHOOSE, STRIKE, MOVED, MEND)
     assert bench.done[2:] == ["mend g1f1 g1f2 +0"]
-    assert bench.told()[1].error == "it did not come about"
+    assert bench.told()[1].error == "it was not reached"
     assert bench.told()[1].value["saw"] == {"leader": 1, "isr": [1, 2, 3]}
     assert (ended.type, ended.value["made"]) == (INFO, 2)
-    assert ended.error == "move 3, until: led-by-another did not come about"
+    assert ended.error == "move 3, until: led-by-another was not reached"
 
 
 @pytest.mark.parametrize(
     ("moves", "why"),
     [
         ((ChooseCopies(0, "u", within_ms=0),), "move 1, choose-copies: nothing fits"),
-        ((STRIKE,), "move 1, strike: nobody is leader"),
-        ((Until(Acknowledged(1), 0),), "move 1, until: acknowledged did not come about"),
-        ((Until(TopicsRemoved(1), 0),), "move 1, until: topics-removed did not come about"),
-        ((Until(RecordsDeleted(), 0),), "move 1, until: records-deleted did not come about"),
+        ((STRIKE,), "move 1, strike: no node is leader"),
+        ((Until(Acknowledged(1), 0),), "move 1, until: acknowledged was not reached"),
+        ((Until(TopicsRemoved(1), 0),), "move 1, until: topics-removed was not reached"),
+        ((Until(RecordsDeleted(), 0),), "move 1, until: records-deleted was not reached"),
         ((AskThere(AlterThere("a", "1")),), "move 1, ask-there: no partition was chosen"),
     ],
 )
@@ -196,7 +196,7 @@ def test_faults_that_are_not_proven_end_it(bench: Bench) -> None:
 
 def test_a_heal_that_is_not_seen_ends_it(bench: Bench) -> None:
     bench.unproven = {"g1f7"}
-    assert bench.play(Mend(("f7",)), CHOOSE).error == "move 1, mend: not seen to be over"
+    assert bench.play(Mend(("f7",)), CHOOSE).error == "move 1, mend: not all of them were seen to have ended"
 
 
 def test_none_is_begun_after_the_schedule(bench: Bench) -> None:
@@ -240,7 +240,7 @@ def test_removed_topics_are_counted_from_the_beginning_of_the_waiting(bench: Ben
     bench.asking = remove
     asked = Ask(ElectLeaders(ElectionType.PREFERRED), answered=True)
     ended = bench.play(asked, Until(TopicsRemoved(1), 0))
-    assert ended.error == "move 2, until: topics-removed did not come about"
+    assert ended.error == "move 2, until: topics-removed was not reached"
     assert (bench.tally.removed, bench.tally.acked) == (2, 0)
 
 
@@ -252,7 +252,7 @@ def test_deletions_before_the_waiting_and_elsewhere_do_not_count(bench: Bench) -
     bench.tally.hear(deletion(0))
     bench.tally.hear(deletion(1))
     ended = bench.play(CHOOSE, Until(RecordsDeleted(), 0))
-    assert ended.error == "move 2, until: records-deleted did not come about"
+    assert ended.error == "move 2, until: records-deleted was not reached"
 
 
 def test_a_deletion_of_the_chosen_partition_is_waited_for(bench: Bench) -> None:

@@ -93,7 +93,7 @@ def test_they_are_held_proven_and_let_go(found: Filter, fault: ActiveHeldRequest
 def test_connections_on_which_nothing_comes_are_no_proof(found: Filter, fault: ActiveHeldRequests) -> None:
     found.packets = (0, 0)
     fault.inject()
-    with pytest.raises(NotConfirmedError, match="nothing came on the 2 connections"):
+    with pytest.raises(NotConfirmedError, match="no packet arrived on the 2 connections"):
         fault.took_effect()
 
 

@@ -131,8 +131,8 @@ def test_a_run_that_was_begun_twice_is_told_and_counts_once(
     one = Campaigning(tmp_path, {"a": again}, (1,))
     one.run()
     told = capsys.readouterr().out
-    assert "lost       it had been begun on dead at 2026-11-22T01:00:00+00:00, in /scratch/slot-1/x/y" in told
-    assert told.count("it had been begun") == 1
+    assert "lost       it had begun on dead at 2026-11-22T01:00:00+00:00, in /scratch/slot-1/x/y" in told
+    assert told.count("it had begun") == 1
     assert set(one.campaign.done) == {1}
 
 
@@ -224,7 +224,7 @@ def test_the_command_is_the_same_with_a_master(
     [
         (["--seeds", "1..2", "--master", "local[2]"], "expected spark://HOST:PORT"),
         (["--seed", "1", "--master", MASTER], "--master is for campaigns"),
-        (["--seeds", "1..2", "--clusters-per-host", "2"], "about hosts of a Spark master"),
+        (["--seeds", "1..2", "--clusters-per-host", "2"], "apply to hosts of a Spark master"),
     ],
 )
 def test_what_does_not_fit_a_master_is_refused(

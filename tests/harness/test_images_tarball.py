@@ -230,8 +230,8 @@ def test_a_version_with_a_digest_is_that_image(monkeypatch: pytest.MonkeyPatch) 
     ("given", "told"),
     [
         ({"kafka_tarball": "T", "kafka_image": "a:4.3.1"}, "a tarball or from an image"),
-        ({"kafka_tarball": "T", "image_source": "registry"}, "not from there"),
-        ({"kafka_image": "a:4.3.1", "image_source": "artifacts"}, "not from there"),
+        ({"kafka_tarball": "T", "image_source": "registry"}, "not from that source"),
+        ({"kafka_image": "a:4.3.1", "image_source": "artifacts"}, "not from that source"),
         ({"kafka_tarball": "T", "kafka_version": "4.1.1"}, "holds another version"),
         ({"kafka_image": "a"}, "which version"),
         ({"kafka_image": "host:5000/a:latest"}, "which version"),

@@ -339,7 +339,7 @@ def test_partitions_are_known_once_their_addition_is_acknowledged(bench: Bench) 
 
 def test_of_no_topic_nothing_is_asked(bench: Bench) -> None:
     performed = bench.operator.perform(AddPartitions(8), 500)
-    assert (performed.outcome, performed.error) == (FAIL, "nothing is known of the workload's topics")
+    assert (performed.outcome, performed.error) == (FAIL, "the workload's topics are not known")
 
 
 def test_nobody_answers(bench: Bench) -> None:
@@ -350,21 +350,21 @@ def test_nobody_answers(bench: Bench) -> None:
 
 def test_nothing_fits(bench: Bench) -> None:
     bench.snapshot = msgspec.structs.replace(bench.snapshot, told={})
-    assert bench.operator.perform(ReassignSome(), 500).error == "nothing to ask for"
+    assert bench.operator.perform(ReassignSome(), 500).error == "there is nothing to request"
 
 
 def test_what_moves_is_asked_before_a_move_is_drawn(bench: Bench) -> None:
     bench.snapshot = msgspec.structs.replace(bench.snapshot, ongoing=())
     bench.answers["list_reassignments"] = (Ongoing("t", 0, (1, 2, 3), (3,), (1, 2)),)
     for draw in range(20):  # whatever is drawn would take the removal of 1 and 2 back, or leave one copy
-        assert bench.operator.perform(ReassignSome(draw), 500).error == "nothing to ask for"
+        assert bench.operator.perform(ReassignSome(draw), 500).error == "there is nothing to request"
     assert bench.asked == [("list_reassignments", 500)] * 20
 
 
 def test_no_move_is_drawn_where_nobody_tells_what_moves(bench: Bench) -> None:
     bench.snapshot = msgspec.structs.replace(bench.snapshot, ongoing=())
     bench.answers["list_reassignments"] = WireError("timed out")
-    assert bench.operator.perform(ReassignSome(), 500).error == "nothing to ask for"
+    assert bench.operator.perform(ReassignSome(), 500).error == "there is nothing to request"
 
 
 def test_acts_are_performed_at_their_times(bench: Bench) -> None:

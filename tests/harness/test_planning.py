@@ -175,7 +175,7 @@ def test_another_duration_asks_for_as_many_admin_operations_in_proportion(
         (RandomSchedule(changes={"hum": 1}), "no admin operation is called hum; expected one of elect-"),
         (
             RandomSchedule(operations_min={"voters": 1}),
-            "at least some of voters are asked for",
+            "at least some of voters are required",
         ),
         (
             RandomSchedule(disks={"tape": 1}),
@@ -187,7 +187,7 @@ def test_another_duration_asks_for_as_many_admin_operations_in_proportion(
         ),
         (
             RandomSchedule(disks={"power": 1}, majority=Majority.LOST),
-            "disks can go only where a majority keeps what it has",
+            "faults of disks need a majority that keeps its disks",
         ),
     ],
 )

@@ -57,8 +57,8 @@ def test_what_will_be_made_is_told(host: Host, capsys: pytest.CaptureFixture[str
     host.found, host.base = {"3.7.1": BUILT}, None
     module.require_images([plan(kafka_version="3.7.1")])
     assert capsys.readouterr().out.splitlines() == [
-        "the base image is not here yet; the first run makes it",
-        "the image of Kafka 3.7.1 is not here yet; its first run makes it from: artifacts",
+        "the base image is not on this host yet; the first run builds it",
+        "the image of Kafka 3.7.1 is not on this host yet; its first run gets it: artifacts",
     ]
 
 

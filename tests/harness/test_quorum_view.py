@@ -131,7 +131,7 @@ def test_without_a_leader_everyones_last_words_are_told() -> None:
 
     said = find_leader([ONE, TWO, THREE], 20, ask)
 
-    assert said == {ONE: "it does not lead", TWO: "error 29", THREE: "timed out"}
+    assert said == {ONE: "it is not the leader", TWO: "error 29", THREE: "timed out"}
 
 
 def test_a_view_orders_replicas_and_reckons_with_the_leaders_clock() -> None:

@@ -114,25 +114,25 @@ def test_complete_is_who_has_the_replicas_in_their_order(*, settled: bool) -> No
 
 def test_other_replicas_are_an_error_once_the_broker_had_time_to_learn() -> None:
     early = status_of(asked(), partition=seen(1, 2), settled=False)
-    assert (early.state, early.detail) == (State.UNKNOWN, "it began and is not seen yet")
+    assert (early.state, early.detail) == (State.UNKNOWN, "it began, but no broker shows it yet")
     late = status_of(asked(), partition=seen(3, 2))
-    assert (late.state, late.detail) == (State.ERROR, "nothing goes on, and the replicas are 3, 2")
+    assert (late.state, late.detail) == (State.ERROR, "no reassignment is ongoing, and the replicas are 3, 2")
     gone = status_of(asked())
-    assert (gone.state, gone.detail) == (State.ERROR, "there is no such partition any more")
+    assert (gone.state, gone.detail) == (State.ERROR, "the partition no longer exists")
 
 
 def test_without_an_answer_only_what_is_seen_counts() -> None:
     assert status_of(asked(code=None), ongoing=moving(3, 2), partition=seen(3, 2, 1)).state is State.ONGOING
     assert status_of(asked(code=7), partition=seen(2, 3)).state is State.COMPLETE
     never = status_of(asked(code=41), partition=seen(1, 2))
-    assert (never.state, never.detail[:15]) == (State.UNKNOWN, "no answer came;")
+    assert (never.state, never.detail[:20]) == (State.UNKNOWN, "there was no answer;")
     other = status_of(asked(code=None), ongoing=moving(4), partition=seen(4, 1, 2))
-    assert (other.state, other.detail) == (State.UNKNOWN, "no answer came, and what goes on wants 4")
+    assert (other.state, other.detail) == (State.UNKNOWN, "there was no answer, and the ongoing target is 4")
 
 
 def test_who_overrode_it_is_told() -> None:
     other = status_of(asked(), ongoing=moving(4), partition=seen(4, 1, 2))
-    assert (other.state, other.detail) == (State.OVERRIDDEN, "by somebody else, who wants 4")
+    assert (other.state, other.detail) == (State.OVERRIDDEN, "by another client, to 4")
     assert [one.broker for one in other.receiving] == [3]
     later = Request(5, 0, 60, (asked(wanted=(4,)),))
     ours = status_of(asked(), ongoing=moving(4), partition=seen(4, 1, 2), later=later)
@@ -299,7 +299,7 @@ def test_a_request_is_found_by_number_and_the_newest_without() -> None:
     )
     with pytest.raises(UsageError) as forgotten:
         find(Requests(1, 5, ()), 3)
-    assert "was forgotten" in forgotten.value.where
+    assert "was removed" in forgotten.value.where
     with pytest.raises(UsageError) as none:
         find(Requests(), None)
     assert none.value.got == "no request was made"

@@ -97,7 +97,7 @@ def test_faults_that_were_withheld_are_left_out_and_the_others_numbered_anew() -
 
     assert [step.fault.target for step in found.schedule.steps] == [controller(1)]
     assert found.roles == {"f1": Target.ACTIVE_CONTROLLER}
-    assert found.notes == ("f1 of then is left out: withheld from b1: no copies",)
+    assert found.notes == ("f1 of the recorded run is left out: withheld from b1: no copies",)
 
 
 def test_a_fault_that_was_never_reached_stays_symbolic_and_that_is_told() -> None:
@@ -242,7 +242,7 @@ def test_drawn_operations_of_a_script_are_resolved_too() -> None:
     moves.add(10, OperationType.INVOKE, "perform", "elect-some", {})
     admin.add(11, OperationType.INVOKE, "elect-leaders", "preferred", {"partitions": [["t", 4]]})
     found = resolved(ScriptedSchedule((Perform(ElectSome(ElectionType.PREFERRED)),), 9), moves, admin)
-    assert found.notes == ("elect-some was not asked for then: it is resolved anew",)
+    assert found.notes == ("elect-some was not requested in the recorded run: it is resolved again",)
     moves.add(12, OperationType.OK, "perform", "elect-some", {})
     found = resolved(ScriptedSchedule((Perform(ElectSome(ElectionType.PREFERRED)),), 9), moves, admin)
     assert found.schedule.moves == (Perform(ElectLeaders(ElectionType.PREFERRED, (("t", 4),))),)
@@ -263,6 +263,6 @@ def test_what_was_otherwise_is_told() -> None:
     nemesis.refused("f4", KILL, 10, "the target is held by another fault")
     found = differences({"f1": Target.ACTIVE_CONTROLLER, "f2": Target.ACTIVE_CONTROLLER}, nemesis.operations)
     assert found == (
-        "f1: c3 had the role active-controller then and has it not now",
+        "f1: c3 had the role active-controller in the recorded run, not now",
         "f4 was not injected: the target is held by another fault",
     )

@@ -81,7 +81,7 @@ def test_whom_they_hit_is_named_and_they_come_and_go_as_then() -> None:
     # The schedule began at 500.
     assert (first.at_ms, first.hold_ms, first.fault) == (5_100, 250, Pause(broker(2), 3))
     assert (second.at_ms, second.hold_ms) == (6_300, 300), "what was not proven is held as planned"
-    assert found.notes == ("2 of 4 blinks of then are left out: they hit nobody",)
+    assert found.notes == ("2 of 4 blinks of the recorded run hit no node and are left out",)
 
 
 def test_the_load_lasts_as_long_as_the_last_blink_of_then() -> None:

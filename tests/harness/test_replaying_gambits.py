@@ -125,10 +125,10 @@ def test_what_was_not_played_is_left_out_and_what_ended_early_is_played_anew() -
     assert first.moves[1] == ChooseQuorum(6)
     assert asking.moves == second.moves
     assert found.notes == (
-        "g1 came to no choice then: it is made anew",
-        "g2 came to no choice then: it is made anew",
-        "g2: what is asked for is resolved anew",
-        "g3 of then is left out: it was not begun",
+        "g1 made no choice in the recorded run: it chooses again",
+        "g2 made no choice in the recorded run: it chooses again",
+        "g2: its requests are resolved again",
+        "g3 of the recorded run is left out: it did not begin",
     )
 
 
@@ -164,4 +164,4 @@ def test_who_leads_no_more_is_told() -> None:
     gambits.add(1, OK, "choose", "g1", {"parts": {}, "as_then": False})
     gambits.add(2, OK, "choose", "g2", {"parts": {}, "as_then": True})
     gambits.add(3, OK, "choose", "g3", {"parts": {}})
-    assert differences({}, gambits.operations) == ("g1: who led then does not lead now",)
+    assert differences({}, gambits.operations) == ("g1: the leader of the recorded run does not lead now",)

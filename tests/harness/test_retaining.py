@@ -51,7 +51,7 @@ def test_retention_ends_once_every_broker_that_answers_tells_so() -> None:
 def test_a_broker_that_keeps_a_limit_is_told() -> None:
     with ConfigBroker({}) as one, ConfigBroker({"retention.ms": "9"}) as other:
         told = list(end_retention(Operator(one), [one.address, other.address], LIMITS, 0.3))
-    assert told == ["retention.ms of log-0 is still told by 1 of 2 brokers"]
+    assert told == ["retention.ms of log-0 is still reported by 1 of 2 brokers"]
 
 
 def crew_of(config: dict[str, str], broker: ConfigBroker) -> Execution:

@@ -52,7 +52,7 @@ def test_limits_that_nobody_takes_away_are_told() -> None:
 
     runner._settle(stage, execution)
 
-    stage.tell.assert_called_once_with("recover", "limits on moving replicas stay: no broker answers")
+    stage.tell.assert_called_once_with("recover", "throttles of reassignments are left: no broker answers")
 
 
 def test_limits_are_taken_away_before_recovery_as_soon_as_brokers_answer(
@@ -81,7 +81,7 @@ def test_limits_that_stay_into_the_recovery_are_told(
     runner._lift(stage, execution, over)
 
     execution.settle.assert_called_once_with()
-    stage.tell.assert_called_once_with("heal", "limits on moving replicas stay: no broker answers")
+    stage.tell.assert_called_once_with("heal", "throttles of reassignments are left: no broker answers")
 
 
 def test_nothing_is_awaited_of_brokers_that_all_ended_by_themselves() -> None:
@@ -95,7 +95,7 @@ def test_nothing_is_awaited_of_brokers_that_all_ended_by_themselves() -> None:
 
     over.wait.assert_not_called()
     execution.settle.assert_called_once_with()
-    stage.tell.assert_called_once_with("heal", "limits on moving replicas stay: no broker answers")
+    stage.tell.assert_called_once_with("heal", "throttles of reassignments are left: no broker answers")
 
 
 def test_brokers_that_ended_by_themselves_are_asked_nothing_at_the_end(
@@ -139,11 +139,11 @@ def test_logs_are_read_after_disks_whatever_becomes_of_these(
 
 def test_retention_that_goes_on_is_told() -> None:
     execution, stage = MagicMock(), MagicMock()
-    execution.end_retention.return_value = ["retention.ms of log-0 is still told by 1 of 3 brokers"]
+    execution.end_retention.return_value = ["retention.ms of log-0 is still reported by 1 of 3 brokers"]
 
     runner._settle(stage, execution)
 
-    stage.tell.assert_called_once_with("recover", "retention.ms of log-0 is still told by 1 of 3 brokers")
+    stage.tell.assert_called_once_with("recover", "retention.ms of log-0 is still reported by 1 of 3 brokers")
 
 
 class Play:
@@ -315,10 +315,10 @@ def test_without_a_history_there_is_nothing_to_judge(play: Play, where: str, err
 
 def test_starts_of_which_none_became_ready_are_judged(play: Play) -> None:
     last = Diagnosis(
-        waited_for="no controller leads",
+        waited_for="there is no active controller",
         waited_s=90.0,
         load_per_cpu=1.0,
-        sentences=("no controller leads",),
+        sentences=("there is no active controller",),
         host=None,
         nodes={},
     )

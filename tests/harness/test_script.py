@@ -176,7 +176,7 @@ def test_conditions_are_waited_for(bench: Bench) -> None:
 def test_what_does_not_come_about_ends_the_script(bench: Bench) -> None:
     assert bench.play(Await(LeadsQuorum(), within_ms=0), Heal("a")) == []
     (ended,) = bench.ended()
-    assert (ended.type, ended.error) == (INFO, "it did not come about")
+    assert (ended.type, ended.error) == (INFO, "it was not reached")
 
 
 def test_records_are_counted_from_where_the_waiting_began(bench: Bench) -> None:

@@ -189,7 +189,7 @@ def test_a_file_of_another_measurement_is_no_target(kept: Path, capsys: pytest.C
 
 @pytest.mark.parametrize(
     ("data", "told"),
-    [("{}", "krucible_sensitivity"), ("<<<<<<< ours\n{}", "without git's marks"), ("", "truncated")],
+    [("{}", "krucible_sensitivity"), ("<<<<<<< ours\n{}", "remove git's markers"), ("", "truncated")],
 )
 def test_what_is_no_file_of_outcomes_is_refused_with_what_to_do(
     fake: FakeRuns, kept: Path, data: str, told: str, capsys: pytest.CaptureFixture[str]

@@ -88,7 +88,7 @@ def test_outcomes_of_a_bug_that_is_another_one_by_now_are_left_out(tmp_path: Pat
     assert only(said).ending is Ending.NOT_RUN
     assert said.left_out == (
         LeftOut(BUG, 1, control=False, why="the bug's file has changed since"),
-        LeftOut("no-such-bug", 1, control=False, why="the catalogue has no such bug any more"),
+        LeftOut("no-such-bug", 1, control=False, why="the catalogue no longer has this bug"),
     )
 
 

@@ -157,7 +157,7 @@ def test_a_copy_of_a_node_that_died_by_itself_is_none_for_certain() -> None:
 
 
 def test_of_a_partition_that_nobody_tells_of_nothing_is_certain() -> None:
-    assert objection(WIPE, N4, seen(told={WHERE: ()}), ()) == "nobody tells who is in sync of t/0"
+    assert objection(WIPE, N4, seen(told={WHERE: ()}), ()) == "no broker reports the ISR of t/0"
 
 
 def test_a_disk_that_went_counts_until_its_copy_was_seen_out_of_sync() -> None:
@@ -179,18 +179,18 @@ def test_a_disk_that_went_had_no_copy_of_what_came_to_its_broker_later() -> None
 @pytest.mark.parametrize(
     ("snapshot", "why"),
     [
-        (seen(quorum=None), "nobody leads the quorum in sight"),
+        (seen(quorum=None), "no leader of the quorum is visible"),
         (
             seen(quorum=quorum(0, 500, CAUGHT_UP_MS + 1)),
-            "1 other voters, of 3 in all, have all of the metadata for certain",
+            "1 other voters, of 3 in all, certainly have all of the metadata",
         ),
         (
             seen(quorum=quorum(0, 500, 500, CAUGHT_UP_MS + 1)),
-            "2 other voters, of 4 in all, have all of the metadata for certain",
+            "2 other voters, of 4 in all, certainly have all of the metadata",
         ),
         (
             seen(held=("n3",), told={}),
-            "1 other voters, of 3 in all, have all of the metadata for certain",
+            "1 other voters, of 3 in all, certainly have all of the metadata",
         ),
     ],
 )

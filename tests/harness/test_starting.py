@@ -208,7 +208,7 @@ def test_a_broker_that_nobody_sees_is_named() -> None:
     }
     assert list(sentences(nodes, {"b1": 1, "b2": 2})) == [
         "b1 truncated its metadata log to offset 0 and was not unfenced",
-        "not unfenced in anybody's eyes: b1",
+        "not unfenced according to any node: b1",
         "none of the controllers c3 leads",
     ]
 
@@ -223,7 +223,7 @@ def test_files_that_can_not_be_read_are_left_out(tmp_path: Path) -> None:
     state = tmp_path / "disks" / "n1" / "__cluster_metadata-0" / "quorum-state"
     state.unlink()
     state.mkdir()
-    error = NotReadyError(KrucibleError("late"), "no controller leads", 90.0)
+    error = NotReadyError(KrucibleError("late"), "there is no active controller", 90.0)
     found = diagnose(cluster, error, {})  # type: ignore[arg-type]  # the parts of it that are asked for
     assert found.nodes["n1"].quorum_state is None
-    assert found.sentences == ("none of the controllers n1, n2, n3 leads", "no controller leads")
+    assert found.sentences == ("none of the controllers n1, n2, n3 leads", "there is no active controller")

@@ -67,7 +67,7 @@ def test_a_journal_that_was_not_begun_is_begun_by_the_next(tmp_path: Path, text:
 def test_what_is_no_journal_is_refused(tmp_path: Path, text: bytes) -> None:
     path = tmp_path / "history-bulk-0.jsonl"
     path.write_bytes(text)
-    with pytest.raises(JournalError, match="can't be taken up"):
+    with pytest.raises(JournalError, match="can't be continued"):
         left_in(path)
     assert path.read_bytes() == text
 

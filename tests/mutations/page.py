@@ -10,7 +10,7 @@ from tests.mutations.suite import MUTATIONS, Mutation
 
 _HEAD = """# Mutations
 
-We falsify recorded runs of every workload (`tests/mutations/recorded`), one change at a time, and judge them
+We change recorded runs of every workload (`tests/mutations/recorded`), one change at a time, and judge them
 again. Kafka's guarantees and the rest of the history determine the verdict that each change must cause:
 *invalid* with the name of the broken guarantee, *unknown* with the name of the missing evidence, or *valid*
 if the change does not matter. All of them are tests. `python -m tests.mutations` judges them and prints this

@@ -1,18 +1,20 @@
 """Judges descriptions of transactions (KIP-664) against what was done to these transactions.
 
-A broker that was deposed and does not know it tells what was.  So a broker's answer counts against something
-that was acknowledged only if it acknowledged that itself, or leads the partition for the first time since:
-then it has loaded all that was committed before.  A partition of ``__transaction_state`` is meant where a
-coordinator is asked.
+A deposed broker that does not know it yet reports an old state.  So a broker's answer counts against
+something that was acknowledged only if it acknowledged that itself, or leads the partition for the first time
+since: then it has loaded all that was committed before.  For a coordinator, the partition is one of
+``__transaction_state``.
 
 1. From when its records were sent until its timeout at the earliest, or its end, or an abort marker, a
    transaction is under way, with all its partitions: ``open-transaction-unknown``.
 2. In each partition it begins at its first record there: ``open-producer-unknown``.
-3. Where an abort marker was acknowledged, it is open no more: ``aborted-transaction-open``.
-4. Once a coordinator has told that it is aborted, no commit of it is acknowledged: ``commit-after-abort``.
+3. After an abort marker was acknowledged, it is no longer open: ``aborted-transaction-open``.
+4. Once a coordinator has reported that it is aborted, no commit of it is acknowledged:
+   ``commit-after-abort``.
 
 What ``__transaction_state`` may have lost legally by then excuses 1 and 4 (`checkers.licences.decisions`);
-2 and 3 are judged only where no unclean election or struck disk may have cost the partition's log records.
+2 and 3 are judged only where no unclean election or fault of a disk may have removed records from the
+partition's log.
 """
 
 from collections.abc import Iterator, Mapping
@@ -114,7 +116,7 @@ def _reliable(history: History, place: PartitionName | None, to: int, since_ns: 
 
     Args:
         history: tells who led.
-        place: the partition; None where nobody knows it.
+        place: the partition; None if unknown.
         to: the broker's id.
         since_ns: the time.
         own: whether it was the one that acknowledged.
@@ -159,7 +161,7 @@ def _not_under_way(told: TransactionAnswer[TransactionDescribed], one: Transacti
 
 
 def _producers(story: _Story) -> Iterator[Anomaly]:
-    """What leaders told of producers, whose transactions were open, or aborted there."""
+    """What leaders reported about producers, whose transactions were open, or aborted there."""
     lost: dict[tuple[str, int], bool] = {}
     for told in story.producer_told:
         place = (str(told.asked.key), told.told.partition)
@@ -191,7 +193,7 @@ def _of(abort: TransactionAnswer[MarkerAnswered], told: AnyAnswer, place: tuple[
 
 
 def _concerns(asked: Operation, told: AnyAnswer, place: tuple[str, int]) -> bool:
-    """Whether an abort that was asked for, whatever became of it, may have come before an answer."""
+    """Whether an abort that was requested, whatever became of it, may have come before an answer."""
     about = msgspec.convert(asked.value, LeaderAsked)
     return (
         asked.time_ns <= told.answered.time_ns
@@ -241,7 +243,7 @@ def _committed_after(story: _Story) -> Iterator[Anomaly]:
         one, now = story.transactions.get(told.producer), told.told
         if one is None or one.ended.type is not OK or now.told_id != told.producer.producer_id:
             continue
-        # Who tells of an earlier epoch has not heard of this transaction yet.
+        # Who reports an earlier epoch has not heard of this transaction yet.
         aborted = now.state in _ABORTED and now.told_epoch >= told.producer.epoch
         if aborted and one.ending_ns is not None and told.answered.time_ns <= one.ending_ns:
             text = (
@@ -278,7 +280,7 @@ def _found(kind: AnomalyKind, text: str, one: Transaction, told: AnyAnswer, *oth
         explanation=(
             f"Operation {one.begun.index} began the transaction of {one.name}.",
             f"Its records were acknowledged by {one.open_ns / 1e9:.3f} s.",
-            f"By its timeout, and what was asked for, it was open until {one.until_ns / 1e9:.3f} s at least.",
+            f"By its timeout and the requests to end it, it was open to {one.until_ns / 1e9:.3f} s at least.",
             *map(_answer, asked),
         ),
     )

@@ -34,7 +34,7 @@ class Transaction(NamedTuple):
         open_ns: when all its records had been sent, and answered or given up.
         until_ns: so long it is certainly open: to its timeout at the earliest, its end, or a rival.
         offsets: of the records that were acknowledged, by topic and partition.
-        ending_ns: a time before which its end was not asked for; None where it never was.
+        ending_ns: a time before which its end was not requested; None if it never was.
         coordinator: id of the broker that added its partitions.
         leaders: id of the broker that the record was sent to, by the partition as a text.
         begun: its invocation.

@@ -1,11 +1,11 @@
-"""The election checker: every leader was allowed to lead, and answers were true (KIP-460).
+"""The election checker: every leader was allowed to lead, and answers were right (KIP-460).
 
-Evidence is the metadata log.  It tells every unclean election (``leaderRecoveryState``, KIP-704), which must
+Evidence is the metadata log.  It shows every unclean election (``leaderRecoveryState``, KIP-704), which must
 have been allowed by unclean.leader.election.enable (from 3.9 on), by a request for an unclean election at
 that time, or, with eligible leader replicas, by the replica being the last known leader:
-``unclean-election-unlicensed``.  That holds for topics of Kafka's own too.  Answers to requests must agree
+``unclean-election-unlicensed``.  This applies to Kafka's own topics too.  Answers to requests must agree
 with some state that may have been there: ``election-contradicts-state``.  A partition that permits unclean
-elections must not stay without a leader: ``election-withheld``.  What an unclean election may cost is judged
+elections must not stay without a leader: ``election-withheld``.  What an unclean election may lose is judged
 with the log, see `checkers.licences`.
 """
 
@@ -41,7 +41,7 @@ _SLACK_NS = 1_000_000_000
 
 
 def check_elections(history: History) -> CheckerResult:
-    """Judge elections; unknown where some were asked for and the metadata log does not tell the states.
+    """Judge elections; unknown where some were requested and the metadata log does not tell the states.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -79,7 +79,7 @@ def _permitting(facts: Facts) -> list[PartitionName]:
 
 
 def _complete_ns(facts: Facts) -> int:
-    """Until when the metadata log tells everything: it was read then, or leaders had more."""
+    """Until when the metadata log shows everything: it was read then, or leaders had more."""
     op = facts.changes.op
     read_ns = 0 if op is None else int(facts.history.operations[op].value["began_ns"])
     return min(read_ns, facts.changes.complete_until_ns)

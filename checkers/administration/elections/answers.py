@@ -1,8 +1,8 @@
 """Compares the answers to requests for elections with the states in the metadata log.
 
 A controller answers by the state that it has when the request reaches it, which lies between invocation and
-completion; one that has lost its majority without knowing may be behind by its fetch timeout.  So an answer
-is wrong only if none of the states that may have been there allows it, and all of them are known.
+completion; one that has lost its majority and does not know it may be behind by its fetch timeout.  So an
+answer is wrong only if none of the states that may have been there allows it, and all of them are known.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,9 +1,8 @@
 """Partitions without a leader although unclean elections are enabled and a replica is up.
 
-A controller that honours unclean.leader.election.enable elects in the very batch of records by which a leader
-is lost, or a broker unfenced.  Both are told by the metadata log.  What counts is the time for which, by its
-records, a partition certainly had no leader, and a broker of it certainly was neither fenced nor shutting
-down.
+A controller that honours unclean.leader.election.enable elects in the same batch of records that removes a
+leader or unfences a broker.  The metadata log has both.  What counts is the time for which, by its records, a
+partition certainly had no leader, and a broker of it certainly was neither fenced nor shutting down.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,9 +24,9 @@ def find_withheld(
     """Find partitions without a leader that could have one, each time once.
 
     Args:
-        changes: what the metadata log tells.
+        changes: what the metadata log shows.
         partitions: those that permit unclean elections all the time.
-        end_ns: until when the log tells everything, nanoseconds.
+        end_ns: until when the log shows everything, nanoseconds.
     """
     for partition in partitions:
         states = changes.states.get(partition, ())

@@ -2,11 +2,11 @@
 
 Evidence is the metadata log.
 
-1. By itself it tells how each reassignment ended (`steps`): ``reassignment-premature`` where a replica that
+1. By itself it shows how each reassignment ended (`steps`): ``reassignment-premature`` where a replica that
    had to be in sync was not, ``reassignment-not-restored`` where one ended with replicas that are neither new
-   nor old, ``too-few-replicas``; and ``reassignment-without-end`` where nothing was left to wait for.  Where
-   no fewer replicas are added than removed, Kafka waits for the added ones alone: that is counted, and is no
-   anomaly.  Where nobody asked for the replicas that it is to get, ``reassignment-unasked``.
+   nor old, ``too-few-replicas``; and ``reassignment-without-end`` where nothing was left to wait for.  If no
+   fewer replicas are added than removed, Kafka waits only for the added ones: that is counted, and is not an
+   anomaly.  If no request asked for the new replicas, ``reassignment-unasked``.
 2. Acknowledged requests must be in it (`requests`): ``reassignment-lost``.
 3. What was listed as under way was in it before (`listings`): ``reassignment-without-record``.
 
@@ -43,7 +43,7 @@ CHECKER = "reassignments"
 
 
 def check_reassignments(history: History) -> CheckerResult:
-    """Judge reassignments; unknown where some were asked for and no metadata log tells what came of them.
+    """Judge reassignments; unknown where some were requested and no metadata log shows what came of them.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.

@@ -1,7 +1,7 @@
 """Compares the reassignments that were listed as ongoing with the metadata log.
 
-A broker passes the question on to a controller, which answers what committed records say.  One that was
-deposed may tell what is over; none tells what never was, or is not yet.
+A broker forwards the question to a controller, which answers by committed records.  A deposed controller may
+report a state that is over.  None reports a state that never was, or is not there yet.
 """
 
 from collections.abc import Iterator

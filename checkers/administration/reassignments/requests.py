@@ -1,4 +1,4 @@
-"""Whether the metadata log shows what acknowledged requests asked for."""
+"""Whether the metadata log has the changes that acknowledged requests asked for."""
 
 from collections.abc import Iterator, Sequence
 
@@ -39,7 +39,7 @@ def _overridden(request: Reassignment, asked: Sequence[Reassignment]) -> bool:
 def _cancelled_unheard(
     state: PartitionState, request: Reassignment, asked: Sequence[Reassignment], changes: PartitionChanges
 ) -> bool:
-    """Whether a state may have begun while a cancellation was asked for that found nothing left to cancel."""
+    """Whether a state may have begun while a cancellation was requested that found nothing left to cancel."""
     return any(
         other.cancelled_unheard
         and other.partition == request.partition

@@ -121,11 +121,11 @@ def find_premature(steps: list[Step], op: int | None) -> Iterator[Anomaly]:
 def find_too_few(
     changes: PartitionChanges, asked: Mapping[PartitionName, set[frozenset[int]]]
 ) -> Iterator[Anomaly]:
-    """Partitions with fewer replicas than they were made with and than anybody asked for.
+    """Partitions with fewer replicas than they were made with and than anybody requested.
 
     Args:
         changes: the partitions' states.
-        asked: by partition all sets of replicas that a request may have asked for.
+        asked: by partition all sets of replicas that a request may have requested.
     """
     for partition, states in changes.states.items():
         made = len(states[0].replicas)
@@ -144,11 +144,11 @@ def find_too_few(
 def find_not_restored(
     steps: list[Step], asked: Mapping[PartitionName, set[frozenset[int]]], op: int | None
 ) -> Iterator[Anomaly]:
-    """Reassignments that ended with replicas that nobody asked for, and that were not the old ones.
+    """Reassignments that ended with replicas that nobody requested, and that were not the old ones.
 
     Args:
         steps: all ends of reassignments.
-        asked: by partition all sets of replicas that a request may have asked for.
+        asked: by partition all sets of replicas that a request may have requested.
         op: index of the observation that tells the metadata log.
     """
     for step in steps:
@@ -167,13 +167,13 @@ def find_not_restored(
 def find_unasked(
     changes: PartitionChanges, asked: Mapping[PartitionName, set[frozenset[int]]]
 ) -> Iterator[Anomaly]:
-    """Replicas that were begun to be added, or were there at once, and that nobody had asked for.
+    """Replicas that were begun to be added, or were there at once, and that nobody had requested.
 
     What ends a reassignment is judged by the others, and so is a partition that has fewer replicas.
 
     Args:
         changes: the partitions' states.
-        asked: by partition all sets of replicas that a request may have asked for.
+        asked: by partition all sets of replicas that a request may have requested.
     """
     for partition, states in changes.states.items():
         for before, after in pairwise(states):
@@ -193,7 +193,7 @@ def find_unasked(
 
 
 def find_without_end(changes: PartitionChanges) -> Iterator[Anomaly]:
-    """Reassignments that go on where the log ends, and had nothing to wait for any more.
+    """Reassignments that continue where the log ends, and had nothing to wait for any more.
 
     Every record that changes a partition completes a reassignment for which all is there, so that the one
     that brings the last replica in sync does.

@@ -1,17 +1,17 @@
 """Judges topics and configs: acknowledged changes are kept, and all brokers agree at the end.
 
 Operations are *create-topic*, *delete-topic* and *list-topics* of docs/histories.md.  A name may be created
-again after its deletion: it is another topic then, with another id (`lives`).
-A broker's list may be old while faults last: its cache of the metadata applies the log at its own time.  So
-what a list lacks or still has is judged by the last one of each broker in the final phase alone.
+again after its deletion.  That is another topic, with another id (`lives`).  A broker's list may be old while
+faults last: its cache of the metadata applies the log at its own time.  So what a list lacks or still has is
+judged by the last one of each broker in the final phase alone.
 
 1. No list, at any time, has a topic whose creation had not begun or had failed: ``phantom-topic``.
 2. Where all creations of a name were acknowledged, there are no more ids than those: ``changed-topic-id``.
    Where one was not, the broker that forwarded it may have asked twice, and the topic come back after its
    deletion.
-3. What was acknowledged stands in the last lists: ``lost-topic``, ``resurrected-topic``.
+3. What was acknowledged is in the last lists: ``lost-topic``, ``resurrected-topic``.
 4. The last lists are the same: ``divergent-metadata``.
-5. A topic that is created again has an id that nobody had before, and a broker that told of it does not go
+5. A topic that is created again has an id that nobody had before, and a broker that reported it does not go
    back (`identities`): ``reused-topic-id``, ``topic-created-twice``, ``returned-topic-id``.
 6. What is fetched by a topic's id was appended to that topic (`records`): ``deleted-topic-read``.
 7. The metadata log has what was acknowledged, topics or not, and had it in time, and lists agree with it

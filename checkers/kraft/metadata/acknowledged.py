@@ -1,7 +1,7 @@
 """Acknowledged changes of metadata, each with the records of the metadata log that may come from it.
 
 Of a change that leaves a thing as it is, the controller writes no record; so the record that counts is the
-one that had made the thing what was asked for, and still held when it was asked.
+one that had made the thing what was requested, and still held when it was asked.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -26,7 +26,7 @@ from checkers.kraft.quorum.changes import ADD, voter_changes
 
 CONFIG_REGISTER = "config/"
 _Place = tuple[int, int, tuple[int, ...]]
-"""When a change was asked for and answered, and its operations."""
+"""When a change was requested and answered, and its operations."""
 
 
 class Acknowledgement(NamedTuple):
@@ -36,7 +36,7 @@ class Acknowledgement(NamedTuple):
         kind: what kind of change, as figures name it.
         what: the change in words.
         subject: what was changed.
-        asked_ns: when it was asked for.
+        asked_ns: when it was requested.
         answered_ns: when the answer was there.
         operations: indices of its operations.
         records: records that may be its doing.

@@ -1,8 +1,8 @@
 """High watermarks beyond records whose change had not been requested yet.
 
 A record that makes a topic that only the workload makes, or gives a config a value that only the workload
-writes, was appended after that was asked for first.  So no leader can have told before that the record, and
-all that stands before it, was committed.
+writes, was appended after that was requested first.  So no leader can have reported before that this record,
+and all records before it, were committed.
 """
 
 from collections.abc import Iterator
@@ -26,9 +26,9 @@ class RequestedRecord(NamedTuple):
 
     Attributes:
         record: the record.
-        asked_ns: when that was asked for first.
+        asked_ns: when that was requested first.
         operation: index of the invocation.
-        what: what was asked for, in words.
+        what: what was requested, in words.
     """
 
     record: Record
@@ -38,7 +38,7 @@ class RequestedRecord(NamedTuple):
 
 
 def asked_of(history: History, metadata: Metadata, log: Logged) -> list[RequestedRecord]:
-    """Records of which it is certain that they stand behind a request, in the order of the log.
+    """Records of which it is certain that they are behind a request, in the order of the log.
 
     Raises:
         msgspec.ValidationError: the set-up is not as docs/histories.md says.
@@ -76,7 +76,7 @@ def _configs(history: History, setup: Setup, log: Logged) -> Iterator[RequestedR
 
 
 def early_marks(history: History, asked: list[RequestedRecord]) -> Iterator[Anomaly]:
-    """Of each leader and epoch the first answer before something was asked for that stands below its mark.
+    """Of each leader and epoch the first answer before something was requested that is below its mark.
 
     Args:
         history: tells the answers.

@@ -1,8 +1,8 @@
 """What the metadata log certainly contains of topics, or lacks; this needs the whole log.
 
-A log tells what never was if it begins with the cluster's first record, lacks none of its records, and
-reaches as far as whoever told something can have known.  Where a controller's disk was wiped, and that may be
-why something is not in the log, it tells nothing (`wipes`).
+A log proves that something never existed if it begins with the cluster's first record, lacks no record, and
+reaches as far as the node that reported it can have known.  If a controller's disk was wiped, and that may be
+the reason why something is not in the log, it proves nothing (`wipes`).
 """
 
 from typing import NamedTuple
@@ -21,7 +21,7 @@ class CertainTopics(NamedTuple):
     Attributes:
         topics: those that were made under each name, in the order of the log.
         until_ns: all that was committed by then is in the log; nanoseconds.
-        op: index of the observation that tells of the log.
+        op: index of the observation that reports the log.
     """
 
     topics: dict[str, list[TopicLogged]]
@@ -62,7 +62,7 @@ def certain_topics(history: History) -> CertainTopics | None:
 
 
 def certain_at(history: History, time_ns: int) -> CertainTopics | None:
-    """As `certain_topics`, of what may have been known at a time; None where the log does not tell of that.
+    """As `certain_topics`, of what may have been known at a time; None where the log does not report that.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation, or the set-up, is not as docs/histories.md says.

@@ -1,7 +1,7 @@
 """Compares the topic configs that brokers describe at the end with the metadata log.
 
-A broker makes its cache of configs of committed records, applied in their order, and so tells the value of
-the last one.  It may be behind for a while: a value counts as right that held `SETTLED_NS` before, or later.
+A broker applies committed records to its cache of configs in their order, and so reports the value of the
+last one.  It may be behind for a while: a value counts as right that held `SETTLED_NS` before, or later.
 Only names are judged of which the log, or its snapshot, has every change; a topic's own values alone, no
 defaults.
 """
@@ -20,7 +20,7 @@ from checkers.kraft.metadata.logged import Logged
 from checkers.verdict.verdict import Anomaly
 
 TOPIC_CONFIGS = "topic-configs"
-"""Key of what a broker told."""
+"""Key of what a broker reported."""
 
 
 class ToldConfigs(NamedTuple):
@@ -31,7 +31,7 @@ class ToldConfigs(NamedTuple):
 
 
 def judge_configs(history: History, log: Logged) -> ToldConfigs:
-    """Compare what brokers told of configs with the metadata log.
+    """Compare what brokers reported about configs with the metadata log.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

@@ -21,14 +21,14 @@ _NAMED_MAX = 5
 
 
 class Telling(NamedTuple):
-    """The first time that somebody told of an id under a name: the id, and the operation that told it."""
+    """The first time that somebody reported an id under a name: the id, and the operation that told it."""
 
     topic_id: str
     operation: Operation
 
 
 def tellings_of(metadata: Metadata) -> dict[str, dict[str, Telling]]:
-    """By name and id, who told of it first: the answer to a creation, or a list."""
+    """By name and id, who reported it first: the answer to a creation, or a list."""
     found: dict[str, dict[str, Telling]] = {}
 
     def add(name: str, topic_id: str | None, operation: Operation) -> None:
@@ -68,7 +68,8 @@ def _phantom(name: str, listing: Listing, why: str, *others: Operation) -> Anoma
 def find_changed_ids(metadata: Metadata) -> Iterator[Anomaly]:
     """Names of which more ids were told than topics were created under them, each at the first such list.
 
-    A creation of unknown fate may have been asked for twice, so that from its beginning on nothing is known.
+    A creation with an unknown outcome may have been asked for twice, so that from its beginning on nothing is
+    known.
     """
     told: set[str] = set()
     others: dict[str, dict[str, Operation]] = {}
@@ -95,7 +96,7 @@ def find_in_final(metadata: Metadata, windows: Sequence[FaultWindow] = ()) -> It
     """Topics that the last lists lack or still have, each once.
 
     Args:
-        metadata: all that was asked for, and all lists.
+        metadata: all that was requested, and all lists.
         windows: the faults, during which a request may have been sent more than once.
     """
     listings, tellings = metadata.final_listings(), tellings_of(metadata)
@@ -121,7 +122,7 @@ def _lost(
 
 
 def may_repeat(change: Change, windows: Sequence[FaultWindow]) -> bool:
-    """Whether a change that was asked for once may happen again later: a fault held up a first request."""
+    """Whether a change that was requested once may happen again later: a fault held up a first request."""
     return any(window.overlaps(change.begin.time_ns, change.last.time_ns) for window in windows)
 
 
@@ -145,7 +146,7 @@ def _dead(lives: Sequence[Life], tellings: Iterable[Telling]) -> Iterator[tuple[
 def _resurrected(
     name: str, lives: Sequence[Life], dead: Mapping[str, Change], listings: Sequence[Listing]
 ) -> Iterator[Anomaly]:
-    """Of an id that nobody knew before, a creation of unknown fate may be the cause."""
+    """Of an id that nobody knew before, a creation with an unknown outcome may be the cause."""
     certain = all(life.creation.acknowledged for life in lives)
     last = lives[-1].deleted
     for listing in listings:

@@ -1,7 +1,7 @@
 """Topic ids of topics created again under the same name (KIP-516), by clients and the metadata log.
 
-An id is random and belongs to one topic for ever: it is never given again, and where a name is taken again,
-all tell the new topic's id from some moment on.
+An id is random and belongs to one topic forever: it is never given again, and if a name is used again, all
+brokers report the new topic's id from some time on.
 """
 
 from collections.abc import Iterator
@@ -38,7 +38,7 @@ def find_identities(history: History, metadata: Metadata) -> Iterator[Anomaly]:
 
 
 def _reused(metadata: Metadata) -> Iterator[Anomaly]:
-    """Creations that told an id which another one told, or somebody before they were asked for."""
+    """Creations that told an id which another one told, or somebody before they were requested."""
     first: dict[str, tuple[str, Operation]] = {}
     for name, tellings in tellings_of(metadata).items():
         for telling in tellings.values():
@@ -52,7 +52,7 @@ def _reused(metadata: Metadata) -> Iterator[Anomaly]:
             continue
         before = answered.setdefault(topic_id, (name, change.last))
         known = first[topic_id]
-        # Who lists a topic that nobody had begun to create tells of a phantom, which is another matter.
+        # Who lists a topic that nobody had begun to create reports a phantom, which is another matter.
         begun = (each.begin.index < known[1].index for each in metadata.created.get(known[0], ()))
         if before[1] is change.last and known[1].index < change.begin.index and any(begun):
             before = known
@@ -89,7 +89,7 @@ def _created_twice(metadata: Metadata, windows: tuple[FaultWindow, ...]) -> Iter
 
 
 def _returned(history: History, metadata: Metadata, windows: tuple[FaultWindow, ...]) -> Iterator[Anomaly]:
-    """Brokers that told of an older id of a name than before, while no process ended or began."""
+    """Brokers that reported an older id of a name than before, while no process ended or began."""
     tellings = tellings_of(metadata)
     answers = {
         (name, told_id(change)): change for name, changes in metadata.created.items() for change in changes
@@ -119,9 +119,9 @@ def _is_older(telling: Telling, creation: Change) -> bool:
 
 
 def _one_life(history: History, windows: tuple[FaultWindow, ...], before: Listing, after: Listing) -> bool:
-    """Whether all brokers' processes certainly were the same when a broker told two lists.
+    """Whether all brokers' processes certainly were the same when a broker reported two lists.
 
-    A list tells the listener alone, and not which node has it.
+    A list reports the listener alone, and not which node has it.
     """
     from_ns, to_ns = before.begin.time_ns, after.end.time_ns + _SEEN_WITHIN_NS
     return not (
@@ -133,7 +133,7 @@ def _one_life(history: History, windows: tuple[FaultWindow, ...], before: Listin
 def _in_log(history: History, log: MetadataLog) -> Iterator[Anomaly]:
     """Records that make a topic with an id that was given, or under a name that is taken.
 
-    What a snapshot has is known only where the log goes on from there: else it may be of later records.
+    What a snapshot has is known only where the log continues from there: else it may be of later records.
     """
     ids: dict[str, str] = {}
     live: dict[str, str] = {}

@@ -4,12 +4,12 @@ A controller answers a change once the records that make it are committed (KIP-6
 
 1. The log has a record of everything that was acknowledged: ``metadata-ack-lost``.
 2. That record had been appended, and was committed, when the answer was given: ``metadata-ack-early``.  It is
-   certain that it was not where its leader, asked after the answer, told an end of its log, or a high
+   certain that it was not where its leader, asked after the answer, reported an end of its log, or a high
    watermark, that does not reach beyond the record.
 3. Brokers list what the log has, by the ids of topics: ``listed-against-log`` (`listed`).
 4. While one controller leads alone, it knows every topic that it has made: ``acknowledged-topic-unknown``.
-5. No high watermark lay beyond its record before it was asked for: ``high-watermark-unfounded`` (`asked`).
-6. At the end brokers tell the configs that the log has: ``config-against-log`` (`configs`).
+5. No high watermark lay beyond its record before it was requested: ``high-watermark-unfounded`` (`asked`).
+6. At the end brokers report the configs that the log has: ``config-against-log`` (`configs`).
 
 Of elections and reassignments other checkers judge whether they are in the log; here it is whether that was
 committed in time.
@@ -42,7 +42,7 @@ from checkers.kraft.quorum.views import views_of
 from checkers.verdict.verdict import Anomaly
 
 _UNKNOWN_TOPIC = re.compile(r"\[Error 3\]|UnknownTopicOrPartition|UNKNOWN_TOPIC_OR_PART")
-"""How clients tell of Kafka's error 3."""
+"""How clients report Kafka's error 3."""
 _SETTLED_NS = 10_000_000_000
 """So long before, no fault may have been in force and no other epoch seen: a broker may ask who led then."""
 
@@ -162,7 +162,7 @@ def _unknown_topics(history: History, metadata: Metadata, log: Logged) -> Iterat
 
 
 def _was_there(history: History, life: Life, topics: Iterable[TopicLogged], log: Logged) -> bool:
-    """Whether nothing removed a topic between its creation and the only deletion that was asked for."""
+    """Whether nothing removed a topic between its creation and the only deletion that was requested."""
     begun_ns, ended_ns = life.creation.begin.time_ns, life.deletions[0].last.time_ns
     gone = any(topic.removed is not None and topic.removed.span.meets(begun_ns, ended_ns) for topic in topics)
     told = log.whole and ended_ns <= log.until_ns

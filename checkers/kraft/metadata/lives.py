@@ -1,8 +1,8 @@
 """The lives of a topic name: each is a creation and the deletions before the next creation.
 
 A topic that is created under the name of one that was deleted is another topic, with an id of its own
-(KIP-516).  What was asked without an answer may happen later, and more than once, since a broker that
-forwards it asks again by itself; so what exists under a name is certain only while nothing is open.
+(KIP-516).  What was asked without an answer may happen later, and more than once, because a broker that
+forwards it sends it again by itself; so what exists under a name is certain only while nothing is open.
 """
 
 from collections.abc import Sequence
@@ -12,13 +12,13 @@ from checkers.kraft.metadata.loading import Change, Metadata, told_id
 
 
 class Life(NamedTuple):
-    """One topic that was asked for under a name.
+    """One topic that was requested under a name.
 
     Attributes:
         creation: how it began; not a failed one.
-        deletions: those that were asked for before the next creation, failed ones too.
+        deletions: those that were requested before the next creation, failed ones too.
         topic_id: the id that its acknowledged creation told; None where it told none.
-        settled: whether everything that was asked for under the name before had an answer when it began.
+        settled: whether everything that was requested under the name before had an answer when it began.
     """
 
     creation: Change
@@ -33,7 +33,7 @@ class Life(NamedTuple):
 
     @property
     def kept(self) -> bool:
-        """Whether nobody can have deleted it by what was asked for since it began."""
+        """Whether nobody can have deleted it by what was requested since it began."""
         return all(each.failed for each in self.deletions)
 
 

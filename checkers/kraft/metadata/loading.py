@@ -8,9 +8,10 @@ import msgspec
 
 from checkers.history.changing_topics import TopicCreated
 from checkers.history.operations import FAIL, INVOKE, OK, Operation
+from checkers.history.phases import PHASE, Phase
 
 Listed = tuple[str, str | None]
-"""A topic's name and id; None where the broker tells none."""
+"""A topic's name and id; None where the broker reports none."""
 
 
 class MetadataShapeError(Exception):
@@ -19,7 +20,7 @@ class MetadataShapeError(Exception):
 
 @dataclass(slots=True)
 class Change:
-    """One creation or deletion; `end` is None where it never ended."""
+    """One creation or deletion; `end` is None if it never ended."""
 
     begin: Operation
     end: Operation | None = None
@@ -58,7 +59,7 @@ class Metadata:
         created: name to its creations, in the order of their beginnings.
         deleted: name to its deletions, in the order of their beginnings.
         listings: in the order of their ends.
-        final: index of the operation that begins the phase final-read, None where there is none.
+        final: index of the operation that begins the phase final-read, None if there is none.
     """
 
     created: dict[str, list[Change]] = field(default_factory=dict)
@@ -67,7 +68,7 @@ class Metadata:
     final: int | None = None
 
     def final_listings(self) -> list[Listing]:
-        """The last list of each broker that was asked for in the final phase, by listener."""
+        """The last list of each broker that was requested in the final phase, by listener."""
         final = self.final
         if final is None:
             return []
@@ -93,7 +94,7 @@ def metadata_of(operations: Iterable[Operation]) -> Metadata:
     outstanding: dict[int | str, Operation] = {}
     changes: dict[int, Change] = {}
     for operation in operations:
-        if operation.f == "phase" and operation.key == "final-read" and found.final is None:
+        if operation.f == PHASE and operation.key == Phase.FINAL_READ and found.final is None:
             found.final = operation.index
         if operation.f not in _FUNCTIONS:
             continue

@@ -1,7 +1,7 @@
 """Topics, configs and voters by name, from the metadata log that reaches farthest.
 
 A record has a place in the log and a span of time in which it was appended
-(`checkers.evidence.metadata_log`).  What a snapshot tells stands for records that are gone: it was appended
+(`checkers.evidence.metadata_log`).  What a snapshot has replaces records that are gone: it was appended
 before everything else.
 """
 
@@ -92,7 +92,7 @@ class Logged:
         until_ns: what was committed by then is certainly in it.
         topics: those that were made under each name, in the order of the log.
         configs: values of configs of topics, by topic and config.
-        voters: the sets of voters; none where the log tells of none.
+        voters: the sets of voters; none where the log reports none.
     """
 
     log: MetadataLog
@@ -191,7 +191,7 @@ def _until_ns(history: History, found: Logged, times: AppendTimes) -> int:
 
     What is committed is on a majority of the voters' disks; so if a majority was read, the log that reaches
     farthest of it has all that was committed before (Raft, Leader Completeness).  Otherwise, or where records
-    are missing at its end, what leaders told must be known.
+    are missing at its end, what leaders reported must be known.
     """
     read = _voters_read(history, found)
     if read and found.log.end == found.log.seen.end:

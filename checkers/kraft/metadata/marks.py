@@ -56,5 +56,5 @@ def _asked_ns(claim: LeaderClaim) -> int:
 
 @once
 def marks_of(history: History) -> Marks:
-    """All that leaders told."""
+    """All that leaders reported."""
     return Marks(views_of(history).claims)

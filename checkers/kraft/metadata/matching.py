@@ -1,7 +1,7 @@
 """Assigns records of the metadata log to calls, where one name was created or deleted several times.
 
 Calls whose topic's id is known have the record with that id.  The others, in their order, each have the next
-record that may have been appended between the question and the answer: no record is the doing of two calls.
+record that may have been appended between the request and the answer: no record comes from two calls.
 """
 
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from checkers.kraft.metadata.logged import BEFORE, Record
 
 
 class Call(NamedTuple):
-    """A change that was acknowledged: when it was asked for and answered, and the topic's id if known."""
+    """A change that was acknowledged: when it was requested and answered, and the topic's id if known."""
 
     asked_ns: int
     answered_ns: int

@@ -1,9 +1,9 @@
 """Records of topics that are created and deleted, fetched by topic id.
 
-A fetch by an id returns records of that topic alone, whoever answers and however old its metadata is
-(KIP-516).  So each record was appended under the topic's name, after its creation was asked for, or at a time
-that nobody knows: before Produce v13 a request has the name alone, and one that a fault held up finds the
-topic that has it then.  Each append is asked for once, and a log begins at offset 0: it has no more offsets.
+A fetch by an id returns records of that topic alone, whichever broker answers and however old its metadata is
+(KIP-516).  So each record was appended under the topic's name, after its creation was requested, or at an
+unknown time: before Produce v13 a request has only the name, and a delayed request finds the topic that has
+the name then.  Each append is requested once, and a log begins at offset 0: it has no more offsets.
 """
 
 from collections.abc import Iterator, Sequence
@@ -33,7 +33,7 @@ class Fetched(NamedTuple):
 
 
 class _Append(NamedTuple):
-    """A record that was appended, or may have been; `ended` is None where nobody knows whether and when."""
+    """A record that was appended, or may have been; `ended` is None where it is unknown whether and when."""
 
     begin: Operation
     ended: int | None
@@ -64,7 +64,7 @@ def judge_fetched(history: History, metadata: Metadata) -> Fetched:
 
 
 def _appends(history: History) -> dict[int, _Append]:
-    """All that was asked for, by value."""
+    """All that was requested, by value."""
     found: dict[int, _Append] = {}
     for operation in history.of(APPEND):
         asked: RecordAsked = converted(operation, RecordAsked)

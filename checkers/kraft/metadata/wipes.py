@@ -1,9 +1,10 @@
 """Wiped disks of controllers: when a majority of the voters had lost its logs.
 
-A controller whose disk was wiped counts as wiped until the quorum's leader tells that its log reaches what is
-committed.  In a static quorum it votes on with an empty log, and so it does in a dynamic one where its disk
-keeps its directory's id; with another id it has no vote (KIP-853, Motivation).  While a majority of the
-voters is wiped, they may elect one of them, or nobody has what was committed: no quorum promises to keep it.
+A controller whose disk was wiped counts as wiped until the quorum's leader reports that its log reaches what
+is committed.  In a static quorum it votes on with an empty log, and so it does in a dynamic one where its
+disk keeps its directory's id; with another id it has no vote (KIP-853, Motivation).  While a majority of the
+voters is wiped, they may elect one of them, or no voter has what was committed: no quorum guarantees to keep
+it.
 """
 
 from collections.abc import Iterable
@@ -71,7 +72,7 @@ def emptied(history: History, before_ns: int) -> str | None:
 
 
 def _majority_wiped(history: History) -> tuple[int, str] | None:
-    """Since when a majority was wiped, and that in words; None where it never was."""
+    """Since when a majority was wiped, and that in words; None if it never was."""
     wipes = [wipe.window for wipe in wipes_of(history, fault_windows(history)).wipes]
     setup = setup_of(history) if wipes else None
     controllers = {} if setup is None else setup.controllers

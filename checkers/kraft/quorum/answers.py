@@ -1,9 +1,8 @@
 """What a leader's answers report: its own log, the logs of its voters, and the high watermark.
 
-A leader counts by what voters and observers fetched from it since it was elected; one thread keeps that and
-answers by it, so that each answer agrees with itself, and with those before it (Kafka's LeaderState).  It
-need not where a voter joined or left, because the high watermark stays as it is then, and where a disk was
-lost.
+A leader computes by what voters and observers fetched from it since it was elected; one thread stores that
+and answers by it, so that each answer agrees with itself, and with those before it (Kafka's LeaderState).  It
+need not if a voter joined or left, because the high watermark then stays as it is, or if a disk was lost.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -201,7 +200,7 @@ class Kept(NamedTuple):
 
 
 def _forgotten(ordered: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Anomaly]:
-    """Voters that lack what was committed, and what an earlier leader had told that they had.
+    """Voters that lack what was committed, and what an earlier leader had reported that they had.
 
     Where the leader itself lacks it, it is lost, which another rule tells.
 

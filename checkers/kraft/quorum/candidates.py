@@ -1,9 +1,9 @@
 """Actions of a voter around its vote: it requests pre-votes first, and writes its vote to disk.
 
 Since KIP-996 a voter that hears from no leader asks the others whether they would vote for it, and becomes a
-candidate, which raises the epoch, only if a majority would.  Its own log tells who would.  A vote that was
-logged is on the voter's disk already: every later reading of its quorum-state file tells of that epoch, and
-in it of the vote, or of the leader that was elected.
+candidate, which raises the epoch, only if a majority would.  Its own log says which voters would.  A vote
+that was logged is on the voter's disk already: every later reading of its quorum-state file reports that
+epoch, and in it of the vote, or of the leader that was elected.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -21,7 +21,7 @@ class VoterChange(msgspec.Struct, frozen=True):
         f: ``add-voter`` or ``remove-voter``.
         id: the voter's ``node.id``.
         directory_id: its disk.
-        invoked_ns: when it was asked for.
+        invoked_ns: when it was requested.
         outcome: ok, fail (certainly not done) or info, which stands also for a request without completion.
         completed_ns: when the answer was there; `FOREVER_NS` without one.
         operations: indices into the history of its invocation and completion.
@@ -86,7 +86,7 @@ def by_outcome(changes: Iterable[VoterChange], f: str) -> dict[str, int]:
 
 
 def dynamic_since_ns(history: History, features: dict[str, int]) -> int:
-    """From when on voters may be told apart by their disks: with ``kraft.version`` 1, asked for or there.
+    """From when on voters may be distinguished by their disks: with ``kraft.version`` 1, requested or there.
 
     A voter of a static quorum is its id alone, whatever disk it has.
     """

@@ -40,7 +40,7 @@ def _of_epoch(claims: Sequence[LeaderClaim]) -> dict[int, LeaderClaim]:
 
 
 def _own_ends(claim: LeaderClaim) -> list[int]:
-    """Where the leader tells that its log ends: one number, or none where it does not tell of itself."""
+    """Where the leader reports that its log ends: one number, or none where it does not tell of itself."""
     return [
         observer.log_end_offset
         for observer in claim.observers

@@ -22,7 +22,7 @@ class Forgotten(msgspec.Struct, frozen=True):
     Attributes:
         node: its name.
         voted_ns: until then it may have had its votes.
-        votes_ns: from then on it may vote anew.
+        votes_ns: from then on it may vote again.
         life: how many disks of the node were emptied by then, this one included.
     """
 
@@ -64,9 +64,9 @@ class Forgetting(msgspec.Struct, frozen=True):
         return self._told(f for f in voting if not self._knows_later(f, claim)) is not None
 
     def elected_after_ns(self, sighting: LeaderClaim | StateFile) -> int:
-        """A time after which the leader that a view names was elected for that epoch; 0 if nothing tells.
+        """A time after which the leader that a view names was elected for that epoch; 0 if nothing shows.
 
-        The node itself had told of a lower epoch then.  What it told with a later disk counts only if it is
+        The node itself had reported a lower epoch then.  What it told with a later disk counts only if it is
         the node's own answer as leader, with that disk: what others tell may be of its earlier disk's time.
         """
         name = self.names.get(sighting.leader_id)
@@ -108,7 +108,7 @@ def forgetting_of(views: Views, wipes: Wipes, setup: Setup, dynamic_since_ns: in
     """Who forgot, by the faults of disks.
 
     Args:
-        views: all that nodes told.
+        views: all that nodes reported.
         wipes: faults that emptied disks.
         setup: which nodes are controllers.
         dynamic_since_ns: from when on a disk with a new identity has no vote.

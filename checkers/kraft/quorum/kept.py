@@ -1,7 +1,7 @@
 """What was committed is in the voters' logs at the end, as their disks were read after the load.
 
-A leader that tells a high watermark in an epoch has told that what stands below it was appended in that epoch
-or before, and is on a majority of the voters' disks.  Every later leader has it, too (Raft, Leader
+A leader that reports a high watermark in an epoch reports that what is below it was appended in that epoch or
+before, and is on a majority of the voters' disks.  Every later leader has it, too (Raft, Leader
 Completeness), so that a voter that has it never drops it.  A log lacks it that ends below the high watermark,
 or that has records of a later epoch below it: what was committed there was another record.
 """
@@ -32,7 +32,7 @@ class KeptLogs:
     """Logs of voters, of which it is known where they end and what they have.
 
     One that could not be read or decoded, of which records are missing, or that ends with what is no whole
-    batch, says nothing.  Nor does an empty one: what it has may stand in a snapshot.  None does where it may
+    batch, says nothing.  Nor does an empty one: what it has may be in a snapshot.  None does where it may
     be unknown who the voters were.
 
     Args:
@@ -57,7 +57,7 @@ class KeptLogs:
         return len(self._logs)
 
     def lacking(self, claim: LeaderClaim, struck: Struck) -> dict[int, ReplicaLog]:
-        """The logs that lack what a leader told to be committed, by the ids of their nodes.
+        """The logs that lack what a leader reported to be committed, by the ids of their nodes.
 
         Those are left out that were read before it was told, and those that a fault of their disks hit.
         """
@@ -94,7 +94,7 @@ def _whole(log: ReplicaLog) -> bool:
 def committed_gone(
     claims: Sequence[LeaderClaim], logs: KeptLogs, struck: Struck, licence: Licence
 ) -> Iterator[Anomaly]:
-    """Of each epoch the highest mark, where a majority of the voters has lost what stood below it.
+    """Of each epoch the highest mark, where a majority of the voters has lost what was below it.
 
     The voters are those of that answer, and all that were told since: of each set a majority must lack it, so
     that a change of the voters explains nothing.

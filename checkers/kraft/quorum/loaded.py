@@ -1,6 +1,6 @@
 """Where voters' metadata logs ended when their processes started again.
 
-A leader tells how far a voter has fetched, and what of that is committed.  A voter flushes what it fetched
+A leader reports how far a voter has fetched, and what of that is committed.  A voter flushes what it fetched
 before it fetches on, so that neither the end of its process nor a loss of power takes it; the leader itself
 counts before it has flushed.  Recovery removes what is damaged, and nothing else.
 """
@@ -58,7 +58,7 @@ def ends_forgotten(
 def _told(
     load: Loaded, voter: int, claims: Sequence[LeaderClaim], strikes: Sequence[FaultWindow]
 ) -> Iterator[_Had]:
-    """What leaders had told of a voter before it loaded its log, unless a fault of its disk came between."""
+    """What leaders had said of a voter before it loaded its log, unless a fault of its disk came between."""
     mine = [strike for strike in strikes if strike.concerns(load.node)]
     for claim in claims:
         if claim.time_ns > load.time_ns - SLACK_NS:

@@ -1,7 +1,7 @@
 """The leader of each epoch, from the records that leaders append when their epoch begins.
 
-A leader appends a LEADER_CHANGE record first of all, so that the logs of all nodes tell of each leader that
-any of them followed.  Versions whose tools do not print its content tell nothing here (KAFKA-19069).
+A leader appends a LEADER_CHANGE record first of all, so that the logs of all nodes report each leader that
+any of them followed.  Versions whose tools do not print its content show nothing here (KAFKA-19069).
 """
 
 from collections.abc import Iterator

@@ -52,10 +52,10 @@ def rises(
     changes: Sequence[VoterChange],
     setup: Setup,
 ) -> list[Rise]:
-    """The rise over every cut in which nothing else went on, until it had settled or the next thing began.
+    """The rise over every cut without other faults, until it had settled or the next fault began.
 
     Args:
-        views: all that nodes told.
+        views: all that nodes reported.
         leading: those answers of leaders that were up to date.
         windows: the run's faults.
         changes: requests to change the voters, which let leaders change too.

@@ -24,7 +24,7 @@ NONE = UNKNOWN
 
 
 class LeaderClaim(LeaderSeen, frozen=True, kw_only=True):
-    """A node's answer to DescribeQuorum as leader, and where it stands in the history.
+    """A node's answer to DescribeQuorum as leader, and where it is in the history.
 
     Attributes:
         index: the observation's place in the history.

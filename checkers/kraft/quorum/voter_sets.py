@@ -61,7 +61,7 @@ class Flip(msgspec.Struct, frozen=True):
 
 
 def told_sets(claims: Iterable[LeaderClaim], dynamic_since_ns: int) -> list[VoterSet]:
-    """The sets that leaders told, in the order of epochs and in each of time."""
+    """The sets that leaders reported, in the order of epochs and in each of time."""
     ordered = sorted(claims, key=lambda claim: (claim.epoch, claim.began_ns, claim.index))
     return [
         VoterSet(
@@ -76,7 +76,7 @@ def told_sets(claims: Iterable[LeaderClaim], dynamic_since_ns: int) -> list[Vote
 
 
 def logged_sets(history: History) -> list[VoterSet]:
-    """The sets that the most advanced metadata log has, in its order; none where no log tells of voters.
+    """The sets that the most advanced metadata log has, in its order; none where no log reports voters.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

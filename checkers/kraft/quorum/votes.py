@@ -1,6 +1,6 @@
 """Votes that controllers logged: one in each epoch, none for a stale candidate, a majority for a leader.
 
-Logs are evidence with bounds: what they don't say is unknown.  Only what two lines, or a line and what is
+Logs are limited evidence: what they don't say is unknown.  Only what two lines, or a line and what is
 known of the voter's metadata log, contradict is illegal; and a vote that a candidate counted, where the whole
 log of its voter has none.
 """
@@ -40,11 +40,11 @@ SLACK_NS = 2_000_000_000
 
 
 class Vote(msgspec.Struct, frozen=True):
-    """A line that tells of a vote; fields as docs/histories.md names them.
+    """A line that reports a vote; fields as docs/histories.md names them.
 
     Attributes:
         index: the observation's place in the history.
-        node: whose log it stands in.
+        node: whose log it is in.
         time_ns: when, on the history's clock; uncertain by `SLACK_NS`.
         told: what it says.
     """
@@ -56,13 +56,13 @@ class Vote(msgspec.Struct, frozen=True):
 
 
 class Logs(msgspec.Struct, frozen=True):
-    """What all logs tell of votes.
+    """What all logs report about votes.
 
     Attributes:
         votes: those that bind, in the order of the history.
         elected: the node that became a leader, the observation's place and time, and what the line says.
         whole: nodes whose logs were read to the end, with nothing left out; and the lowest epoch that each
-            tells of, since the beginning of a log may be gone.
+            reports, since the beginning of a log may be gone.
         further: by node, how many entries were left out.
     """
 
@@ -73,7 +73,7 @@ class Logs(msgspec.Struct, frozen=True):
 
 
 def logs_of(history: History) -> Logs:
-    """Read what nodes' logs tell of votes.
+    """Read what nodes' logs report about votes.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -166,7 +166,7 @@ class Bounds(msgspec.Struct, frozen=True):
 def bounds_of(logs: Logs, claims: Sequence[LeaderClaim], setup: Setup, history: History) -> Bounds:
     """Of each vote of which it is known how far the candidate's log reaches, how far the voter's does.
 
-    A leader of an earlier epoch had told of the voter's log; what was committed of it stays.
+    A leader of an earlier epoch had reported the voter's log; what was committed of it stays.
     """
     asked = [vote for vote in logs.votes if vote.told.last_epoch is not None]
     epoch_at = _epochs(history)
@@ -237,7 +237,7 @@ def _had(vote: Vote, known: Kept) -> str:
 def without_majority(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
     """Leaders with too few votes, by the line of their election or by the logs of those who voted.
 
-    A log counts that tells of an earlier epoch and of the end: then it has all that was logged between.
+    A log counts that reports an earlier epoch, and the end: then it has all that was logged between.
     """
     granted = {(v.node, v.told.epoch, v.told.candidate_id) for v in logs.votes}
     ids = {name: voter for voter, name in setup.controllers.items()}

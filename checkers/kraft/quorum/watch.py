@@ -27,7 +27,7 @@ def watched(
 
     Errors and timeouts are no answers.  Silence is excused while the node was paused, down or without a disk,
     or its process had ended by itself, and from then until its next answer: without a majority a node that
-    starts can't answer yet.  Of one that has no process at the end none is asked for.
+    starts can't answer yet.  Of one that has no process at the end none is requested.
 
     Args:
         history: the run's.

@@ -30,7 +30,7 @@ class Wipe(msgspec.Struct, frozen=True):
         return self.new_identity and self.window.invoked_ns >= dynamic_since_ns
 
     def straddled_by(self, file: StateFile) -> bool:
-        """Whether a reading took so long that it may tell of the disk before it, or of the one after it."""
+        """Whether a reading took so long that it may report the disk before it, or of the one after it."""
         gone_ns, back_ns = self.window.effective_ns, self.window.heal_invoked_ns
         if back_ns is None or not self.window.concerns(file.node):
             return False
@@ -55,7 +55,7 @@ class Wipes(msgspec.Struct, frozen=True):
         return sum(at is not None and at <= time_ns for at in begun)
 
     def certain(self, files: Iterable[StateFile]) -> list[StateFile]:
-        """Those readings of which it is certain which of the node's disks they tell of."""
+        """Those readings of which it is certain which of the node's disks they report."""
         return [file for file in files if not any(wipe.straddled_by(file) for wipe in self.wipes)]
 
     def licence(

@@ -1,4 +1,4 @@
-"""Zombie leaders: nodes that still answer as leader after the quorum has left them."""
+"""Zombie leaders: nodes that still answer as leader although they have lost their quorum."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
@@ -74,7 +74,7 @@ def stale_claims(
     Where voters forgot the later epoch with their disks, an earlier one may be the newer.
 
     Args:
-        views: all that nodes told.
+        views: all that nodes reported.
         fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
         removals: voters whose removal was acknowledged.
         forgetting: which voters forgot.

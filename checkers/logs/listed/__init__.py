@@ -1,17 +1,17 @@
 """Judges the offsets that leaders list (ListOffsets): where partitions begin and end.
 
-A broker leads in the epoch that the question names, or refuses.  It may have been deposed and not know it;
-so it must have known what was acknowledged, or told, before the next epoch can have begun, and no more.
+A broker leads in the epoch that the question names, or refuses.  It may have been deposed without knowing it.
+So it must have known what was acknowledged, or reported, before the next epoch can have begun, and no more.
 
-1. An end, or last stable offset, lies behind all that was acknowledged or told before: ``listed-end-behind``
-   (`ends`).
-2. Nothing that is told lies at or behind a record that was sent only afterwards: ``listed-end-ahead``.
+1. An end, or last stable offset, is beyond all that was acknowledged or reported before:
+   ``listed-end-behind`` (`ends`).
+2. No reported offset is at or beyond a record that was sent only afterwards: ``listed-end-ahead``.
 3. The last stable offset does not pass a transaction that is open: ``stable-offset-ahead`` (`stable`).
-4. A log begins no later than somebody asked for, and no earlier than was acknowledged, and its start does not
-   go back: ``listed-start-ahead``, ``listed-start-behind`` (`starts`).
+4. A log begins no later than requested, and no earlier than acknowledged, and its start does not go back:
+   ``listed-start-ahead``, ``listed-start-behind`` (`starts`).
 5. DeleteRecords is answered once the logs of all followers in sync begin at the offset or above:
    ``deleted-before-followers`` (`followers`).
-6. By a timestamp, and by the largest one, the right record is told: ``listed-time-wrong`` (`times`).
+6. For a timestamp, and for the largest one, the right record is returned: ``listed-time-wrong`` (`times`).
 
 What permits that records are gone excuses 1, 2, 3 and 6 (`checkers.licences`); what permits that deleted ones
 come back excuses 4 (`checkers.logs.replicas.removed`).  A coordinator that was permitted to lose what it knew

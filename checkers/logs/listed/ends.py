@@ -23,7 +23,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 class _Bounds(NamedTuple):
-    """Offsets below which no end lies that a leader tells later.
+    """Offsets below which no end lies that a leader reports later.
 
     Attributes:
         time_ns: since when each is known, of which a leader of that time or later must know.
@@ -41,7 +41,7 @@ class _Bounds(NamedTuple):
 
 
 def find_behind(story: Story, place: ListedLog) -> Iterator[Anomaly]:
-    """Ends that lie below what had been acknowledged, or told, before they were asked for.
+    """Ends that lie below what had been acknowledged, or told, before they were requested.
 
     A leader answers once its high watermark has come to where its epoch began (KIP-207), and so tells all
     that those before it had committed.  The last stable offset is the high watermark where there are no

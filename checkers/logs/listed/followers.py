@@ -1,11 +1,11 @@
 """Starts of followers' logs: DeleteRecords is answered once every live replica has moved its own (KIP-107).
 
-Any replica tells where its log begins, not the leader alone.  A leader waits for all replicas that its
+Every replica answers where its log begins, not only the leader.  A leader waits for all replicas that its
 metadata show alive.  So a follower that was in sync, and thus unfenced, from before the request until it
-answered, in one process and under one leader, begins at the offset or above.  What else could be:
+answered, in one process and under one leader, begins at the offset or above.  Other explanations:
 
 - The leader remembers what a follower told in an earlier process, whose start is lost since: so an offset
-  counts only where nobody had asked to delete up to it before, and nothing else removes records.
+  counts only if no earlier request deleted up to it, and nothing else removes records.
 - A follower that truncates its log may begin lower: it does so under a new leader, or after an unclean
   election.
 - A replica in another log directory is another log.
@@ -32,7 +32,7 @@ _REACH_NS = 60_000_000_000
 
 
 class Start(NamedTuple):
-    """Where a broker told that its log of a partition begins.
+    """Where a broker reported that its log of a partition begins.
 
     Attributes:
         op: index of the observation.
@@ -51,7 +51,7 @@ class Start(NamedTuple):
 
 @once
 def starts_of(history: History) -> dict[PartitionName, list[Start]]:
-    """All starts that brokers told, by partition, in the order of the answers.
+    """All starts that brokers reported, by partition, in the order of the answers.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

@@ -26,13 +26,13 @@ _RETENTION_OF_NODES = re.compile(r"log\.(local\.)?retention\.(ms|minutes|hours|b
 
 
 class ListedPartition(NamedTuple):
-    """What a broker told of one partition.
+    """What a broker reported about one partition.
 
     Attributes:
         op: index of the observation.
         node: the broker's name.
-        what: what it was asked for.
-        since_ms: the timestamp that was asked for, if one was.
+        what: what was requested.
+        since_ms: the timestamp that was requested, if one was.
         began_ns: when it was asked.
         time_ns: when its answer was there.
         wall_ns: what is to be added to times of the history for those of the host's clock.
@@ -65,7 +65,7 @@ class ListedLog(NamedTuple):
 def places_of(facts: Facts) -> list[ListedLog]:
     """All partitions of the run's topics of which anything was told, in the order of their names.
 
-    Of other topics nobody says what they may lose, and a topic that is created anew is another one with the
+    Of other topics nobody says what they may lose, and a topic that is created again is another one with the
     same name.  A broker leads in an epoch until the next one begins; then it may not know it.  So it must
     have known what was acknowledged before the record of the next epoch can have been appended.
 
@@ -98,7 +98,7 @@ class _Fences:
         self._known: dict[tuple[PartitionName, int], int] = {}
 
     def of(self, name: PartitionName, epoch: int) -> int:
-        """The time; 0 where nobody knows it."""
+        """The time; 0 if unknown."""
         if (name, epoch) not in self._known:
             self._known[name, epoch] = self._found(name, epoch)
         return self._known[name, epoch]
@@ -116,7 +116,7 @@ class Sent(NamedTuple):
     """Records of one partition whose offsets are known; arrays of one shape.
 
     Attributes:
-        offset: where each stands.
+        offset: where each is.
         invoked_ns: when its sending began.
         completed_ns: when that ended.
         kept: whether all in-sync replicas had it when it was acknowledged.
@@ -148,7 +148,7 @@ class Story:
         return all_columns_of(self.history)
 
     def sent(self, name: PartitionName) -> Sent:
-        """What was sent to a partition and stands at a known offset."""
+        """What was sent to a partition and is at a known offset."""
         sends = self._columns.sends
         if name not in self._columns.partitions:
             rows = np.zeros(0, np.int64)

@@ -24,9 +24,9 @@ class Opened(NamedTuple):
     """A record of a transaction.
 
     Attributes:
-        offset: where it stands.
+        offset: where it is.
         from_ns: when the transaction began.
-        until_ns: until then it is certainly open: no end was asked for, and its timeout has not passed.
+        until_ns: until then it is certainly open: no end was requested, and its timeout has not passed.
         name: its transactional id.
         operations: its invocation and its completion.
     """
@@ -107,9 +107,9 @@ class _Ends:
         self._aborts = [o for o in history.of("abort-transaction") if o.type is INVOKE]
 
     def earliest(self, began: Operation, ended: Operation) -> int:
-        """When its end was asked for, by whomever, or its timeout passed; 0 where nobody knows.
+        """When its end was requested, by whomever, or its timeout passed; 0 if unknown.
 
-        A rival ends it that began before it and was not over, and may do so at any time if nobody knows what
+        A rival ends it that began before it and was not over, and may do so at any time if it is unknown what
         became of its request.
         """
         mine = [(asked, answer) for asked, answer in self._inits if asked.key == began.key]

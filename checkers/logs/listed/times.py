@@ -1,7 +1,7 @@
 """Offsets by timestamp: the first record from a time on, and the newest record, against the sends.
 
-Producers stamp a record when it is given to them, by the clock of the host, of which each question tells how
-it stands to the history's.
+Producers stamp a record when it is given to them, by the clock of the host, which each request relates to the
+clock of the history.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from checkers.verdict.verdict import Anomaly
 _SLACK_NS = 50_000_000
 """How exact a timestamp and the two clocks are."""
 _STEP_MAX_NS = 1_000_000_000
-"""A clock that was set by more than this says nothing of timestamps."""
+"""A clock that was set by more than this says nothing about timestamps."""
 _MS = 1_000_000
 _BY_FILE = (
     "a replica that restarted and truncated its log takes the time of the truncation as the "
@@ -61,7 +61,7 @@ def _wrong(story: Story, place: ListedLog, slack: int) -> Iterator[Found]:
 def _misdated(
     story: Story, place: ListedLog, told: ListedPartition, sent: Sent, slack: int
 ) -> Iterator[Found]:
-    """A timestamp that none of the records can have that stand at the offset."""
+    """A timestamp that none of the records can have that are at the offset."""
     rows = np.flatnonzero(sent.kept & (sent.offset == told.offset))
     stamp_ns = told.timestamp_ms * _MS - told.wall_ns
     early, late = sent.invoked_ns[rows] - slack, sent.completed_ns[rows] + slack

@@ -1,27 +1,28 @@
-"""Judges a log: what producers sent, what brokers acknowledged, what readers were given.
+"""Judges a log: what producers sent, what brokers acknowledged, what readers received.
 
-Operations are those of docs/histories.md: *send* (a batch, every record acknowledged, failed or of unknown
-fate by itself), *assign*, *poll* and *final-read*.  Values are unique, so a record is known by its value, and
+Operations are those of docs/histories.md: *send* (a batch, whose records are acknowledged, failed or unknown
+separately), *assign*, *poll* and *final-read*.  Values are unique, so a record is known by its value, and
 offsets are known from acknowledgements and readers, so nothing is searched: every analysis sorts, or takes a
 prefix maximum, over the columns of one partition at a time.
 
-1. Acknowledgements and readers make *claims*: at this offset stands this value (`claims`).
+1. Acknowledgements and readers make *claims*: this value is at this offset (`claims`).
 2. The claims of one partition must not contradict each other, nor what was sent: ``inconsistent-offsets``,
    ``phantom``, ``G1a``, ``duplicate`` (`contents`).
-3. What is known must be in the final reads that cover it: ``lost-write``; where none covers it and nobody
-   read it, it is ``unseen``; final reads must agree: ``client-disagreement`` (`survival`).
+3. What is known must be in the final reads that cover it: ``lost-write``; if none covers it and it was never
+   read, it is ``unseen``; final reads must agree: ``client-disagreement`` (`survival`).
 4. Offsets follow real time and the order of each process: ``realtime-order``, ``nonmonotonic-send``,
    ``int-nonmonotonic-send`` (`order`).
-5. A consumer is given, within one assignment, every known record in order: ``poll-skip``,
+5. A consumer receives, within one assignment, every known record in order: ``poll-skip``,
    ``nonmonotonic-poll`` and their ``int-`` forms within one poll (`polls`).
 
-A history without a set-up and without final reads is another harness's: there 3. goes by what readers passed
-over (`imported`).  Records of transactions are visible to read_committed readers as `visibility` says.
+A history without a set-up and without final reads is another harness's: there 3. uses the records that
+readers passed over (`imported`).  Records of transactions are visible to read_committed readers as
+`visibility` says.
 
-A send of unknown fate may have happened or not; where a reader found it, it happened.  A poll may return less
-than there is: that is lag, a figure.  A gap in the offsets is no skip unless something is known to be there.
-What a licence covers is reported as legal.  Where final reads are missing or incomplete, what is visible
-still counts; the rest is unknown.
+A send with an unknown outcome may have happened or not; where a reader found it, it happened.  A poll may
+return less than there is: that is lag, a figure.  A gap in the offsets is no skip unless something is known
+to be there. What a licence covers is reported as legal.  Where final reads are missing or incomplete, what is
+visible still counts; the rest is unknown.
 
 No partition's findings depend on another's, so a history is judged in parts (`check_part`), of which what is
 run-wide (`figures.Overview`) makes one result; one process has one part.

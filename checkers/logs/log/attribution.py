@@ -20,7 +20,7 @@ Evidence = Callable[[], Disks]
 
 
 Attributing = Callable[[PartitionName, Integers], "Attribution"]
-"""Attributes the duplicates of one partition, which stand at offsets of shape (2, n)."""
+"""Attributes the duplicates of one partition, which are at offsets of shape (2, n)."""
 
 
 class Culprit(StrEnum):

@@ -29,7 +29,7 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The distinct pairs of offset and value that acknowledgements and readers tell of one partition.
+    """The distinct pairs of offset and value that acknowledgements and readers report one partition.
 
     Attributes:
         offset: the offset; `NONE` for an acknowledgement that tells none.
@@ -135,7 +135,7 @@ def claims_of(columns: Columns, send_rows: Integers, read_rows: Integers, sent: 
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """How far a log was known to reach, as time went on.
+    """How far a log was known to reach, as time passed.
 
     Attributes:
         claim: claims with an offset, in the order in which they became known.

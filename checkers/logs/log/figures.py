@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 
 from checkers.columns.tables import NONE, Columns, Outcome, Sends
+from checkers.history.phases import Phase
 from checkers.history.units import NS_PER_S
 from checkers.logs.log.attribution import Attribution, Culprit
 from checkers.logs.log.claims import found_in
@@ -28,10 +29,10 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
         legal: how many of them are legal.
         anomalies: examples, by partition.
         tallies: how many there are, by partition.
-        doubts: why nobody can say whether something is licensed, by partition, each once.
+        doubts: why it is unknown whether something is licensed, by partition, each once.
         duplicates_by: how many duplicates each culprit has to answer for.
         distinct: records that are known.
-        resolved: sends of unknown fate that some reader found.
+        resolved: sends with an unknown outcome that some reader found.
         undecided: known records on which no final read decides.
         lag: most records by which a poll ended behind what was known.
     """
@@ -231,7 +232,7 @@ def overview_of(columns: Columns, damage: tuple[str, ...] = ()) -> Overview:
 
 
 def _doubts(log: PartitionLog, found: LogFinding) -> Iterator[str]:
-    """Why nobody can say whether something is licensed that was taken to be."""
+    """Why it is unknown whether something is licensed that was taken to be."""
     for row in np.unique(found.licence[found.licence != NONE]).tolist():
         # Rows behind those of the permits are licences that no event gives.
         if row < len(log.permits) and found.texts[row] == log.licences[row]:
@@ -258,7 +259,7 @@ def final_read_complete(columns: Columns) -> Assumption:
 
 
 def _resolved(log: PartitionLog) -> int:
-    """How many sends of unknown fate some reader found; of transactions, a read_committed one."""
+    """How many sends with an unknown outcome some reader found; of transactions, a read_committed one."""
     sends, claims = log.columns.sends, log.claims
     open_sends = log.sends[sends.outcome[log.sends] == Outcome.INFO]
     found = np.unique(claims.value[claims.returned & log.visibility.always])
@@ -270,7 +271,7 @@ def _rate(sends: Sends, phases: dict[str, int]) -> float:
     acked_ns = sends.completed_ns[sends.outcome == Outcome.OK]
     if not len(acked_ns):
         return 0.0
-    began_ns = phases.get("load", int(sends.invoked_ns.min()))
-    ended_ns = phases.get("heal", int(acked_ns.max()))
+    began_ns = phases.get(Phase.LOAD, int(sends.invoked_ns.min()))
+    ended_ns = phases.get(Phase.HEAL, int(acked_ns.max()))
     within = int(((acked_ns >= began_ns) & (acked_ns <= ended_ns)).sum())
     return round(within * NS_PER_S / max(ended_ns - began_ns, 1), 1)

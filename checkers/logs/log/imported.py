@@ -1,7 +1,7 @@
 """Judges acknowledged records in histories of other harnesses, which have no final reads.
 
-By Jepsen's rule (jepsen.tests.kafka, lost-write) a record is lost that nobody was given although somebody was
-given one behind it.  Behind all that anybody was given there may be lag: ``unseen``, reported and legal.
+By Jepsen's rule (jepsen.tests.kafka, lost-write) a record is lost if no reader received it although one
+received a later record.  After the last received record there may be lag: ``unseen``, reported and legal.
 """
 
 from collections.abc import Iterator
@@ -61,7 +61,7 @@ def _first_beyond(log: PartitionLog, offsets: Integers) -> Integers:
 
 
 def _unseen(log: PartitionLog, rows: Integers) -> Iterator[LogFinding]:
-    """Acknowledged records behind all that any reader was given, or at an offset that nobody told."""
+    """Acknowledged records behind all that any reader was given, or at an offset that was not reported."""
     if not len(rows):
         return
     claims, teller = log.claims, Teller(log)

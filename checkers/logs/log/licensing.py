@@ -35,7 +35,7 @@ def truncated(
         since_ns: shape (n,), last moment at which the record is known to have been there.
         until_ns: shape (n,), first moment at which it is known to be gone.
         kept: shape (n,), whether a consumer was given it, or all in-sync replicas had it.
-        offset: shape (n,), the lowest offset that must have been truncated; `NONE` where nobody knows.
+        offset: shape (n,), the lowest offset that must have been truncated; `NONE` if unknown.
     """
     return first_permit(log.permits, since_ns, until_ns, kept, offset), log.licences
 
@@ -43,7 +43,7 @@ def truncated(
 def vanished(
     log: PartitionLog, claims: Integers, until_ns: Integers, kept: Booleans, replaced_ns: Integers
 ) -> Licensed:
-    """What permits that records are not there any more: the log was truncated, or cut off, or compacted.
+    """What permits that records are no longer there: the log was truncated, or cut off, or compacted.
 
     Args:
         log: the partition.
@@ -67,7 +67,7 @@ def vanished(
 def _expired(log: PartitionLog, claims: Integers, until_ns: Integers) -> Booleans:
     """Which records may have been deleted by a tombstone that may be gone by then, or are such a one.
 
-    A tombstone of unknown fate that nobody ever saw counts too: it may have been there and gone.
+    A tombstone with an unknown outcome that nobody ever saw counts too: it may have been there and gone.
     """
     marks = log.columns.tombstones.get(log.name.topic)
     if marks is None:
@@ -106,7 +106,7 @@ def undone(log: PartitionLog, sends: Integers, hidden: Booleans, licensed: Licen
 def undecided(log: PartitionLog, claims: Integers) -> Booleans:
     """Shape (n,), whether no reader of committed records was given a record of the same transaction here.
 
-    Where one was, the transaction's marker stands in the partition.
+    Where one was, the transaction's marker is in the partition.
     """
     sends, shown = log.columns.sends, is_row(log.visibility.read)
     given = sends.invoke_op[log.claims.ack[shown & log.claims.acknowledged]]
@@ -114,7 +114,7 @@ def undecided(log: PartitionLog, claims: Integers) -> Booleans:
 
 
 def replaced_since(log: PartitionLog, by: Booleans) -> Integers:
-    """Time from which some chosen claim of the same key may stand at a higher offset, of each claim.
+    """Time from which some chosen claim of the same key may be at a higher offset, of each claim.
 
     Args:
         log: the partition.

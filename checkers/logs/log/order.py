@@ -51,7 +51,7 @@ def _realtime(log: PartitionLog) -> Iterator[LogFinding]:
         return Example(subject, summary, witness, lines)
 
     until_ns = np.maximum(claims.known_ns[late], claims.known_ns[early])
-    # What stands at the lower offset was appended there after the log had been cut off below it.
+    # What is at the lower offset was appended there after the log had been cut off below it.
     since_ns, lowest = claims.since_ns[early], claims.offset[late]
     licence, texts = truncated(log, since_ns, until_ns, log.kept[early], lowest)
     if log.columns.foreign:
@@ -64,7 +64,7 @@ class _Placed(NamedTuple):
 
     Attributes:
         row: row of `Sends`.
-        offset: where the record stands.
+        offset: where the record is.
         claim: the claim of readers that tells it, `NONE` where the acknowledgement does.
     """
 

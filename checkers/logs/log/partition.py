@@ -71,7 +71,7 @@ class PartitionLog:
         sent: the values that were sent to it.
         claims: which value stands where, by whom.
         visibility: what of that read_committed readers may be given.
-        horizon: how far it was known to reach, as time went on.
+        horizon: how far it was known to reach, as time passed.
         finals: the final reads of it.
         assigns: rows of `columns.assigns` for this partition.
         kept: shape (claims,), which records a reader was given, or every in-sync replica had.

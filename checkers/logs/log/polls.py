@@ -21,7 +21,7 @@ class _Steps:
     Attributes:
         before: row of reads that was given before, `NONE` where the step is the first of its assignment.
         assign: row of assigns where reading began, for such a first step.
-        due: offset from which the step was to go on: behind the record before, or where reading began.
+        due: offset from which the step was to continue: behind the record before, or where reading began.
         read: row of reads that was given next.
         within: whether both were given by one call.
     """
@@ -107,7 +107,7 @@ def _steps(log: PartitionLog) -> _Steps:
 
 
 def _assigned(log: PartitionLog, group: Integers) -> Integers:
-    """Row by which each assignment begins in this partition, `NONE` where there is none."""
+    """Row by which each assignment begins in this partition, `NONE` if there is none."""
     assigns = log.columns.assigns
     rows = log.assigns
     return at(rows, found_in(assigns.assignment[rows], group), NONE)

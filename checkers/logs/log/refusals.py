@@ -2,7 +2,7 @@
 
 A broker logs such a refusal as an error, with the sequence that came and the last one that it has
 (``ProducerAppendInfo``).  Where the replicas' disks have that last sequence as the highest one of the
-producer's epoch, the broker had lost nothing, and refused rightly.  librdkafka takes the refusal for a loss,
+producer's epoch, the broker had lost nothing, and refused rightly.  librdkafka treats the refusal as a loss,
 begins a new epoch and sends again what may have been appended, in other partitions too (issue 4953 of
 confluentinc/librdkafka).
 """
@@ -59,7 +59,7 @@ def _refused(history: History, batches: Batches) -> Iterator[Epoch]:
         if told is not None and int(told["incoming"]) > int(told["end"]) + 1:
             where, producer = PartitionName(told["topic"], int(told["partition"])), int(told["producer"])
             ends = _ends(batches, where, producer)
-            # The line does not name the epoch: where several end alike, nobody knows which it was.
+            # The line does not name the epoch: where several end alike, it is unknown which it was.
             epochs = [epoch for epoch, end in ends.items() if end == int(told["end"])]
             yield from ((producer, epoch) for epoch in epochs if len(epochs) == 1)
 

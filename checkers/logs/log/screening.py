@@ -2,8 +2,8 @@
 
 A partition costs some hundred microseconds however few records it has, and a history may have millions of
 them.  So the small ones are first asked, in a few sorts over all of them, whether anything could be amiss;
-only those for which the answer is not a plain no are judged one by one, by the same rules as large ones.
-Screening finds nothing but acknowledged records that nobody was to read, of which there may be millions too,
+only those for which the answer is not certainly no are judged one by one, by the same rules as large ones.
+Screening finds only acknowledged records that no reader had to read, of which there may be millions too,
 and what it clears adds to the figures just what judging it would have added.
 """
 
@@ -35,7 +35,7 @@ class Screening:
     Attributes:
         judged: shape (partitions,), whether each is still to be judged.
         distinct: records of the cleared ones.
-        resolved: how many of their sends of unknown fate some reader found.
+        resolved: how many of their sends with an unknown outcome some reader found.
         undecided: how many of their records no final read decides on.
         lag: most records by which a poll of them ended behind what was known.
         unseen: how many of their records nobody read, where no final read was to find them.
@@ -253,7 +253,7 @@ def _check_steps(rows: _Block, slots: _Slots, doubt: Booleans) -> None:
 
 
 def _assigned(rows: _Block, assignment: Integers, partition: Integers) -> Integers:
-    """Offset at which each assignment begins in a partition, `NONE` where nobody told."""
+    """Offset at which each assignment begins in a partition, `NONE` if not reported."""
     assigns, count = rows.columns.assigns, len(rows.finals)
     keys = assigns.assignment[rows.assigns] * count + rows.of_assigns
     order = np.argsort(keys, kind="stable")

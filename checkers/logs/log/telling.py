@@ -89,7 +89,7 @@ class Teller:
         return op, f"operation {op}: the consumer was assigned the start position {where}."
 
     def final(self, view: FinalView) -> tuple[int, str]:
-        """A final read, and how far it came."""
+        """A final read, and how far it got."""
         op, who = self._call(view.call)
         end = "the end" if view.whole else "short of the end"
         return op, f"{who} read {self.name} from {view.start} to {view.position}, {end}."

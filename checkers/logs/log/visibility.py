@@ -1,8 +1,8 @@
 """Which records of a partition a read_committed reader must, may, or must not receive.
 
 A record that was sent outside of transactions is visible to everyone once it is in the log.  One of a
-transaction is visible to read_committed readers if and only if the transaction committed (KIP-98); where that
-is unknown, one of them that was given the record tells that it did, for all of them.
+transaction is visible to read_committed readers if and only if the transaction committed (KIP-98); if that is
+unknown, one reader that received the record proves it, for all of them.
 """
 
 from dataclasses import dataclass

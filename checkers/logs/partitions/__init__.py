@@ -14,10 +14,10 @@ Evidence is the metadata log that reaches farthest, record by record, topics of 
    (`kept_commits`).
 4. Replicas have what they had when their brokers start again, and no leader's high watermark is beyond a
    member of its ISR (`ends`).
-5. Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers tell of what is
-   there, and go on to tell of it (`topics_told`).
-6. A broker leads no more once its own metadata names another leader (`leading`), nor once a log directory has
-   failed (`failed_directories`, `dead_directories`).
+5. Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers report what is
+   there, and continue to report it (`topics_told`).
+6. A broker no longer leads once its own metadata names another leader (`leading`), nor once a log directory
+   has failed (`failed_directories`, `dead_directories`).
 """
 
 from collections import Counter
@@ -91,7 +91,7 @@ def check_partitions(history: History) -> CheckerResult:
 
 
 def _complete_ns(history: History) -> int:
-    """Until when the metadata log tells everything: it was read then, or leaders had more."""
+    """Until when the metadata log shows everything: it was read then, or leaders had more."""
     log = farthest(history)
     if log is None:
         return 0
@@ -99,7 +99,7 @@ def _complete_ns(history: History) -> int:
 
 
 def _told(history: History) -> dict[str, int]:
-    """How much brokers told."""
+    """How much brokers reported."""
     answers = answers_of(history)
     return {
         "answers_of_brokers": len(answers),
@@ -133,7 +133,7 @@ class _Blamed:
         self.figures: dict[str, float] = {}
         log = farthest(facts.history)
         if log is not None:
-            # Where it begins later, values of configs may stand before it.
+            # Where it begins later, values of configs may be before it.
             below = [] if log.seen.log_start else list(below_min_isr(facts, end_ns))
             down = list(member_down(facts, end_ns))
             records = Records(columns_of(facts.history), log.operation.index)

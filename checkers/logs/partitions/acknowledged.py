@@ -35,7 +35,7 @@ class Records:
 
     Args:
         columns: the history's.
-        op: index of the observation that told of the metadata log.
+        op: index of the observation that reported the metadata log.
     """
 
     def __init__(self, columns: Columns, op: int) -> None:

@@ -1,7 +1,7 @@
 """What brokers reported about partitions, and how much of the metadata log each had read by then.
 
 A broker applies the metadata log from its beginning on, a committed record after the other (KIP-595,
-KIP-631).  So one that tells of a state knows all that stands before the record that began that state.
+KIP-631).  So one that reports a state knows all that is before the record that began that state.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ from checkers.history.operations import History, once
 
 
 class Telling(NamedTuple):
-    """How one broker told that a partition stands.
+    """How one broker reported that a partition stands.
 
     Attributes:
         partition: its name.
@@ -23,7 +23,7 @@ class Telling(NamedTuple):
         leader_epoch: number of the leadership.
         replicas: ids of the replicas.
         isr: ids of those in sync.
-        elr: ids of those eligible, asked for after all else; None where the broker does not tell.
+        elr: ids of those eligible, requested after all else; None if the broker does not report it.
     """
 
     partition: PartitionName
@@ -42,7 +42,7 @@ class BrokerAnswer(NamedTuple):
         node: the broker's name.
         began_ns: when it was asked.
         time_ns: when its answer was there.
-        tellings: of all partitions that it told of.
+        tellings: of all partitions that it reported.
     """
 
     op: int

@@ -1,16 +1,16 @@
 """Acknowledged commits of groups, and the offsets of their records in ``__consumer_offsets``.
 
 A coordinator answers a commit once all replicas in sync have its record.  So within a stretch of one broker's
-leadership (`copies`) the log of every member of the ISR lies behind it.  No answer tells
-where the record stands.  It is found by what it commits: group, topic, partition and offset.  Of several that
-commit the same the first one counts: whichever of them was acknowledged stands there or behind it, and who
-has that one has the first one too.  Why nothing is found where Kafka kept its word:
+leadership (`copies`) the log of every member of the ISR reaches beyond it.  No answer tells where the record
+is.  It is found by what it commits: group, topic, partition and offset.  Of several that commit the same the
+first one counts: the acknowledged one is there or after it, and a log that has it has the first one too.
+Reasons why a correct Kafka causes no finding:
 
 - *A client asks again, two clients commit the same, or an older offset is committed again*: several records,
   and the first of them counts.  That there is none before it is known: a record counts only where the log was
   read from offset 0 up to it, leader epoch by leader epoch, each batch with all its records.
-- *Compaction*: brokers' files are read while they are written.  A batch that has lost records, and one that
-  is compressed or could not be read, is none that was read.
+- *Compaction*: brokers' files are read while they are written.  A batch that has lost records, is compressed
+  or could not be read does not count as read.
 - *The coordinator moves, or a deposed one appends what is truncated later*: the first record must be of a
   leader epoch of the stretch.  Truncated records count among the records: they can only hide something.
 - *An unclean election, disks that were struck, the topic made again, metadata that is not certain*: the
@@ -48,11 +48,11 @@ _PARTS = 3
 
 
 class Commit(NamedTuple):
-    """A commit that was asked for.
+    """A commit that was requested.
 
     Attributes:
         where: what was committed.
-        sent_ns: when it was asked for, nanoseconds.
+        sent_ns: when it was requested, nanoseconds.
         told_ns: when it was acknowledged; `NEVER` if it was not.
         op: index of the operation that tells; of the invocation where nothing does.
         transacted: whether it is part of a transaction.
@@ -97,7 +97,7 @@ class Committed:
         }
 
     def of(self, partition: PartitionName) -> Sequence[Had]:
-        """Those whose records stand in a partition, in the order in which they were acknowledged."""
+        """Those whose records are in a partition, in the order in which they were acknowledged."""
         placed = sorted(self._placed.get(partition, ()), key=lambda one: one[0].told_ns)
         if not placed:
             return ()

@@ -1,12 +1,12 @@
 """Acknowledged or read records that a member of the ISR lacked, by the end of its log on disk.
 
 Only a time in which one broker leads all along is looked at.  What was acknowledged with acks=all in that
-time, or given to a reader, is in the leader's log, which nobody truncates meanwhile.  So every member of the
-ISR has it in its log, and an end that was read later lies behind it.  A broker that joins the ISR has also
+time, or returned to a reader, is in the leader's log, which is not truncated meanwhile.  So every member of
+the ISR has it in its log, and an end that was read later is beyond it.  A broker that joins the ISR has also
 what was acknowledged before: it has caught up with the high watermark.
 
-A broker appends to its log before it answers or fetches on, so its file is never behind what it told.  From a
-fault of a disk on nothing is concluded about it until it has come into the ISR again.
+A broker appends to its log before it answers or fetches on, so its file is never behind what it reported.
+From a fault of a disk on nothing is concluded about it until it has come into the ISR again.
 """
 
 from collections import defaultdict
@@ -56,9 +56,9 @@ class Had(NamedTuple):
         verb: what was done when it was told of.
         sent_ns: when it was sent, nanoseconds.
         told_ns: when it was acknowledged, or returned.
-        offset: where it stands.
+        offset: where it is.
         op: index of the operation that tells.
-        epoch: the leader epoch in which it was appended; `NONE` where nobody tells.
+        epoch: the leader epoch in which it was appended; `NONE` if not reported.
     """
 
     kind: AnomalyKind
@@ -127,7 +127,7 @@ def lacking_copies(facts: Facts, tables: Iterable[Tables], end_ns: int) -> Itera
     Args:
         facts: the history.
         tables: what members must have.
-        end_ns: until when the metadata log tells everything, nanoseconds.
+        end_ns: until when the metadata log shows everything, nanoseconds.
     """
     looks = ends_of(facts.history)
     looked_at = {partition for partition, _ in looks}
@@ -200,7 +200,7 @@ class ToldRecords:
 
 
 def _made_again(states: Sequence[PartitionState]) -> bool:
-    """Whether a topic of that name was deleted and created again: offsets begin anew."""
+    """Whether a topic of that name was deleted and created again: offsets begin again."""
     return any(after.leader_epoch < before.leader_epoch for before, after in pairwise(states))
 
 
@@ -269,7 +269,7 @@ def _lacking(stretch: _Stretch, ends: Ends, had: Sequence[Had]) -> Iterator[Lack
 
 
 class _Finding(NamedTuple):
-    """What a finding tells of: a stretch, what was read in it, and which records count in it."""
+    """What a finding reports: a stretch, what was read in it, and which records count in it."""
 
     stretch: _Stretch
     ends: Ends

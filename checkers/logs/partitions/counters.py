@@ -1,8 +1,8 @@
 """Numbers in the metadata log that only grow: broker epochs and blocks of producer ids.
 
 A controller gives a broker that registers the offset at which it writes next as its epoch, or the same again
-where the same process registers twice; who changes a registration names its epoch.  Nobody can replay what
-does not keep to that.
+where the same process registers twice; a change of a registration names its epoch.  A record that violates
+this can't be replayed.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ class _ProducerIds(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Counters:
-    """The numbers as they stand after the records that were taken."""
+    """The numbers as they are after the records that were taken."""
 
     def __init__(self) -> None:
         self._registered: dict[int, _Registered] = {}
@@ -34,7 +34,7 @@ class Counters:
         self.seen = 0
 
     def take(self, kind: str, data: Any) -> Iterator[tuple[str, str]]:
-        """Take a record; tell of whom a number goes back, and how.
+        """Take a record; report whom a number goes back, and how.
 
         Raises:
             msgspec.ValidationError: the record is not as docs/histories.md says.

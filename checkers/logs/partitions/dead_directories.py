@@ -2,12 +2,11 @@
 
 Where the harness made a directory fail under a running broker, every write to it fails.  The first one lets
 the broker take it offline and tell the controller (`failed_directories`): that of a record, or of the offsets
-that it writes down every five seconds.  What its clients are told their libraries hide: they ask again.
-
-So records that nobody acknowledges tell it: once two processes have sent some to a partition there, with all
-its replicas in sync, so that none is refused beforehand, another broker must lead it after `BOUND_NS`.  Here
-every other fault counts as a disturbance, for acknowledgements of other partitions may wait for any broker,
-and requests behind them.
+that it writes down every five seconds.  Client libraries hide the answers and retry.  So records that are not
+acknowledged show it: once two processes have sent some to a partition there, with all its replicas in sync,
+so that none is refused beforehand, another broker must lead it after `BOUND_NS`.  Here every other fault
+counts as a disturbance, for acknowledgements of other partitions may wait for any broker, and requests behind
+them.
 """
 
 from collections.abc import Iterator
@@ -41,7 +40,7 @@ def dead_directories(facts: Facts, columns: Columns) -> Iterator[Anomaly]:
 
 
 def _directories_of(history: History, window: FaultWindow) -> frozenset[str]:
-    """Ids of the directories that a fault certainly let fail under a broker that went on to run."""
+    """Ids of the directories that a fault certainly let fail under a broker that continued to run."""
     told = [history.operations[index].value or {} for index in window.operations]
     probes = [value.get("probe") or {} for value in told if window.kind == DEAD]
     ids = (each for probe in probes if probe.get("running") for each in probe.get("directory_ids", ()))

@@ -1,9 +1,9 @@
 """Ends of replicas' logs that brokers log when they start and when they shrink an ISR.
 
-What was acknowledged with acks=all is in the log of every member of the ISR.  A broker whose process ends
-leaves that to the kernel, and finds it again.  A leader's high watermark is no farther than any member of the
-ISR has fetched; as it takes one out it logs both, while nobody may change either.  What was acknowledged in
-that leadership before is below that high watermark.
+What was acknowledged with acks=all is in the log of every member of the ISR.  If a broker's process ends, the
+kernel keeps the data, and the broker finds it again.  A leader's high watermark is no farther than any member
+of the ISR has fetched; it logs both when it removes one, while neither can change.  What was
+acknowledged in that leadership before is below that high watermark.
 """
 
 from collections.abc import Iterator, Mapping
@@ -20,7 +20,7 @@ from checkers.logs.partitions.anomalies import ACKED_BEYOND_MARK, MARK_BEYOND_ME
 from checkers.verdict.verdict import Anomaly
 
 ROWS_MAX = 20
-"""How many records behind the end of a log are looked at: one that it had stands first among them."""
+"""How many records behind the end of a log are looked at: one that it had is first among them."""
 UNDER_LOCK_SINCE = (3, 9)
 """From then on what followers fetched changes under the lock under which a leader logs it."""
 

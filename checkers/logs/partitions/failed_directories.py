@@ -1,15 +1,16 @@
 """Whether another replica is elected after a log directory has failed (KIP-112, KIP-858).
 
 A broker that can't read or write a log takes the directory of that offline, answers KAFKA_STORAGE_ERROR for
-all partitions in it, and tells the active controller at once.  The controller elects others, or nobody, to
-lead them.  So it must not happen that a broker answers that error for a partition that it leads, for
-`BOUND_NS`, by the committed metadata log, in one leader epoch, if
+all partitions in it, and tells the active controller at once.  The controller elects other leaders, or none.
+So it must not happen that a broker answers that error for a partition that it leads, for `BOUND_NS`, by the
+committed metadata log, in one leader epoch, if
 
 - its process stays the same,
 - no fault is in force at it or at a controller but that of its disk: such times don't count,
-- and one controller is active in one epoch and goes on to commit, which it does twice a second without load.
+- and one controller is active in one epoch and continues to commit, which it does twice a second without
+  load.
 
-Where the metadata log does not tell in which directory a replica lies, nobody can know which failed with it.
+If the metadata log does not say in which directory a replica is, it is unknown which replicas failed with it.
 """
 
 from collections import Counter
@@ -42,7 +43,7 @@ _RESERVED = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ", "AAAA
 
 
 class _Mark(NamedTuple):
-    """What an active controller told: when, in which epoch, and how far it had committed."""
+    """What an active controller reported: when, in which epoch, and how far it had committed."""
 
     time_ns: int
     leader: tuple[int, int]
@@ -101,7 +102,7 @@ def directory_led(
 ) -> str | None:
     """Id of the directory in which a broker certainly led a partition between two times, in one leader epoch.
 
-    None where it led not all the time, or not all that time there, or where nobody told where.
+    None where it led not all the time, or not all that time there, or where it is not known where.
     """
     states = facts.changes.possible(partition, from_ns, to_ns)
     led = {(state.leader, state.leader_epoch, _directory(state, broker)) for state in states}

@@ -1,26 +1,26 @@
 """Whether compaction kept the last commit of each group and partition in ``__consumer_offsets``.
 
-At the end the brokers' disks tell at which offsets records are left (``commits-left``).  What stood there was
+At the end the brokers' disks show at which offsets records are left (``commits-left``).  What was there was
 read while it was written (`offsets_log`).  A commit must still be there unless something
 replaces it: a later commit or a deletion of the same key, outside of a transaction or in one that was
-committed, and below the last stable offset, for nothing is cleaned from there on.  Why nothing is found where
-Kafka kept its word:
+committed, and below the last stable offset, for nothing is cleaned from there on.  Reasons why a correct
+Kafka causes no finding:
 
-- *Something later was not read*: all must have been that stands between the commit and the replica's end,
+- *Something later was not read*: everything between the commit and the replica's end must have been read,
   with deletions and the ends of transactions.
 - *A replica that lags fetched what was cleaned already*, without what replaces it: only those are judged that
   end where the farthest one does, in the same leader epoch.
-- *What was truncated* stands in no log that ends so, and is not asked for.  Where a permitted unclean
-  election or struck disks may have truncated what had replaced a commit, this is licensed: only what is
-  committed makes a cleaner remove anything, and that is not lost otherwise (`checkers.licences.internal`).
+- *What was truncated* is in no log that ends there, and is not expected.  If a permitted unclean election or
+  faults of disks may have truncated what had replaced a commit, this is licensed: only what is committed
+  makes a cleaner remove anything, and that is not lost otherwise (`checkers.licences.internal`).
 - *A disk that was struck* is not judged, nor is a log that is damaged, or whose segments are being replaced.
-- *Deletions* vanish after a time; they are not asked for.
+- *Deletions* disappear after a time; they are not expected.
 
 A leader's active segment is never cleaned, and nobody else has cleaned what the leader appended to it in the
 epoch in which it still leads: who fetched it and cleaned by it never led since.  So such records replace
 nothing in the leader's own log, and the record of each key before them must be there, too.  What another
-replica cleaned before that epoch, a committed record had replaced, which stands in the leader's log as well.
-And what stands behind all that brokers logged to have cleaned replaces nothing, on any replica
+replica cleaned before that epoch, a committed record had replaced, which is in the leader's log as well.
+And what is behind all that brokers logged to have cleaned replaces nothing, on any replica
 (`checkers.evidence.cleanings`).
 """
 
@@ -72,18 +72,18 @@ class _Left(NamedTuple):
         return RecordPlace(self.seen.end - 1, self.seen.epoch)
 
     def has(self, offset: int) -> bool:
-        """Whether a record stands at an offset."""
+        """Whether a record is at an offset."""
         place = bisect_right(self.seen.left, offset, key=lambda stretch: stretch[0]) - 1
         return place >= 0 and offset < self.seen.left[place][1]
 
 
 class _Bounds(NamedTuple):
-    """From where on nothing replaces what stands before it in a replica.
+    """From where on nothing replaces what is before it in a replica.
 
     Attributes:
         active: where the segment begins that the replica writes to, and the epoch in which it leads; None
             where it does not.
-        cleaned: up to where brokers had cleaned; None where nobody knows.
+        cleaned: up to where brokers had cleaned; None if unknown.
     """
 
     active: RecordPlace | None
@@ -242,7 +242,7 @@ def _transactions(part: Written, log: Chain) -> tuple[set[RecordPlace], float]:
 
 
 def _excuses(loss: Loss, row: RecordPlace) -> bool:
-    """Whether what had replaced a record may be lost by it: that stood behind it, in no older epoch."""
+    """Whether what had replaced a record may be lost by it: that was behind it, in no older epoch."""
     return loss.epoch is None or row.epoch < loss.epoch
 
 

@@ -1,7 +1,7 @@
 """Whether a broker stops leading when it knows of another leader, by its own answers (KIP-631).
 
-What a broker tells of leaders is its metadata.  Whether it leads is kept by its replicas: they answer a
-consumer's question, or refuse it.  A broker applies a record to its metadata first and to its replicas then,
+What a broker reports about leaders is its metadata.  Its replicas know whether it leads: they answer a
+consumer's request, or refuse it.  A broker applies a record to its metadata first and to its replicas then,
 within milliseconds.  One that was paused, or has no processor, needs longer: `BOUND_NS`, pauses not counted.
 
 Epochs only grow, so that between two answers that name one leader epoch the metadata was the same all the
@@ -33,7 +33,7 @@ AS_LEADER = frozenset({0, 78})
 
 
 class LeaderAnswer(NamedTuple):
-    """What a broker told of a partition, and answered as a consumer asked it; times in nanoseconds.
+    """What a broker reported about a partition, and answered as a consumer asked it; times in nanoseconds.
 
     Attributes:
         op: index of the observation.
@@ -84,7 +84,7 @@ class _Named(NamedTuple):
 
 
 def leadership_kept(facts: Facts) -> Iterator[Anomaly]:
-    """Find brokers that go on to lead, at most once for each leader epoch of a partition."""
+    """Find brokers that continue to lead, at most once for each leader epoch of a partition."""
     named: dict[tuple[str, PartitionName], _Named] = {}
     found: set[tuple[str, PartitionName, int]] = set()
     for answer in leading_of(facts.history):
@@ -110,7 +110,7 @@ def _goes_on(facts: Facts, known: _Named, answer: LeaderAnswer) -> bool:
 
 
 def _is_one_life(facts: Facts, first: LeaderAnswer, last: LeaderAnswer) -> bool:
-    """A broker that starts anew knows its metadata before it has loaded its logs."""
+    """A broker that restarts knows its metadata before it has loaded its logs."""
     ended = (
         window.ends_processes
         and window.concerns(first.node)

@@ -1,6 +1,6 @@
 """Whether a broker had the same process all the time, and how long that process stalled.
 
-One that starts anew may know less than it did, and one that is paused does nothing.
+One that restarts may know less than it did, and one that is paused does nothing.
 """
 
 from collections.abc import Iterable

@@ -1,21 +1,21 @@
 """Whether the log of ``__consumer_offsets`` has every acknowledged commit of a group.
 
 Compaction soon removes most of them, so this is judged by what was read while the log was written
-(`checkers.logs.partitions.offsets_log`).  A commit is held against one that was asked for after it had been
-acknowledged, the *witness*: up to the witness's record the log must have it.  Why nothing is found where
-Kafka kept its word:
+(`checkers.logs.partitions.offsets_log`).  A commit is compared with one that was requested after it had been
+acknowledged, the *witness*: up to the witness's record the log must have it.  Reasons why a correct Kafka
+causes no finding:
 
 - *Part of the log was not read*: all of it must have been, from offset 0 up to the witness, batch by batch,
   before compaction took anything.
 - *A deposed leader appends the witness*, and knows nothing of commits that others acknowledged: the witness's
   record must be of no older leader epoch than any that there may have been when the commit was acknowledged.
   Who leads in such an epoch has all that was acknowledged in it before, and in those before it.
-- *The same is committed twice*, so that a record of the witness may be older than the commit: it is one of
-  which nobody else asked the same, whether or not that was acknowledged.
+- *The same is committed twice*, so that a record of the witness may be older than the commit: it is a commit
+  that no other request repeats, acknowledged or not.
 - *A client asks again*: any record of the commit will do.
 - *Commits of transactions* are judged once the transaction's commit was acknowledged, and only where records
   within transactions were told and could be read.
-- *An unclean election that somebody permitted, or strikes that hit all copies in sync*: licensed
+- *A permitted unclean election, or faults of disks that hit all copies in sync*: licensed
   (`checkers.licences.internal`), where they may have come between the commit and the witness.
 - *Brokers acknowledge before followers have a commit*, which a config allowed before 4.0: nothing is judged.
 
@@ -49,7 +49,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 class _Witness(NamedTuple):
-    """A commit that nobody else asked for, and its last record, up to which all of the log was read."""
+    """A commit that nobody else requested, and its last record, up to which all of the log was read."""
 
     commit: Commit
     row: RecordPlace
@@ -60,7 +60,7 @@ class Logged:
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log tells everything, nanoseconds.
+        end_ns: until when the metadata log shows everything, nanoseconds.
 
     Attributes:
         figures: how many were looked for.
@@ -120,7 +120,7 @@ class _Witnesses:
                     self._of_epoch[row.epoch].append(_Witness(commit, row))
 
     def after(self, commit: Commit, epoch: int) -> _Witness | None:
-        """The first that was asked for after a commit was acknowledged, appended in an epoch or later."""
+        """The first that was requested after a commit was acknowledged, appended in an epoch or later."""
         found: list[_Witness] = []
         for number, some in self._of_epoch.items():
             place = bisect_right(some, commit.told_ns, key=lambda one: one.commit.sent_ns)
@@ -135,7 +135,7 @@ class _Witnesses:
 
 
 def _by_partition(history: History) -> Mapping[PartitionName, Sequence[Commit]]:
-    """All commits that were asked for, by the partition of the offsets topic that keeps them."""
+    """All commits that were requested, by the partition of the offsets topic that keeps them."""
     found: dict[PartitionName, list[Commit]] = defaultdict(list)
     for commit in chain(commits_asked(history), commits_of_transactions(history)):
         partition = offsets_partition(history, commit.where.group)

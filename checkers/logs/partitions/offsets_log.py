@@ -1,8 +1,8 @@
 """The parts of ``__consumer_offsets`` that were read while brokers wrote it, and their commits.
 
-A log's prefix is told by its end: whoever has a batch of a leader epoch has all that the leader of that epoch
-had before it (KIP-101).  So from a record back, stretch by stretch and epoch by epoch, all is known that
-stands before it in any log that has it, where all of that was read before compaction took anything.
+The end of a log determines its prefix: a log with a batch of a leader epoch has everything that the leader of
+that epoch had before it (KIP-101).  So from a record back, stretch by stretch and epoch by epoch, all is
+known that is before it in any log that has it, where all of that was read before compaction took anything.
 """
 
 from bisect import bisect_right
@@ -48,7 +48,7 @@ class OffsetRecord(NamedTuple):
         key: what it is about.
         committed: the offset that it commits; `NONE` where it deletes.
         producer: id of the producer in whose transaction it was written; `NONE` outside of one.
-        op: index of the observation that told of it.
+        op: index of the observation that reported it.
     """
 
     key: Key
@@ -73,7 +73,7 @@ class Segment(NamedTuple):
 
 
 class Chain:
-    """What stands in a log up to one of its records, as far back as all of it was read.
+    """What is in a log up to one of its records, as far back as all of it was read.
 
     Args:
         segments: from the last one on, each just before the one that precedes it here; at least one.
@@ -87,7 +87,7 @@ class Chain:
         self._of_epoch = {segment.epoch: segment for segment in segments}
 
     def has(self, row: RecordPlace) -> bool:
-        """Whether a record stands in that log, and was read."""
+        """Whether a record is in that log, and was read."""
         segment = self._of_epoch.get(row.epoch)
         return segment is not None and segment.first <= row.offset < segment.end
 
@@ -132,7 +132,7 @@ class Written:
             self.rows[where] = min(row, self.rows.get(where, row))
 
     def commit(self, epoch: int, record: CommitWritten, producer: int, op: int) -> tuple[Where, RecordPlace]:
-        """Take a record that commits; returns what, and where it stands."""
+        """Take a record that commits; returns what, and where it is."""
         offset, group, topic, partition, committed = record
         where, row = Where(group, topic, partition, committed), RecordPlace(offset, epoch)
         self.places[where].add(row)

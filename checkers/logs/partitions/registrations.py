@@ -2,7 +2,7 @@
 
 A broker registers fenced, and is unfenced once it has caught up with the metadata.  One that is fenced, or is
 about to shut down, joins no ISR and is not elected (KIP-841).  One that comes back after its process was
-killed is in no ISR and in no ELR when it is unfenced (KIP-966); both are told of by records before that.
+killed is in no ISR and in no ELR when it is unfenced (KIP-966); earlier records have both.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,7 +1,7 @@
 """What must be true of a partition after each record of the metadata log about it.
 
 Each rule is about what a controller writes (`PartitionChangeBuilder`), so it holds for every record,
-committed or not.  Not promised, and not asked for: that whoever is elected was in the ISR *before*, and that
+committed or not.  Not promised, and not requested: that whoever is elected was in the ISR *before*, and that
 the ELR is within the replicas; a reassignment that is completed breaks both.
 """
 
@@ -116,8 +116,8 @@ def _begins_an_epoch(before: PartitionState, after: PartitionState) -> bool:
 def _is_unflagged(before: PartitionState, after: PartitionState) -> bool:
     """Whether an election was unclean, and the record does not say so.
 
-    One that joins the ISR may be elected by the same record if the leader that let it join can't go on: that
-    leader stays in the ISR, unless a reassignment is completed, which takes it out of the replicas.
+    One that joins the ISR may be elected by the same record if the leader that let it join can't continue:
+    that leader stays in the ISR, unless a reassignment is completed, which takes it out of the replicas.
     """
     outsider = after.elected and after.leader not in {before.leader, *before.isr, *before.elr}
     completed = before.replicas != after.replicas

@@ -1,8 +1,8 @@
 """Whether brokers report the partitions that exist, and continue to report them.
 
-What a broker tells of is what committed records made, and it forgets only what a record removed.  Both are
-seen where a broker's answer tells of other partitions than the one before.  A topic that is removed may be
-made again under its name: nothing is asked of its partitions but that one of them was made.
+A broker reports what committed records created, and forgets only what a record removed.  Both are
+seen where a broker's answer reports other partitions than the one before.  A topic that is removed may be
+made again under its name: of its partitions it is only required that one of them was created.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 def topics_told(facts: Facts) -> Iterator[Anomaly]:
-    """Find partitions that brokers told of and that were not there, and those that one forgot.
+    """Find partitions that brokers reported and that were not there, and those that one forgot.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -61,7 +61,7 @@ def _strangers(
 def _forgotten(
     facts: Facts, before: BrokerAnswer, after: BrokerAnswer, gone: Iterable[PartitionName]
 ) -> Iterator[Anomaly]:
-    """Of partitions that a broker told of, and not in its next answer, those that nobody removed."""
+    """Of partitions that a broker reported, and not in its next answer, those that nobody removed."""
     for partition in gone:
         log = certain_at(facts.history, after.time_ns)
         if (

@@ -1,8 +1,8 @@
 """Logs that followers cut off below their high watermarks.
 
-What stands below a high watermark is committed: every replica in sync has it, and only these are elected
-cleanly.  So a follower whose log is not that of its leader cuts it off above its high watermark (KIP-101,
-KIP-279), which its leaders told it.  Kafka logs where this is not so.
+What is below a high watermark is committed: every replica in sync has it, and only these are elected
+cleanly.  So a follower whose log differs from its leader's truncates it above its high watermark (KIP-101,
+KIP-279), which its leaders sent it.  Kafka logs it if this is not so.
 
 It may be so once a leader was elected uncleanly, or a disk lost what it had, or where a licence permits a
 loss.  Of topics that were deleted nothing is judged.
@@ -36,8 +36,8 @@ def find_truncations(facts: Facts) -> Iterator[Anomaly]:
                 time_ns=cut.time_ns,
                 witness=(cut.index,),
                 explanation=(
-                    f"Line {cut.line} of {cut.node}'s log, at {cut.at}, tells both offsets.",
-                    "Until then its leaders had been elected cleanly, and no disk that holds it was struck.",
+                    f"Line {cut.line} of {cut.node}'s log, at {cut.at}, has both offsets.",
+                    "Until then its leaders had been elected cleanly, and no fault hit a disk that holds it.",
                 ),
             )
 

@@ -1,16 +1,17 @@
 """Compares what brokers reported about partitions with the metadata log, each other, and recovery.
 
-A broker may be behind, for as long as it likes: an old state is no contradiction.  Four things are.
+A broker may be behind for any time: an old state is not a contradiction.  There are four contradictions.
 
-1. Two leaders in one leader epoch.  (A leader that is not up is told as none.)
+1. Two leaders in one leader epoch.  (A leader that is not up is reported as none.)
 2. A state that the log never had in that leader epoch, or of which the record had certainly not been appended
-   when it was told.
-3. A broker that goes back to an older leader epoch than it told before, in one life of its process.
-4. A recovery that was told, and that the log denies from then to its end; or that all brokers deny in their
-   last answers, asked `SETTLED_NS` later at least, while the log had what they deny for all that time.
+   when it was reported.
+3. A broker that goes back to an older leader epoch than it reported before, in one life of its process.
+4. A recovery that was reported, and that the log contradicts from then to its end; or that all brokers
+   contradict in their last answers, asked at least `SETTLED_NS` later, while the log had that state all the
+   time.
 
-Topics that were removed are left out: what is told may be about another one of their name.  Which partitions
-are told of at all is judged by `topics_told`.
+Topics that were removed are left out: a report may be about another topic of that name.  Which partitions are
+reported at all is judged by `topics_told`.
 """
 
 from collections import defaultdict
@@ -43,7 +44,7 @@ def contradictions(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log tells everything, nanoseconds.
+        end_ns: until when the metadata log shows everything, nanoseconds.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -86,7 +87,7 @@ def without_record(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log tells everything, nanoseconds.
+        end_ns: until when the metadata log shows everything, nanoseconds.
     """
     begun: dict[Telling, int | None] = {}
     found: set[Telling] = set()
@@ -105,7 +106,7 @@ def without_record(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
 def _begun_ns(changes: PartitionChanges, telling: Telling) -> int | None:
     """When what was told may have become so at the earliest; None if it never did.
 
-    The ELR is asked for by a request of its own, which comes later: it may be that of a later state.
+    The ELR is requested by a request of its own, which comes later: it may be that of a later state.
     """
     states = changes.states[telling.partition]
     elrs = {frozenset(state.elr) for state in states if state.leader_epoch >= telling.leader_epoch}
@@ -138,7 +139,7 @@ def _untold(facts: Facts, answer: BrokerAnswer, telling: Telling, from_ns: int |
 
 
 def went_back(facts: Facts) -> Iterator[Anomaly]:
-    """Find brokers that told of an older leader epoch than before."""
+    """Find brokers that reported an older leader epoch than before."""
     newest: dict[tuple[str, PartitionName], tuple[int, BrokerAnswer]] = {}
     for answer in answers_of(facts.history):
         for telling in answer.tellings:
@@ -163,7 +164,7 @@ def denied(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log tells everything, nanoseconds.
+        end_ns: until when the metadata log shows everything, nanoseconds.
     """
     began: Operation | None = None
     for operation in facts.history.of("recover"):
@@ -203,7 +204,7 @@ def _denial(
 
 
 def _last(facts: Facts, since_ns: int) -> list[BrokerAnswer]:
-    """Each broker's last answer of those that were asked for later than a time."""
+    """Each broker's last answer of those that were requested later than a time."""
     last = {answer.node: answer for answer in answers_of(facts.history) if answer.began_ns > since_ns}
     return list(last.values())
 

@@ -6,7 +6,7 @@ Two conditions make one.
    leader refuses to append then (``Partition.appendRecordsToLeader``).  What it knows is what its own answer
    to an observer shows; `SETTLING_NS` later it certainly acts by that.
 2. *A member is down*.  A member of the ISR was killed, stopped or paused, and had not left the ISR.  A leader
-   counts every member, those too that it has asked the controller to remove (``Partition.maximalIsr``), and
+   counts every member, also those that it has asked the controller to remove (``Partition.maximalIsr``), and
    nothing that such a member has not fetched is below the high watermark
    (``Partition.maybeIncrementLeaderHW``): it is neither acknowledged nor given to consumers.  What had been
    fetched before may be acknowledged late, so only what was sent afterwards counts.
@@ -31,7 +31,7 @@ from checkers.licences.facts import Facts
 from checkers.logs.partitions.brokers import Known, knowledge_of
 
 SETTLING_NS = 1_000_000_000
-"""How much later than a leader tells of a state it certainly acts by it.
+"""How much later than a leader reports a state it certainly acts by it.
 
 On 23 clean runs of all workloads, on a busy host, no record would have been blamed with 0.
 """
@@ -60,7 +60,7 @@ def below_min_isr(facts: Facts, end_ns: int) -> Iterator[Zone]:
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log tells everything, nanoseconds.
+        end_ns: until when the metadata log shows everything, nanoseconds.
     """
     told = min_isr_told(facts.history)
     for partition, states in facts.changes.states.items():
@@ -76,7 +76,7 @@ def member_down(facts: Facts, end_ns: int) -> Iterator[Zone]:
 
     Args:
         facts: the history.
-        end_ns: until when the metadata log tells everything, nanoseconds.
+        end_ns: until when the metadata log shows everything, nanoseconds.
     """
     downs = [(facts.ids[node], node, window) for node, window in _downs(facts) if node in facts.ids]
     for partition, states in facts.changes.states.items() if downs else ():

@@ -1,4 +1,4 @@
-"""What was committed and who was in sync, by the history: the base of the rules on replicas."""
+"""What was committed and which replicas were in sync, by the history: the base of the rules on replicas."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -31,10 +31,10 @@ class InSync(NamedTuple):
 
     Attributes:
         leader: its leader when recovery ended, where it had one.
-        nodes: names of the nodes in sync: in the last ISR that each broker told since recovery ended; in
+        nodes: names of the nodes in sync: in the last ISR that each broker reported since recovery ended; in
             that of recovery where none did.
         left: those that were in sync when recovery ended, and are not in `nodes`.
-        op: index of the operation that told of recovery.
+        op: index of the operation that reported recovery.
     """
 
     leader: str | None
@@ -123,7 +123,7 @@ def in_sync(history: History, names: Mapping[int, str]) -> dict[PartitionName, I
 
 
 def _since(known: InSync, later: Mapping[str, tuple[str, ...]]) -> InSync:
-    """Who is in sync after what brokers told last."""
+    """Who is in sync after what brokers reported last."""
     if not later:
         return known
     first, *others = later.values()

@@ -216,7 +216,7 @@ def newest_of(columns: Columns, code: int, *, committed: bool) -> Newest:
 def _leader_since(
     history: History, logs: Sequence[ReplicaLog], from_ns: int
 ) -> tuple[ReplicaLog | None, int]:
-    """The log and the epoch of who led from a time until its disk was read; None where nobody knows."""
+    """The log and the epoch of who led from a time until its disk was read; None if unknown."""
     changes, partition = partition_changes(history), logs[0].partition
     until_ns = max(log.time_ns for log in logs)
     if not changes.tells(partition, until_ns):

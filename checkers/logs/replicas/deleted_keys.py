@@ -1,6 +1,6 @@
 """Judges tombstones of a compacted topic: a key that was deleted stays deleted.
 
-Cleaning removes what stands before a tombstone no later than the tombstone.  So a log never has a record of a
+Cleaning removes what is before a tombstone no later than the tombstone.  So a log never has a record of a
 key without the tombstone behind it, unless its replica fetched the record before it was removed elsewhere,
 and the rest of the log when the tombstone was gone too.  That takes a replica that was out of sync for longer
 than ``delete.retention.ms``: while it is in sync, what it lacks is not committed, and so is not cleaned.  The
@@ -118,7 +118,7 @@ def known_of(columns: Columns, code: int) -> tuple[Integers, Integers]:
 
 
 def _out_of_sync_ns(history: History, log: ReplicaLog) -> int:
-    """For how long at most a replica was out of the ISR before it came back, as the metadata log tells."""
+    """For how long at most a replica was out of the ISR before it came back, as the metadata log shows."""
     changes, names = partition_changes(history), told_setup(history).names
     longest, left_ns = 0, NEVER
     for state in changes.states[log.partition]:

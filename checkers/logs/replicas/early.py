@@ -2,13 +2,13 @@
 
 A cleaner removes a record because of a later one of its key in the part of the log that it cleans, which ends
 at the active segment (Kafka documentation, Design, Log Compaction).  So the last record of a key before that
-end is still there.  There are two bounds, and a record that stands behind one of them replaces nothing:
+end is still there.  There are two bounds, and a record that is behind one of them replaces nothing:
 
 - On every replica: the end of all that brokers logged to have cleaned (`checkers.evidence.cleanings`).
 - On the leader: its active segment, for what was appended while it led: nobody else can have cleaned that.
 
-A record of unknown fate can't be what replaced another one unseen: it would be the last of its key before
-the bound, so that final reads would have been given it.  Tombstones may have gone, and are left out.
+A record with an unknown outcome can't be what replaced another one unseen: it would be the last of its key
+before the bound, so that final reads would have been given it.  Tombstones may have gone, and are left out.
 """
 
 from collections import Counter
@@ -39,7 +39,7 @@ class _Replaced(NamedTuple):
     """Known records that another one of their key follows.
 
     Attributes:
-        offset: where they stand, shape (n,), ascending.
+        offset: where they are, shape (n,), ascending.
         following: where the next one of the key stands, shape (n,).
     """
 
@@ -59,7 +59,7 @@ def find_early(
     Args:
         history: as `checkers.history.reading.read_history` returns it.
         logs: of the replicas in sync, of a partition without licences to lose what was acknowledged.
-        led: whose final reads these are; None where nobody knows.
+        led: whose final reads these are; None if unknown.
         reads: whole final reads of the partition.
         figures: counts the records that each bound asks for.
     """

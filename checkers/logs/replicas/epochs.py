@@ -1,12 +1,12 @@
 """Compares the leader epochs that replicas stored with their batches, each other, and the elections.
 
 A replica's note of an epoch is the offset of the epoch's first batch in its log, or its log's end when it
-became leader (KIP-101).  So the notes ascend, and every batch has the epoch whose stretch it stands in.
+became leader (KIP-101).  So the notes ascend, and every batch has the epoch whose stretch it is in.
 
-What differs legally: the first note moves up with the log's start; an epoch in which nothing was appended is
-missing, or is the last one of its leader alone; a replica of a compacted topic that fetched it anew knows the
-first offset that is left.  Replicas out of sync may be truncated yet, and a loss of power may bring an older
-file back: they are not judged.
+Legal differences: the first note moves up with the log's start; an epoch in which nothing was appended is
+missing, or is the last one of its leader alone; a replica of a compacted topic that fetched it again knows
+the first offset that is left.  Replicas out of sync may be truncated yet, and a loss of power may bring an
+older file back: they are not judged.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -110,7 +110,7 @@ def epochs_told(told: Iterable[ReplicaLog | Noted]) -> set[int]:
 
 
 def unexplained(partition: PartitionName, found: Sequence[Anomaly], changes: PartitionChanges) -> str | None:
-    """Why nothing can be made of an epoch without an election; None where the metadata log tells all."""
+    """Why nothing can be made of an epoch without an election; None where the metadata log shows all."""
     if not found or changes.tells(partition, NEVER):
         return None
     return f"the metadata log does not have all elections of {partition}, and {found[0].summary}"

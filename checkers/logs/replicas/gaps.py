@@ -6,7 +6,7 @@ offsets are missing between two batches only where compaction took batches away.
 A leader appends a batch of an idempotent producer only if its sequence number is the next one by what its own
 log holds of that producer, or 0 in a newer epoch, and never in an older epoch (KIP-98, KIP-360).  So any log
 is in order by itself, also one that was truncated: a producer whose last batches were truncated is refused,
-and goes on in a newer epoch.  A producer of which the log holds nothing may begin with any number: a leader
+and continues in a newer epoch.  A producer of which the log holds nothing may begin with any number: a leader
 that knows nothing of it takes what comes.
 """
 

@@ -23,7 +23,7 @@
 8. Logs of topics that were removed long ago, or of partitions that are elsewhere, are gone or set aside
    (`stray`): ``stray-replica``.
 
-What differs legally: where logs begin (retention, DeleteRecords, snapshots); what stands above the committed
+Legal differences: where logs begin (retention, DeleteRecords, snapshots); what is above the committed
 end; what compaction removes; replicas out of sync.  Where the setup says that evidence was to be gathered,
 what is missing makes the result unknown.
 """
@@ -365,7 +365,7 @@ def _unread(batches: Batches, partition: PartitionName, node: str) -> str:
 
 
 def _judge_metadata(history: History, logs: Sequence[ReplicaLog], meant: Setup, findings: _Findings) -> None:
-    """Compare every node's metadata log with that of the leader who told what is committed."""
+    """Compare every node's metadata log with that of the leader who reported what is committed."""
     compared = compare_metadata_logs(history, logs, meant)
     findings.doubts += compared.doubts
     findings.take(iter(compared.gaps))

@@ -52,7 +52,7 @@ class _Start(NamedTuple):
         where: the partition.
         node: whose disk.
         start: the offset.
-        topic_id: of the log; None where nobody told.
+        topic_id: of the log; None if not reported.
         from_ns: when that was so at the earliest; a process that loaded the log began no sooner.
         until_ns: when that was so at the latest.
         op: index of the observation.
@@ -177,7 +177,7 @@ class _Promises:
         if ended is None or ended.value.get("exit_code") not in CLEAN_CODES:
             return None
         until = [o for o in lives if o.time_ns < from_ns][-1:] + since[: since.index(ended) + 1]
-        # One that was paused goes on as the same process.
+        # One that was paused continues as the same process.
         begun = {o.value.get("started_at") for o in until}
         return ended if len(begun) == 1 and None not in begun else None
 

@@ -1,11 +1,11 @@
 """Who is in sync by the metadata log, and what a replica that left the ISR after recovery must have.
 
-Brokers' views may be old: one of them alone keeps a replica out of all comparisons.  The metadata log knows
-better.  Who was in the ISR all the time since recovery ended has everything.
+Brokers' views may be old, and a single one excludes a replica from all comparisons.  The metadata log is more
+exact.  A replica that was in the ISR all the time since recovery ended has everything.
 
 A replica that left the ISR later may lag behind.  It had all that was committed when recovery ended (Kafka
 documentation, Design, Replication), and keeps it as long as no fault hits it.  The last records of which
-that is known were acknowledged while recovery went on, when every partition had to acknowledge one.
+that is known were acknowledged during recovery, when every partition had to acknowledge one.
 """
 
 from collections.abc import Iterator
@@ -18,6 +18,7 @@ from checkers.evidence.loading import columns_of
 from checkers.evidence.partition_changes import PartitionChanges, partition_changes
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
+from checkers.history.phases import Phase
 from checkers.history.setup import Setup
 from checkers.history.sources import Source, lacking
 from checkers.logs.replicas.anomalies import REPLICA_DIVERGENCE
@@ -29,7 +30,7 @@ from checkers.verdict.verdict import Anomaly
 def members_of(history: History, meant: Setup) -> dict[PartitionName, InSync]:
     """Who is in sync at the end by brokers' views, unless the metadata log denies it, and by that log.
 
-    Where views were lost and the metadata log does not tell of a partition, nobody knows, and it is left out.
+    Where views were lost and the metadata log does not report a partition, nobody knows, and it is left out.
     """
     changes = partition_changes(history)
     lost = lacking(history, Source.PARTITIONS) is not None
@@ -45,9 +46,10 @@ def members_of(history: History, meant: Setup) -> dict[PartitionName, InSync]:
 def committed_by(columns: Columns, partition: PartitionName, until_ns: int) -> int:
     """The end of what is known to have been committed in a partition by the end of recovery; 0 if nothing is.
 
-    Counted are records that were acknowledged while recovery went on, and for which all in sync were waited.
+    Counted are records that were acknowledged during recovery, and for which all in sync were
+    waited.
     """
-    from_ns = columns.phases.get("recover")
+    from_ns = columns.phases.get(Phase.RECOVER)
     if from_ns is None or partition not in columns.partitions:
         return 0
     sends = columns.sends

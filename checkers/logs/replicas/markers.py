@@ -6,7 +6,7 @@ later epoch than the batch (KIP-890).  All partitions of a transaction get the s
 was told an end or not.  The producer's next transaction begins nowhere before: its coordinator refuses to add
 partitions until all markers are written (CONCURRENT_TRANSACTIONS).
 
-Partitions whose logs may have been truncated are left out, because another record may stand at the offset; so
+Partitions whose logs may have been truncated are left out, because another record may be at the offset; so
 are compacted topics, and transactions whose decision their coordinator may have lost.
 """
 
@@ -44,7 +44,7 @@ class Marked(NamedTuple):
 
 
 def markers_of(log: ReplicaLog) -> Integers:
-    """Row of the marker that ends each batch's transaction, `NONE` where there is none; shape (batches,)."""
+    """Row of the marker that ends each batch's transaction, `NONE` if there is none; shape (batches,)."""
     found = np.full(len(log), NONE, dtype=np.int64)
     rows = np.flatnonzero(log.transactional)
     rows = rows[np.lexsort((rows, log["producer_id"][rows]))]

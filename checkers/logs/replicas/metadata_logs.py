@@ -2,8 +2,8 @@
 
 Two logs are compared as far as the leader knows that the other one was fetched, below the high watermark; and
 up to the last batch that both have: logs with a record of the same offset and epoch are the same up to it
-(Raft, Log Matching), whatever was committed or told.  Where disks were lost on which votes stood, two leaders
-may have had one epoch, and only what was told counts.
+(Raft, Log Matching), whatever was committed or told.  If disks with votes were lost, two leaders may have had
+one epoch, and only reported high watermarks count.
 
 Within a log no offset is missing: leaders give each batch the next one, and nothing compacts these logs
 (KIP-630: what a snapshot has goes from their beginning).

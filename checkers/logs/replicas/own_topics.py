@@ -1,10 +1,10 @@
 """Judges the leader epochs of Kafka's internal topics, whose batches are not recorded.
 
-Like those of the run's topics the notes ascend, and tell of no epoch that no election began.  Replicas that
+Like those of the run's topics the notes ascend, and report no epoch that no election began.  Replicas that
 were in sync all the time since recovery ended noted the same beginnings as the leader, but of the first epoch
-that they know (KIP-101).  These topics are compacted, and a replica that fetched a cleaned log anew knows the
-first offset that is left; but only segments that are closed are cleaned, and Kafka's own topics keep theirs
-open for a week or 100 MiB.  Nothing is compared where a config says otherwise.
+that they know (KIP-101).  These topics are compacted, and a replica that fetched a cleaned log again knows
+the first offset that is left; but only segments that are closed are cleaned, and Kafka's own topics keep
+theirs open for a week or 100 MiB.  Nothing is compared where a config says otherwise.
 """
 
 from collections.abc import Iterator, Sequence

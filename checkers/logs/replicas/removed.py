@@ -1,7 +1,7 @@
 """Judges deletions of records: what was deleted on request stays deleted (KIP-107).
 
 The answer to DeleteRecords comes when all live replicas have moved the starts of their logs, and a follower
-takes over the leader's start as it fetches.  So whoever leads later by a clean election begins at that offset
+takes over the leader's start as it fetches.  So a later leader that was elected cleanly begins at that offset
 or above.  A broker whose process was killed begins at the start that it had last written to its disk, until
 it has fetched again; with eligible leader replicas (KIP-966) a broker that was not alive at the answer may
 lead before it fetches.
@@ -45,7 +45,7 @@ class Deletion(NamedTuple):
     Attributes:
         where: its partition.
         below: records below this offset were deleted.
-        from_ns: when it was asked for.
+        from_ns: when it was requested.
         to_ns: when it was acknowledged.
         operations: indices of its operations.
     """
@@ -212,7 +212,7 @@ class Licensing:
         )
 
     def _replicas(self, where: PartitionName) -> list[tuple[str, int]]:
-        """Names and ids of all nodes that ever had a replica; of all nodes where that is not told."""
+        """Names and ids of all nodes that ever had a replica; of all nodes if not recorded."""
         states = self._facts.changes.states.get(where, ())
         numbers = {number for state in states for number in state.replicas}
         return [(name, number) for name, number in self._facts.ids.items() if not states or number in numbers]
@@ -265,7 +265,7 @@ def _in_polls(
 
 
 def _begun(history: History, columns: Columns) -> Integers:
-    """When each assignment was asked for, by its number; `NONE` for all others, and in the last row."""
+    """When each assignment was requested, by its number; `NONE` for all others, and in the last row."""
     invoked: dict[int | str, int] = {}
     times: dict[int, int] = {}
     for operation in history.of("assign"):

@@ -3,7 +3,7 @@
 A reader of uncommitted records is given every record below the end that it listed, and no marker.  A reader
 of committed records is given the same but for transactions: of those the ones that a commit marker ends
 (KIP-98).  Both read after recovery, and disks are read after them, so no fault before excuses a difference.
-Compaction does, and an unclean election since they began.  What stands below the log's start may be gone.
+Compaction does, and an unclean election since they began.  What is below the log's start may be gone.
 """
 
 from collections.abc import Iterator

@@ -5,7 +5,7 @@ the folder at once, so that it ends in ``-delete``, and deletes it later; one th
 that are not its own, as ``-stray``, or deletes them.  So a folder under a partition's own name is that of a
 replica, `SETTLED_NS` after the record was committed, the last fault was over and the broker's process began.
 
-A log directory that died keeps what it has: of its broker nothing is asked.
+A failed log directory keeps what it has, so nothing is required of its broker.
 """
 
 from collections import Counter
@@ -81,7 +81,7 @@ class _Placed:
 
     Attributes:
         removed_ns: ids of the topics that were removed, and since when that was committed; `NEVER` where
-            nobody told that it was.
+            it was not reported.
     """
 
     def __init__(self, history: History) -> None:
@@ -105,7 +105,7 @@ class _Placed:
     def left_ns(self, node: str, folder: str, topic_id: str, until_ns: int) -> int | None:
         """Since when it was committed that a broker has no replica, and nothing else until a time.
 
-        None where it has one, or nobody knows.
+        None if it has one, or nobody knows.
         """
         states, broker = self._states.get((topic_id, folder)), self._ids.get(node)
         if states is None or broker is None or until_ns > self._changes.complete_until_ns:
@@ -129,5 +129,5 @@ def _undisturbed_since(history: History, node: str) -> int:
 
 
 def _is_in_use(folder: str) -> bool:
-    """Whether a folder has a partition's own name: others end in what became of them."""
+    """Whether a folder has a partition's own name: others end in what happened to them."""
     return folder.rpartition("-")[2].isdigit()

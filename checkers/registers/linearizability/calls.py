@@ -20,7 +20,7 @@ class Call(msgspec.Struct, frozen=True, gc=False):
     Attributes:
         action: what it did.
         invoked: index of its invocation in the history.
-        completed: index of its completion; None where it has none.
+        completed: index of its completion; None if it has none.
         certain: whether it happened; otherwise it may take effect at any time after `since`, or never.
         since: index of the operation before which it can't take effect: its invocation.
     """

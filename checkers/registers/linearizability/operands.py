@@ -12,7 +12,7 @@ def is_ok(completion: Operation | None) -> bool:
 
 
 def argument_of(invoke: Operation, completion: Operation | None) -> object:
-    """What was asked for: the invocation's value, or the ok's where the invocation has none.
+    """What was requested: the invocation's value, or the ok's where the invocation has none.
 
     Raises:
         UnreadableError: where an ok tells another argument than its invocation.

@@ -26,7 +26,7 @@ def sees_all_states(problem: Problem, transitions: Transitions) -> bool:
 def first_impossible(problem: Problem, transitions: Transitions) -> int | None:
     """The first completion of a certain call that no state allows.
 
-    None where there is none, or where more states can be than a quick look can see.
+    None if there is none, or where more states can be than a quick look can see.
     """
     if not sees_all_states(problem, transitions):
         return None

@@ -20,7 +20,7 @@ class Transitions:
 
     Attributes:
         rows: per state, by the action's number: the number of the next state, or `REFUSED`; only what was
-            asked for.
+            requested.
         bytes_used: about how much memory all of this takes.
     """
 

@@ -156,7 +156,7 @@ def recent_proof(model: Model, case: Case, memory_mb: int) -> Proof | None:
 
 
 def _is_over(model: Model, call: Call, since: int) -> bool:
-    """Whether a call says nothing of what happened after an operation: it had ended, or only observes."""
+    """Whether a call says nothing about what happened after an operation: it had ended, or only observes."""
     began_before = call.invoked < since
     return began_before and call.certain and (call.end < since or model.observes(call.action))
 

@@ -1,7 +1,7 @@
 """The checker of clients' errors: errors that Kafka guarantees not to return, but returned.
 
-A fatal error ends a producer, and the next one goes on; that alone loses nothing.  But some errors say that a
-broker no longer knows what it had acknowledged, or that somebody else took over where there was nobody.
+A fatal error ends a producer, and the next one continues; that alone loses nothing.  But some errors say that
+a broker no longer knows what it had acknowledged, or that somebody else took over where there was nobody.
 
 Judged are sequences of idempotent and of transactional producers (`sequences`), and refused transactions
 (`fencing`).

@@ -3,7 +3,7 @@
 What explains a refusal, and makes it none of ours: somebody else initialised the transactional id, or may
 have; the transaction may have exceeded its timeout, by which the coordinator aborts it and raises the epoch
 (KIP-890; how it is told then differs: KAFKA-19690, KAFKA-20785).  What leaves a doubt: the coordinator's
-partition of ``__transaction_state`` may have lost legally what this producer asked for last before, so that
+partition of ``__transaction_state`` may have lost legally what this producer requested last before, so that
 an older epoch is in force, or another transaction; other trouble within the transaction, after which
 libraries raise the epoch by themselves (KIP-360); and an initialisation that the library may have asked for
 twice, of which the first attempt may have come last.
@@ -111,7 +111,7 @@ def _doubt(history: History, call: Call, producer: Call | None, *, fenced: bool)
 def _lost(history: History, call: Call, producer: Call, decided: Sequence[Call]) -> str | None:
     """An event by which the coordinator may have lost what it had decided for a producer last.
 
-    What it decides anew after a loss it knows: that explains no refusal any more.
+    What it decides again after a loss it knows: that explains no refusal any more.
     """
     asked = [producer.begun.time_ns, *map(asked_ns, decided)]
     ended = call.ended or call.begun
@@ -148,7 +148,7 @@ def _rivals(history: History, call: Call, producer: Call | None) -> bool:
 def _timed_out(setup: Setup, call: Call, producer: Call | None) -> bool:
     """Whether a transaction may have exceeded its timeout; also where that is not known.
 
-    What its producer asked for when it initialised goes before what the workload has.
+    What its producer requested when it initialised goes before what the workload has.
     """
     asked = None if producer is None else producer.begun.value
     own = asked.get("timeout_ms") if isinstance(asked, dict) else None

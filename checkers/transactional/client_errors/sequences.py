@@ -3,16 +3,16 @@
 A producer numbers its batches in each partition.  It is told that its sequence is out of order where the
 batch before is not in the leader's log.  That shows a loss only if all before had been acknowledged:
 
-- the operation tells of no other trouble: an earlier batch of it may have been given up before it arrived;
+- the operation reports no other trouble: an earlier batch of it may have been given up before it arrived;
 - each of its records in question is in a partition of which nothing was acknowledged by the same operation;
 - the producer, which is replaced after anything but success, had records acknowledged in these partitions.
 
-A transactional producer is idempotent and waits for all replicas, and its numbers go on from one transaction
-to the next; where it has a new epoch for each of them (KIP-890), the first batch is in order whatever was
-lost.  Whose epoch is outdated is told that, and not this.
+A transactional producer is idempotent and waits for all replicas, and its numbers continue from one
+transaction to the next; where it has a new epoch for each of them (KIP-890), the first batch is in order
+whatever was lost.  Whose epoch is outdated is told that, and not this.
 
 A leader that is to verify a transaction (KIP-890, of producers without a new epoch for each) remembers the
-lowest sequence that it was asked for since, and refuses all above it.  A batch that was sent again, as nobody
+lowest sequence that it had to verify since, and refuses all above it.  A batch that was sent again, as nobody
 had answered, may come once more after its successors: it is refused, and so is what follows then, although
 nothing was lost.  librdkafka tells that it had sent a batch of the partition again.
 """

@@ -36,7 +36,7 @@ def codes_in(text: str) -> frozenset[int]:
 
 
 def nothing_but(text: str, wanted: Iterable[int]) -> bool:
-    """Whether a text tells of these errors and what follows from them, and of no other trouble."""
+    """Whether a text reports these errors and what follows from them, and no other trouble."""
     parts = [part.strip() for part in _ASIDE.sub("", text).split(";")]
     codes = frozenset(wanted)
     return all(

@@ -1,6 +1,6 @@
 """Exactly once: each record below a group's offset has one visible copy, and no other record has one.
 
-Copies are told apart by their values: every attempt at a copy sends a new one, and the transaction's
+Copies are distinguished by their values: every attempt at a copy sends a new one, and the transaction's
 invocation says which input it answers (docs/histories.md, ``consumed``).
 
 1. ``copy-duplicated``: two copies of one input are visible to readers of committed records.

@@ -48,7 +48,7 @@ class Copies(NamedTuple):
     Attributes:
         value: the record's.
         partition: code of its partition.
-        offset: where it stands.
+        offset: where it is.
         read: position in the history of a final read that returned it.
     """
 
@@ -74,7 +74,7 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Copying:
-    """Everything about copies that a history tells.
+    """Everything about copies that a history records.
 
     Attributes:
         transactions: those that copy.

@@ -29,8 +29,8 @@ The method is Adya's (Weak Consistency, 1999), made to work on what clients obse
 To judge edges of another source: build a `Graph`, write a `Story` (what a transaction is, why an edge holds),
 and call ``judge_edges(graph, story, forbidden)`` with a function that tells which anomaly ids are illegal.
 
-Real time is the order of operations in the history.  A transaction of unknown fate counts as committed where
-something that it wrote was read, and gives no edges otherwise.
+Real time is the order of operations in the history.  A transaction with an unknown outcome counts as
+committed where something that it wrote was read, and gives no edges otherwise.
 """
 
 from checkers.transactional.transactions.graph.dependencies import Graph, GraphBuilder, Kind

@@ -55,7 +55,7 @@ def take_up(death: Death, runs: Path) -> tuple[Path, Verdict]:
     """
     if sys.stdout.isatty():  # a panel that is drawn hides it
         click.echo(_SHOW_CURSOR, nl=False)
-    click.echo(f"krucible: {death.told}\nhealing, cleaning up, and judging what there is", err=True)
+    click.echo(f"krucible: {death.told}\nhealing, cleaning up, and judging the recorded history", err=True)
     failure = _cleared(death, runs)
     folder = death.under_way
     if folder is None:
@@ -99,7 +99,7 @@ def _cleared(death: Death, runs: Path) -> KrucibleError | None:
                 if left.folder.resolve() not in known:  # it waited for its turn, and never began
                     shutil.rmtree(left.folder)
     except KrucibleError as error:
-        click.echo(f"krucible: {error}\nkrucible heal takes away what is left", err=True)
+        click.echo(f"krucible: {error}\nkrucible heal removes what is left", err=True)
         return error
     return None
 
@@ -109,7 +109,7 @@ def judge_left(folder: Path, how: str, output: IO[bytes] | None = None) -> Verdi
 
     Args:
         folder: the run's.
-        how: what became of the process.
+        how: the outcome of the process.
         output: where the verdict is told; by default where we write to.
 
     Raises:
@@ -126,7 +126,7 @@ def judge_left(folder: Path, how: str, output: IO[bytes] | None = None) -> Verdi
     if code not in EXIT_CODES.values():
         ended = signal.Signals(-code).name if code < 0 else f"code {code}"
         raise KrucibleError(
-            "the records of a run that ended could not be judged",
+            "the history of a run that died could not be judged",
             got=f"judging ended with {ended}; before that {how}",
             where=str(folder),
             next_step=f"krucible check {folder}",

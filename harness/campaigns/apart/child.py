@@ -1,7 +1,7 @@
 """The child process: carries out the runs that its parent orders, as long as the parent lives.
 
 It is in a session of its own, so that Ctrl-C reaches the parent alone, which says what is to be done then.
-Where the parent is killed in the middle of a run, this process ends as suddenly; `krucible heal` cleans up.
+If the parent is killed during a run, this process ends at once too; `krucible heal` cleans up.
 """
 
 import faulthandler

@@ -21,7 +21,7 @@ from harness.record.ownership import this_process
 
 CHILD = f"{__package__}.child"
 _POLL_S = 0.2
-"""How soon a run hears that it is to end early."""
+"""How soon a run is told that it is to end early."""
 _LINES_MAX = 400
 _BOUND_S = 30.0
 """How long what a dead process wrote to stderr may take to come."""
@@ -154,7 +154,7 @@ def start(
 
 
 def handle_of(stream: TextIO | None) -> int | None:
-    """The file behind a stream; None where there is none, so that a process inherits ours."""
+    """The file behind a stream; None if there is none, so that a process inherits ours."""
     if stream is None:
         return None
     with suppress(OSError):  # a reader that has gone

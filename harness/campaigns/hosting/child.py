@@ -1,7 +1,7 @@
 """The process of one run on a host: reads its order from stdin, and ends when stdin is closed.
 
 Whoever started it holds the other end.  When that is gone, by whatever signal, the run is lost: it is healed
-and cleaned up here, since nobody else would, and does not count.
+and cleaned up here, because no other process does that, and does not count.
 """
 
 import faulthandler
@@ -35,7 +35,7 @@ _BLOCK_BYTES = 65_536
 
 
 def main() -> None:
-    """Do what stdin orders; how it ended is told at the order's desk, and on stdout what goes on."""
+    """Do what stdin orders; how it ended is told at the order's desk, and on stdout what is in progress."""
     faulthandler.enable(all_threads=False)  # see `harness.campaigns.apart.child`
     stdin = sys.stdin.fileno()
     order = decode(_line(stdin), Order)
@@ -54,7 +54,7 @@ def _carry_out(
 ) -> None:
     try:
         for left in clear(order.site, number):
-            click.echo(f"a run was cut short on this host before; what there is of it is in {left}")
+            click.echo(f"an earlier run on this host was cut short; its files are in {left}")
         if cancelled.is_set():
             return
         report = _run(order, desk, order.site.scratch_of(number), cancelled)
@@ -62,7 +62,7 @@ def _carry_out(
         report = Report(host_name(), failure=str(error), interrupted=cancelled.is_set())
         click.echo(f"krucible: {error}", err=True)
     if not (report.interrupted and lost.is_set()) and not desk.end(order.number, report):
-        click.echo("another host had done this run already; this one does not count")
+        click.echo("another host has already done this run; this one does not count")
 
 
 def _run(order: Order, desk: Desk, scratch: Path, cancelled: threading.Event) -> Report:

@@ -46,7 +46,7 @@ class Work(Protocol):
     """Runs to be done; asked and told by one thread."""
 
     def next(self) -> RunToDo | None:
-        """The next run; None where there is none, or none before another one has ended."""
+        """The next run; None if there is none, or none before another one has ended."""
 
     def take(self, asked: RunToDo, report: Report) -> None:
         """Hear how a run ended."""
@@ -75,7 +75,7 @@ class WorkingHosts:
 
     @property
     def at_once(self) -> int:
-        """How many runs go on at the same time."""
+        """How many runs continue at the same time."""
         return self._clusters * len(self._usable)
 
     def run_all(self, work: Work, cancelled: threading.Event) -> None:
@@ -157,8 +157,8 @@ class WorkingHosts:
         for lost in self._desk.begun(place)[:-1]:
             self._lost = True
             click.echo(
-                f"lost       it had been begun on {lost.host} at {lost.began_at}, in {lost.folder} there, "
-                "and was cut short; that does not count"
+                f"lost       it had begun on {lost.host} at {lost.began_at}, in {lost.folder} there, "
+                "and was cut short; it does not count"
             )
         if report.text:
             show(report.text)
@@ -172,7 +172,7 @@ class WorkingHosts:
         for host in self._usable:
             if host.name not in here:
                 click.echo(
-                    f"krucible: {host.name} is gone; krucible heal there takes away what it left", err=True
+                    f"krucible: {host.name} is gone; krucible heal there removes what it left", err=True
                 )
                 continue
             clearing = encode(Clearing(self._site(host), patience_s))

@@ -38,7 +38,7 @@ class Question(msgspec.Struct, frozen=True):
         digest: of the krucible that asks.
         commit: of it, for people.
         place: the folder of the command, in the shared store.
-        proof: what stands in a file there.
+        proof: what is in a file there.
         scratch: the folder on the host in which runs are to happen; None for its cache.
         images: that runs need.
     """

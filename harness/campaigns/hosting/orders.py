@@ -1,7 +1,7 @@
 """Orders to hosts and their reports: one folder of the shared store for each command.
 
-A run that was begun leaves a note of where; one that came to its end leaves a report, once: whoever is told
-to do the same again finds it and does nothing.
+A run that was begun leaves a note of where; one that came to its end leaves a report, once: a process with
+the same order finds the report and does nothing.
 """
 
 import hashlib
@@ -86,7 +86,7 @@ class Report(msgspec.Struct, frozen=True):
 
     Attributes:
         host: that did it.
-        folder: in the store; empty where there is none.
+        folder: in the store; empty if there is none.
         text: the last lines of the run.
         failure: why the harness failed; empty if it did not.
         interrupted: whether it was ended early, and does not count as done.
@@ -139,7 +139,7 @@ class Desk:
         return self.place.parent.parent
 
     def log(self, number: int) -> Path:
-        """What a run says while it goes on."""
+        """What a run says while it runs."""
         return self.place / f"{number}.log"
 
     def begin(self, number: int, begun: Begun) -> None:
@@ -180,7 +180,7 @@ class Desk:
 
     @property
     def proof(self) -> str:
-        """What stands in the file that proves that a store is the same."""
+        """What is in the file that proves that a store is the same."""
         return (self.place / PROOF_FILE).read_text()
 
     def _report(self, number: int) -> Path:

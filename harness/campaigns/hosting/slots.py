@@ -1,8 +1,8 @@
 """Slots of a host: the number of clusters that may run on it at the same time; one by default.
 
-A slot is a name in the kernel's abstract namespace of sockets.  Nobody but this host knows it, which a lock
-in a file would not promise where homes are shared; it is free once the last process that holds it has ended,
-however that came about.
+A slot is a name in the kernel's abstract namespace of sockets.  Only this host knows it, whereas hosts with a
+shared home would share a lock in a file.  It is free once the last process that holds it has ended, for
+whatever reason.
 """
 
 import errno

@@ -54,7 +54,7 @@ def _seen(hosts: Hosts, name: str, question: bytes, desk: Desk) -> Seen:
     seen = decode(answer.data, Seen)
     if not seen.mark or (desk.place / seen.mark).exists():
         return seen
-    found = f"what it wrote into {desk.place} is not seen on {socket.gethostname()}"
+    found = f"what it wrote into {desk.place} is not visible on {socket.gethostname()}"
     missing = Check("store", State.MISSING, found, "mount the same store in both places")
     kept = tuple(check for check in seen.checks if check.name != missing.name)
     return msgspec.structs.replace(seen, checks=(*kept, missing))
@@ -75,7 +75,7 @@ def hosts_text(found: Sequence[Host]) -> str:
         name = f"  {host.name:<{wide}}"
         if host.seen.lacks:
             lines += [
-                f"{name}  lacks  {check.name}: {' '.join(check.found.split())}; mend: {check.mend}"
+                f"{name}  lacks  {check.name}: {' '.join(check.found.split())}; fix: {check.mend}"
                 for check in host.seen.lacks
             ]
         elif host in usable:

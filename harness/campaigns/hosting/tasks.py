@@ -108,7 +108,7 @@ def clear_slots(data: bytes) -> bytes:
     until = time.monotonic() + asked.patience_s
     for number in asked.site.slot_numbers:
         left = _cleared(asked.site, number, said, until)
-        said += [f"a run was cut short; what there is of it is in {folder}" for folder in left]
+        said += [f"a run was cut short; its files are in {folder}" for folder in left]
     return "\n".join(said).encode()
 
 
@@ -122,7 +122,7 @@ def _cleared(site: Site, number: int, said: list[str], until: float = 0.0) -> li
     """Folders of the runs that were left in a slot; what can't be cleared is said."""
     with slot((number,), _once_late(until)) as held:
         if held is None:
-            said.append("a run is still under way there; krucible heal there takes away what it leaves")
+            said.append("a run is still under way there; krucible heal there removes what it leaves")
             return []
         try:
             return clear(site, number, said.append)

@@ -1,7 +1,7 @@
 """Makes a red run smaller: repeats it with less, as long as its anomaly returns.
 
-`starting` makes of a red run what a search starts from. `evidence` decides by how many runs, `subsets` what
+`starting` makes the start of a search from a red run. `evidence` decides by how many runs, `subsets` what
 is left out, `search` puts both together, `pieces` and `passes` know what of a scenario can be smaller,
-`fitting` which of that can be run, `state` keeps what was run, `runs` has it run, and `sizes` tells what is
-left.
+`fitting` which of that can be run, `state` stores what was run, `runs` makes the runs, and `sizes` describes
+what is left.
 """

@@ -1,4 +1,4 @@
-"""Whether a scenario that was made smaller can still be run: whoever its schedule names must be there."""
+"""Whether a smaller scenario can still be run: all nodes that its schedule names must exist."""
 
 from collections.abc import Iterable, Iterator
 

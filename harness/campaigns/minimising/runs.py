@@ -95,7 +95,7 @@ class Minimising:
         self.complete = self.searched and confirmed
         if not self.complete:
             why = "interrupted" if self._cancelled.is_set() else "the budget is spent"
-            click.echo(f"minimise   {why}; the same command goes on", err=True)
+            click.echo(f"minimise   {why}; the same command continues", err=True)
 
     def outcomes(self, scenario: Scenario) -> tuple[list[Outcome], bool]:
         """What the runs of a scenario showed: those after the search, else those by which it was chosen."""
@@ -162,7 +162,7 @@ class Minimising:
                 if self._failed_before or self._cancelled.is_set():
                     raise
                 self._failed_before = True
-                click.echo(f"krucible: the run failed, it is made again: {error}", err=True)
+                click.echo(f"krucible: the run failed and is repeated: {error}", err=True)
                 continue
             if self._cancelled.is_set():
                 raise SpentError

@@ -1,7 +1,7 @@
 """Searches the smallest scenario that still shows an anomaly; it asks its caller for runs.
 
-Nothing is run here: the same outcomes lead to the same questions, so that a search can be taken up again
-from the outcomes that were recorded.
+Nothing is run here: the same outcomes lead to the same questions, so a search can be continued from the
+recorded outcomes.
 """
 
 import hashlib
@@ -29,7 +29,7 @@ Asking = Generator[Trial, Outcome, None]
 
 
 def key_of(scenario: Scenario) -> str:
-    """What tells a scenario from others, the same whenever it is asked for."""
+    """What tells a scenario from others, the same whenever it is requested."""
     return hashlib.sha256(write_scenario(scenario, "").encode()).hexdigest()[:_DIGITS]
 
 

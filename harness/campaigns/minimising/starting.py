@@ -56,9 +56,9 @@ def start_of(recorded: Recorded, verdict: Verdict, asked: str | None) -> Start:
         *(
             []
             if is_resolved(recorded.identity)
-            else [Trial(whole, "the whole schedule, roles resolved anew")]
+            else [Trial(whole, "the whole schedule, roles resolved again")]
         ),
-        Trial(_scenario(executed, recorded, wanted), "the whole schedule, at the same nodes"),
+        Trial(_scenario(executed, recorded, wanted), "the whole schedule, on the same nodes"),
     ]
     given = planned.plan.options
     options = RunOptions(

@@ -124,5 +124,5 @@ class Kept:
             got=got,
             expected=f"the runs that were made to minimise {self.state.run} for {self.state.wanted}",
             where=str(self._path),
-            next_step=f"repair it, or begin anew: rm {shlex.quote(str(self._path))}",
+            next_step=f"repair it, or start again: rm {shlex.quote(str(self._path))}",
         )

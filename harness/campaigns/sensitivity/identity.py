@@ -29,7 +29,7 @@ def is_script_of(script: str, bug: SeededBug) -> bool:
 def schedule_digest(schedule: Planned) -> str:
     """Of what a run plans.
 
-    A field that the vocabulary gains makes no difference where it stands at its default.
+    A field that the vocabulary gains makes no difference where it is at its default.
     """
     return _digest(json.dumps(_bare(schedule), sort_keys=True))
 

@@ -20,7 +20,7 @@ SUFFIX = ".json"
 
 
 class KeptOutcomes:
-    """What files tell of a measurement; of a run that several tell of the first counts.
+    """What files report about a measurement; of a run that several report the first counts.
 
     Args:
         asked: what is measured.
@@ -97,14 +97,14 @@ def read_outcomes(path: Path) -> Outcomes:
     except (ValueError, RecursionError) as error:
         marks = re.search(rb"^(<{7}|>{7}|={7})( |$)", data, re.MULTILINE)
         mend = (
-            "keep the runs of both sides, without git's marks" if marks else "mend it, or name another file"
+            "keep the runs of both sides, remove git's markers" if marks else "fix it, or name another file"
         )
         raise _refused(path, str(error), mend) from error
 
 
 def _refused(path: Path, problem: str, next_step: str) -> UsageError:
     return UsageError(
-        "these are no outcomes",
+        "this file has no outcomes",
         got=problem,
         expected="a file that `krucible sensitivity --outcomes` wrote",
         where=str(path),

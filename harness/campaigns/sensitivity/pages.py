@@ -90,7 +90,7 @@ def _misfit(line: Line, asked: Asked) -> str:
     """Why a line does not count; the plan that it was of may be that of an older krucible."""
     bug = seeded_bugs().get(line.bug)
     if bug is None:
-        return "the catalogue has no such bug any more"
+        return "the catalogue no longer has this bug"
     if not line.control and line.origin.bug != bug_digest(bug):
         return "the bug's file has changed since"
     return (
@@ -120,7 +120,7 @@ def _trials(bug: SeededBug, asked: Asked, lines: Mapping[Place, Line]) -> Iterat
 
 
 def _controls(sought: Sought, lines: Mapping[Place, Line]) -> Iterator[Control]:
-    """Of every run that was made; of one that was not nobody knows what its control is."""
+    """Of every run that was made; of one that was not it is unknown what its control is."""
     for trial in sought.trials:
         line = lines.get((sought.name, trial.number, True))
         if line is not None:

@@ -140,7 +140,7 @@ class Measuring:
         with Series(self.runs, cancelled) as series:
             while not cancelled.is_set() and (one := self.next_missing(tried)) is not None:
                 if limit_s is not None and time.monotonic() - began >= limit_s:
-                    click.echo("the time is spent; the same command goes on with what is missing")
+                    click.echo("the time is used up; the same command continues with what is missing")
                     return
                 tried.add(one.place)
                 then = self.next_missing(tried)  # unless this one sees the bug of that one
@@ -155,7 +155,7 @@ class Measuring:
     def next_missing(
         self, tried: Collection[Place], under_way: Collection[Place] = frozenset()
     ) -> Planned | None:
-        """The first run that is missing; None where there is none, or none before another one is over.
+        """The first run that is missing; None if there is none, or none before another one is over.
 
         Args:
             tried: runs that are not to be given again, whatever came of them.

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.history.identity import RunIdentity
+from checkers.history.phases import PHASE, Phase
 from checkers.verdict.verdict import Validity
 from harness.campaigns.sensitivity.identity import bug_digest, is_script_of, schedule_digest
 from harness.errors import disk_errors_told
@@ -19,7 +20,7 @@ from results.sensitivity.outcomes import Origin
 from results.store.runs import RunUnreadableError, load_identity, load_verdict, run_folders
 
 RUNNER_JOURNAL = "history-runner.jsonl"
-_OVER = b'"f":"phase","key":"done"'
+_OVER = f'"f":"{PHASE}","key":"{Phase.DONE}"'.encode()
 """What the runner's journal has once a run came to its end; one that was interrupted has not."""
 _DIGITS = 12
 
@@ -118,6 +119,6 @@ def _schedule(folder: Path) -> str:
 
 
 def _bytes(file: Path) -> bytes:
-    """What a file of a run has; nothing where there is none."""
+    """What a file of a run has; nothing if there is none."""
     with disk_errors_told():
         return file.read_bytes() if file.is_file() else b""

@@ -1,4 +1,4 @@
-"""``krucible qualify``: a candidate of Kafka tried beside a baseline, and a report that can be voted on."""
+"""``krucible qualify``: compares a candidate of Kafka with a baseline, and writes a report for a vote."""
 
 import contextlib
 import re
@@ -52,7 +52,7 @@ from results.store.runs import write_whole
 
 EXIT_CODES = {Decision.QUALIFIED: 0, Decision.NOT_QUALIFIED: 1, Decision.INCONCLUSIVE: 2}
 STORED = "none (what the store holds)"
-"""What stands in the place of a preset where nothing was planned."""
+"""What is in the place of a preset where nothing was planned."""
 NIGHTS_MAX = 1_000_000
 SHARDS_MAX = 256
 _MS_PER_MIN = 60_000
@@ -192,7 +192,7 @@ def build_of(text: str) -> Build:
         parse_version(options["kafka_version"])
     except VersionShapeError as error:
         raise UsageError(
-            "no build of Kafka is known by that",
+            "that does not name a build of Kafka",
             got=repr(text),
             expected=f"a version such as {DEFAULT_VERSION}, an image's reference, or a release's tarball",
             next_step="krucible qualify --help",

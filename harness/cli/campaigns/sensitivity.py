@@ -1,4 +1,4 @@
-"""``krucible sensitivity``: seeded bugs under a nightly's runs, and which of them are seen."""
+"""``krucible sensitivity``: runs with seeded bugs, and which of the bugs are found."""
 
 import contextlib
 import re

@@ -1,4 +1,4 @@
-"""``krucible track-record``: known outcomes run, resumed and written down."""
+"""``krucible track-record``: runs with known outcomes, and the page of them."""
 
 import contextlib
 import sys
@@ -77,7 +77,7 @@ def track_record(
 
 
 def _chosen(only: Sequence[str]) -> list[KnownOutcome]:
-    """Those asked for, all if none was.
+    """Those requested, all if none was.
 
     Raises:
         UsageError: if a name is neither a ticket nor a scenario of any.

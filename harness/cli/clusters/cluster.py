@@ -69,7 +69,7 @@ def up(runs: Path, **given: Any) -> None:
 
 
 def _topology(version: str, given: dict[str, Any]) -> Topology:
-    """What was asked for, refused before anything is made if it does not fit."""
+    """What was requested, refused before anything is made if it does not fit."""
     try:
         topology = topology_of(Topology(), version, **given)
         problems = problems_with(topology, version)
@@ -77,7 +77,7 @@ def _topology(version: str, given: dict[str, Any]) -> Topology:
         problems = [str(error)]
     if problems:
         raise UsageError(
-            "there can't be such a cluster",
+            "that cluster is not possible",
             got="\n            ".join(problems),
             next_step="krucible cluster up --help",
         )
@@ -119,7 +119,7 @@ def status(as_json: bool) -> None:  # noqa: FBT001 - click hands flags over like
         click.echo(msgspec.json.encode(found, enc_hook=str).decode())
         return
     if not found:
-        click.echo("no cluster is up")
+        click.echo("no cluster is running")
         return
     table = Table("run", "state", "nodes", "folder")
     for leftover in found:

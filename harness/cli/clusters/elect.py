@@ -1,4 +1,4 @@
-"""``krucible elect``: leaders elected on demand (KIP-460), and what Kafka said of each partition."""
+"""``krucible elect``: leaders elected on request (KIP-460), and Kafka's answer for each partition."""
 
 import json
 from collections import Counter

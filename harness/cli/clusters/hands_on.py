@@ -1,4 +1,4 @@
-"""What to do with a cluster that is up: the exact commands, one a line."""
+"""Commands to work with a running cluster, one a line."""
 
 import shlex
 from pathlib import Path

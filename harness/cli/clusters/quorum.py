@@ -1,4 +1,4 @@
-"""``krucible quorum``: who votes, changes of voters (KIP-853), and what the nodes' logs say of both."""
+"""``krucible quorum``: voters, changes of voters (KIP-853), and the nodes' records of both."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -134,7 +134,7 @@ def add(
         raise UsageError(
             f"where is node {node_id}?",
             got=f"directory id {directory_id or 'unknown'}, endpoint {places or 'unknown'}",
-            expected="a controller of krucible's, or one that fetches from the leader",
+            expected="a controller of a krucible cluster, or one that fetches from the leader",
             next_step="name them: --directory-id ID --endpoint HOST:PORT",
         )
     voter = VoterKey(node_id, directory_id)

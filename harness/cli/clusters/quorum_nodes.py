@@ -1,4 +1,4 @@
-"""Whom ``krucible quorum`` asks, and where it finds what a change of voters needs."""
+"""The nodes that ``krucible quorum`` asks, and the ids and endpoints that a change of voters needs."""
 
 import time
 from contextlib import closing
@@ -38,7 +38,7 @@ def ask_for_view(reach: Reach, controller: int | None, timeout_ms: int) -> Asked
         found = _one(_place_of(controller, known, reach, timeout_ms), timeout_ms)
     if isinstance(found, dict):
         raise KrucibleError(
-            "nobody told of the quorum",
+            "no node reported the quorum",
             got="\n            ".join(f"{_name(reach, place)}: {said}" for place, said in found.items()),
             expected=f"a leader that answers within {timeout_ms} ms",
             next_step="krucible quorum describe, which asks all controllers"
@@ -56,7 +56,7 @@ def _one(address: Address, timeout_ms: int) -> tuple[Address, Told] | dict[Addre
         told = ask_quorum(address, timeout_ms)
     except WireError as error:
         return {address: str(error)}
-    return (address, told) if told.error == 0 else {address: "it does not lead (NOT_LEADER_OR_FOLLOWER)"}
+    return (address, told) if told.error == 0 else {address: "it is not the leader (NOT_LEADER_OR_FOLLOWER)"}
 
 
 def _place_of(controller: int, known: dict[int, Address], reach: Reach, timeout_ms: int) -> Address:

@@ -37,7 +37,7 @@ def status_lines(view: QuorumView) -> list[str]:
 
 
 def replication_lines(view: QuorumView) -> list[str]:
-    """One row a replica; what is said of an observer stands at the end."""
+    """One row a replica; what is said of an observer is at the end."""
     return _columns([_HEAD, *map(_row, view.replicas)])
 
 
@@ -96,9 +96,10 @@ def _difference_lines(difference: "Difference | None", nodes: int) -> list[str]:
         what = f"{record.kind} {_content(record)}" if record else "no control record"
         lines.append(f"  {node}: epoch {epoch}, {what}")
     because = (
-        "records of one epoch contradict each other: this must never be"
+        "records of one epoch contradict each other, which must never happen"
         if difference.is_contradiction
-        else "of another epoch: the older one was never committed, and goes once its node hears of the leader"
+        else "the epochs differ: the older record is uncommitted, "
+        "and its node truncates it once it knows the leader"
     )
     return [*lines, f"  {because}"]
 

@@ -1,4 +1,4 @@
-"""``krucible reassign``: move partitions between brokers, and know how far each request has come."""
+"""``krucible reassign``: moves partitions between brokers, and shows the progress of each request."""
 
 import sys
 import time
@@ -236,7 +236,7 @@ def list_command(desk: Desk, json_: bool) -> None:  # noqa: FBT001 - click's way
             f"  adding {_ids(one.adding)}  removing {_ids(one.removing)}"
         )
     if not ongoing:
-        click.echo("no reassignment goes on")
+        click.echo("no reassignment is ongoing")
 
 
 def _ask(desk: Desk, request: Request, targets: list[Any]) -> ReassignmentAnswer:
@@ -249,14 +249,14 @@ def _ask(desk: Desk, request: Request, targets: list[Any]) -> ReassignmentAnswer
 
 
 def _limit(desk: Desk, request: Request, limit: Throttle) -> None:
-    """Set the limits first, as Kafka's tool does; where that fails nothing is asked for."""
+    """Set the limits first, as Kafka's tool does; where that fails nothing is requested."""
     try:
         unreached = set_throttle(desk.reach.a_broker(), limit)
     except WireError as error:
         desk.change(lambda now: abandoned(now, request.id, "its throttles could not be set"))
         raise _silent(error, f"krucible reassign verify --request {request.id}") from error
     for broker in unreached:
-        click.echo(f"  broker {broker} does not answer: nothing limits it")
+        click.echo(f"  broker {broker} does not answer: it has no throttle")
 
 
 def _free(desk: Desk, request: Request) -> None:

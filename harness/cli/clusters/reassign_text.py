@@ -1,4 +1,4 @@
-"""How far a reassignment has come, as a person or a program reads it: lines, JSON, bars on a terminal."""
+"""The progress of a reassignment as output: lines, JSON, bars on a terminal."""
 
 import os
 from collections.abc import Sequence
@@ -89,7 +89,7 @@ class BarView:
             self._bars[bar] = self._progress.add_task(
                 f"{status.topic}/{status.partition}{to}", total=None, said=said
             )
-        # Without a total the bar only says that something goes on: nobody knows how much there is.
+        # Without a total the bar only says that something is in progress: it is unknown how much there is.
         total = None if done is None and status.state is State.ONGOING else 100.0
         self._progress.update(self._bars[bar], total=total, completed=done or 0.0, said=said.rstrip())
 

@@ -75,7 +75,7 @@ def findings() -> tuple[Finding, ...]:
         raise KrucibleError(
             "the page of findings is not here",
             where=str(PAGE),
-            expected="a checkout of krucible; what is installed without one lacks its docs",
+            expected="a checkout of krucible; an installation without one has no docs",
             next_step="run this from a checkout",
         )
     with _page_errors_told():

@@ -58,9 +58,9 @@ def serve(context: click.Context, runs: Path, port: int, *, opens: bool) -> None
 def _refused(error: OSError, port: int) -> KrucibleError:
     taken = error.errno == errno.EADDRINUSE
     return KrucibleError(
-        "the port is taken" if taken else "the port can't be had",
+        "the port is taken" if taken else "the port can't be used",
         got=error.strerror or str(error),
-        expected="a port of 127.0.0.1 that nobody listens on",
+        expected="a free port of 127.0.0.1",
         where=f"127.0.0.1:{port}",
         next_step="krucible serve --port 0   takes any that is free",
     )

@@ -1,4 +1,4 @@
-"""``krucible summary``: what any runs found together, whatever their scenarios and settings."""
+"""``krucible summary``: what several runs found together, of any scenarios and settings."""
 
 from pathlib import Path
 

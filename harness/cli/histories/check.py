@@ -97,12 +97,12 @@ def check(run: str, as_json: bool, runs: Path, labels: Path | None, **foreign: A
     Exit codes: 0 valid, 1 invalid, 2 unknown; with --labels 0 if all agree, otherwise 1.
     """
     if labels is not None:
-        _refuse(foreign, "with --labels, which says it for each file")
+        _refuse(foreign, "with --labels, which gives it for each file")
         return _compare(run, labels, as_json=as_json)
     if run == STDIN or _is_readable(run):
         return _check_file(run, foreign, as_json=as_json)
     folder = _find(runs, run)
-    _refuse(foreign, "for runs of krucible's own, which say it themselves")
+    _refuse(foreign, "for krucible's own runs, which record it")
     return check_run(folder, as_json=as_json)
 
 
@@ -118,11 +118,11 @@ def _find(runs: Path, name: str) -> Path:
         if name == LATEST or isinstance(error, RunAmbiguousError):
             raise
         raise UsageError(
-            "no run and no file goes by that name",
+            "no run and no file has that name",
             got=clean(name, _TEXT_MAX),
             expected=f"{LATEST}, a scenario with runs, a run's folder, seed or time, a file, "
             "or a folder with --labels",
-            where=f"{runs}, and the folder you are in",
+            where=f"{runs}, and the current folder",
             next_step="krucible list",
         ) from error
 
@@ -137,7 +137,7 @@ def _refuse(foreign: dict[str, Any], why: str) -> None:
 
 def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
     if name != STDIN and Path(name).is_file() and is_journal(name):
-        _refuse({**foreign, "out": None}, "for journals of krucible's own, which say it themselves")
+        _refuse({**foreign, "out": None}, "for krucible's own journals, which record it")
         judging = partial(judge_journal, Path(name))
     else:
         declared = Declared(**{name: bool(foreign[option]) for option, name in _DECLARED.items()})

@@ -1,4 +1,4 @@
-"""``krucible check FILE``: judges a history that somebody else recorded, and tells what it found."""
+"""``krucible check FILE``: judges a history of another harness, and prints what it found."""
 
 import io
 import json
@@ -42,7 +42,7 @@ class Judged(NamedTuple):
     Attributes:
         file: its name, fit to be shown.
         workload: whose operations it holds.
-        model: what they were held to; None where that goes without saying.
+        model: what they were checked against; None where that goes without saying.
         operations: how many there are.
         succeeded: how many of them ended ok; None where nobody counted.
         lines: the line in the file of each operation.
@@ -63,12 +63,12 @@ def judge_file(name: str, asked: JudgingOptions, tell: Tell = untold) -> Judged:
 
     Args:
         name: of the file, or `STDIN`.
-        asked: what it is held to.
+        asked: what it is checked against.
         tell: hears which of the two begins.
 
     Raises:
         HistoryError: it can't be read.
-        UsageError: what was asked for does not fit it.
+        UsageError: what was requested does not fit it.
     """
     file = "standard input" if name == STDIN else clean(name, _TEXT_MAX)
     tell("reading")
@@ -141,7 +141,7 @@ def _opened(name: str) -> Iterator[io.BufferedReader]:
 
 
 def initial_of(text: str | None) -> Any:
-    """A value written in JSON or EDN; None where there is none.
+    """A value written in JSON or EDN; None if there is none.
 
     Raises:
         UsageError: it is neither.

@@ -1,4 +1,4 @@
-"""``krucible check DIR --labels FILE``: compares verdicts with those that others gave the same histories."""
+"""``krucible check DIR --labels FILE``: compares verdicts with labels of the same histories."""
 
 import json
 import time
@@ -25,7 +25,7 @@ class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     Attributes:
         workload: whose history it is; inferred if absent.
-        model: what it was held to.
+        model: what it was checked against.
         initial: the object's initial value.
         linearizable: their verdict; None where they gave none.
         valid: the same, for models other than linearizability.
@@ -51,8 +51,8 @@ class Compared(NamedTuple):
 
     Attributes:
         file: its name in the folder.
-        model: what it was held to.
-        expected: the label's verdict; None where it has none.
+        model: what it was checked against.
+        expected: the label's verdict; None if it has none.
         found: ours; None where the history could not be read.
         anomalies: how many of each id.
         took_ms: to read and judge it.

@@ -1,4 +1,4 @@
-"""``--master`` and what belongs to it, for commands whose runs hosts can do."""
+"""``--master`` and its options, for commands that can run on hosts."""
 
 import re
 from collections.abc import Callable
@@ -64,7 +64,7 @@ def asked_hosts(given: dict[str, Any]) -> OnHosts | None:
     if master is None:
         if clusters is not None or scratch is not None:
             raise UsageError(
-                "--clusters-per-host and --scratch are about hosts of a Spark master",
+                "--clusters-per-host and --scratch only apply to hosts of a Spark master",
                 next_step="drop them, or name a --master",
             )
         return None

@@ -1,4 +1,4 @@
-"""Where Kafka is to come from, as it was typed: a version, an image or a tarball, made to fit together."""
+"""The source of Kafka as options: a version, an image or a tarball, checked for consistency."""
 
 import os
 from pathlib import Path
@@ -47,7 +47,7 @@ def _require_one(tarball: str | None, image: str | None, source: str) -> None:
     fitting = {"tarball"} if tarball else {"registry"}
     if (tarball or image) and source not in fitting | {_AUTO}:
         raise UsageError(
-            "what was named is not from there",
+            "that image or tarball is not from that source",
             got=f"{tarball or image}, and --image-source {source}",
             next_step="drop --image-source",
         )

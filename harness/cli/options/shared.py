@@ -134,7 +134,7 @@ def require_nothing_else(option: str, *allowed: str) -> None:
     ]
     if typed:
         raise UsageError(
-            f"{option} takes everything from what is stored",
+            f"{option} takes all of it from the stored run",
             got=f"{option} and {', '.join(typed)}",
             next_step=f"drop {', '.join(typed)}, or {option}",
         )

@@ -1,4 +1,4 @@
-"""``krucible pipeline check``: what the tables hold is judged."""
+"""``krucible pipeline check``: judges the runs in the tables."""
 
 import time
 from functools import partial

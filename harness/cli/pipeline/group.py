@@ -1,6 +1,6 @@
-"""``krucible pipeline``: runs become tables, are judged there, and are computed on; needs Spark.
+"""``krucible pipeline``: writes tables of runs, judges them there, and computes statistics; needs Spark.
 
-Spark is an extra: commands are imported when they are called, and where it is not installed, that is said.
+Spark is an extra: commands are imported when they are called, and a missing Spark is reported.
 """
 
 from importlib.util import find_spec
@@ -37,7 +37,7 @@ class PipelineCommands(LazyGroup):
     """A group whose commands need Spark; its help and its completion don't."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None where there is none of that name.
+        """Import a command; None if there is none of that name.
 
         Raises:
             KrucibleError: Spark is not installed.

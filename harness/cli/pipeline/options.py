@@ -1,4 +1,4 @@
-"""Options that the commands of ``krucible pipeline`` share, and how these show what goes on."""
+"""Options that the commands of ``krucible pipeline`` share, and how these show what is in progress."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -19,7 +19,7 @@ from results.pipeline.snapshot import holds_runs
 from results.store.runs import run_folders
 
 TABLES = Path("tables")
-MEND_RUNS = "mend or remove the runs that were skipped, or name another RUNS_FOLDER"
+MEND_RUNS = "fix or remove the runs that were skipped, or name another RUNS_FOLDER"
 """What to do where runs were found and none could be ingested."""
 
 F = TypeVar("F", bound=Callable[..., Any])

@@ -1,4 +1,4 @@
-"""What the commands of ``krucible pipeline`` tell at their end, line by line."""
+"""The last lines of output of the commands of ``krucible pipeline``."""
 
 from collections.abc import Iterator, Sequence
 

@@ -1,4 +1,4 @@
-"""``krucible run --dry-run``: what a run would do, told from its plan alone."""
+"""``krucible run --dry-run``: what a run would do, from its plan only."""
 
 from collections.abc import Iterator
 from typing import Any

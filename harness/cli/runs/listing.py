@@ -1,4 +1,4 @@
-"""``krucible list``: scenarios, and the runs there are of them, a line each."""
+"""``krucible list``: scenarios and their runs, a line each."""
 
 import json
 from collections.abc import Iterator
@@ -41,7 +41,7 @@ class _Asked(NamedTuple):
         return scenario == wanted or scenario.startswith(f"{wanted}/")
 
     def takes(self, run: RunSummary) -> bool:
-        """Whether a run is one of those that were asked for."""
+        """Whether a run is one of those that were requested."""
         return self.names(run.scenario) and (not self.verdicts or _verdict(run) in self.verdicts)
 
 
@@ -109,7 +109,7 @@ def _refuse_contradictions(asked: _Asked, *, only_scenarios: bool, as_json: bool
 
 
 def _runs(root: Path, asked: _Asked) -> list[RunSummary]:
-    """The newest runs that were asked for; no more of them are read than are listed."""
+    """The newest runs that were requested; no more of them are read than are listed."""
     folders = sorted(run_folders(root), key=lambda folder: (folder.name, str(folder)), reverse=True)
     summaries = (summarise_folder(root, folder) for folder in folders)
     return list(islice(filter(asked.takes, summaries), asked.limit))

@@ -1,4 +1,4 @@
-"""``krucible minimise``: a red run made smaller, by running it again with less."""
+"""``krucible minimise``: makes a red run smaller, by running it again with less."""
 
 from pathlib import Path
 
@@ -120,7 +120,7 @@ def _told(work: Minimising, best: Scenario, start: Start, recorded: Recorded, ke
     measured = (
         "runs after the search" if fresh else "the runs by which it was chosen, a rate that is too high"
     )
-    left = "nothing smaller is left to try" if work.complete else "its rate is to be measured yet"
+    left = "nothing smaller is left to try" if work.complete else "its rate is not measured yet"
     left = left if work.searched else "smaller ones are left to try"
     return [
         f"minimised  {start.wanted}: {found}",

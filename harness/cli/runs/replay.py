@@ -1,4 +1,4 @@
-"""``krucible replay``: a recorded run's schedule again, and how often what it found comes back."""
+"""``krucible replay``: repeats a recorded schedule, and reports how often its finding returns."""
 
 import contextlib
 import secrets
@@ -72,7 +72,7 @@ class _Bisectable(click.Command):
         """Read the line; says itself what is wrong with it where that must not be 64.
 
         Raises:
-            click.exceptions.Exit: a bisection can't go on.
+            click.exceptions.Exit: a bisection can't continue.
         """
         words = tuple(args)  # reading takes them away
         try:
@@ -167,7 +167,7 @@ def _planned(recorded: Recorded, runs: Path, instead: Instead, *, symbolic: bool
     """What is to be carried out; of a replay it is told that it is one, and of which run.
 
     Raises:
-        UsageError: if roles are to be resolved anew that the run was not given, or it can't be carried out.
+        UsageError: if roles are to be resolved again that the run was not given, or it can't be carried out.
     """
     replay_of = recorded.identity.replay_of
     if not replay_of or is_rerun(recorded.identity):
@@ -176,7 +176,7 @@ def _planned(recorded: Recorded, runs: Path, instead: Instead, *, symbolic: bool
     if symbolic and is_resolved(recorded.identity):
         again = replay_line(original, instead, symbolic=True) if original else "name that run's folder"
         raise UsageError(
-            "there are no roles to be resolved anew: that run is a replay, whose schedule names nodes",
+            "there are no roles to resolve again: that run is a replay, whose schedule names nodes",
             got=f"a replay of run {clean(replay_of, _TEXT_MAX)}",
             expected=f"the run that it goes back to, {original or f'which is not below {runs}'}",
             where=str(recorded.folder),
@@ -184,7 +184,7 @@ def _planned(recorded: Recorded, runs: Path, instead: Instead, *, symbolic: bool
         )
     planned = plan_replay(recorded, instead, symbolic=symbolic)
     source = original or f"run {replay_of}"
-    note = f"that run is a replay itself, of {source}; looked for is what the replay found"
+    note = f"that run is itself a replay, of {source}; this command looks for what the replay found"
     return planned._replace(notes=(note, *planned.notes))
 
 
@@ -214,7 +214,7 @@ def _instead(given: dict[str, Any]) -> Instead:
 
 
 def _campaign(planned: Replay, asked: _Asked) -> Campaign:
-    """What was done of this before; a tarball that was built anew is another one.
+    """What was done of this before; a tarball that was built again is another one.
 
     A step of a bisection is none that was before: anything may have changed, krucible itself too.
     """
@@ -311,7 +311,7 @@ def _as_text(found: Reproduction, planned: Replay) -> str:
         lines.append(f"  {attempt.number:>4}  {_told(attempt, found.wanted)}")
         lines += [f"        {clean(each, _TEXT_MAX)}" for each in attempt.differences]
     if any(attempt.differences for attempt in found.attempts) and planned.roles:
-        lines.append("next       --symbolic has the roles resolved anew")
+        lines.append("next       --symbolic resolves the roles again")
     lines.append(f"reproduce  {clean(planned.plan.reproduce, _TEXT_MAX * 4)}")
     return "\n".join(lines)
 

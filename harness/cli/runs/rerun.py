@@ -1,4 +1,4 @@
-"""``krucible rerun-failed``: what failed in a campaign or a store, again."""
+"""``krucible rerun-failed``: repeats the failed runs of a campaign or a store."""
 
 from pathlib import Path
 
@@ -33,8 +33,8 @@ _TEXT_MAX = 1_000
 def rerun_failed(folder: str | None, *, dry_run: bool, runs: Path) -> int:
     """Run again what failed in FOLDER: a campaign, a qualification or any runs.
 
-    Without FOLDER that is what went on last: the last campaign of krucible run --seeds, or all runs of the
-    last qualification.  The first line of the output names it.
+    Without FOLDER that is what was in progress last: the last campaign of krucible run --seeds, or all runs
+    of the last qualification.  The first line of the output names it.
 
     Failed are runs that are not as expected, unknown ones included, and those in which the harness failed.
     Each is planned again from its scenario, options, seed and version of Kafka.  Replays and reruns are not

@@ -215,7 +215,7 @@ def known_as(client: DockerClient, image: str, version: str) -> frozenset[str]:
 
 
 def digest_in(image: str) -> str:
-    """``sha256:…`` of ``…/kafka@sha256:…``, or of the bare digest; empty where there is none."""
+    """``sha256:…`` of ``…/kafka@sha256:…``, or of the bare digest; empty if there is none."""
     digest = image.rpartition("@")[2]
     return digest if _DIGEST.fullmatch(digest) else ""
 
@@ -258,7 +258,7 @@ def layer_progress(events: Iterator[Mapping[str, Any]], image: str) -> Iterator[
 
     Args:
         events: what the engine says of the pull.
-        image: as it was asked for.
+        image: as it was requested.
 
     Raises:
         EngineError: when the engine reports a failure.

@@ -42,7 +42,7 @@ def ensure_image(
     Args:
         version: ``4.3.1``, or ``4.3.1@sha256:…`` for the official image with that digest.
         source: ``auto``, ``artifacts``, ``registry`` or ``tarball``.
-        progress: is told what goes on.
+        progress: is told what is in progress.
         client: of the engine; by default a new one.
         given: the one image of a registry, or the tarball, that it is to be made from.
 

@@ -1,6 +1,6 @@
 """Reads Kafka's messages by their layouts in the JSON files beside this module.
 
-A reader takes bytes and a position; it returns what stands there and the position after it.  What it returns
+A reader takes bytes and a position; it returns what is there and the position after it.  What it returns
 is what Kafka's own JSON converters make of a message: the same names in the same order, ids in base64.  A
 tagged field that has its default is left out (KIP-482).
 """

@@ -27,7 +27,7 @@ _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7
 
 
 def printed(path: str, file: File) -> Iterator[str]:
-    """The lines that tell of a file.
+    """The lines that report a file.
 
     Args:
         path: how it is named.

@@ -15,7 +15,7 @@ _OFFSET_MAX = 2**61
 """More than this is a header that was damaged: its checksum does not cover the offset."""
 _COMPRESSION, _LOG_APPEND_TIME, _CONTROL = 0x07, 0x08, 0x20
 Told = tuple[int, int, str, dict[str, object] | None]
-"""Offset, epoch, type, content: a record as a history tells it."""
+"""Offset, epoch, type, content: a record as a history records it."""
 
 
 class Header(NamedTuple):
@@ -66,7 +66,7 @@ class Batch(NamedTuple):
     Attributes:
         header: its header.
         sound: whether its checksum is right.
-        records: its records, as far as they can be told apart.
+        records: its records, as far as they can be distinguished.
         problem: why the first of them that can't be decoded can't be.
     """
 
@@ -95,7 +95,7 @@ class File(NamedTuple):
     Attributes:
         batches: position and content of each, in their order.
         left: bytes after the last whole batch.
-        problem: why what stands there can't be the beginning of a batch, or the first problem of a batch.
+        problem: why what is there can't be the beginning of a batch, or the first problem of a batch.
     """
 
     batches: tuple[tuple[int, Batch], ...]

@@ -54,7 +54,7 @@ class Damage(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """What stands after the last whole batch: where, how much, and ``cut`` or ``zeros``."""
+    """What is after the last whole batch: where, how much, and ``cut`` or ``zeros``."""
 
     position: int
     size: int
@@ -161,7 +161,7 @@ def control_record(data: bytes, position: int) -> tuple[int, int] | None:
 
 
 def _record_fields(data: bytes, position: int) -> tuple[bytes, bytes] | None:
-    """Key and value of the record that begins here; None where there is none."""
+    """Key and value of the record that begins here; None if there is none."""
     numbers = []
     at: int | None = position
     for skipped in (0, 1, 0, 0):  # length; then, after the attributes, timestamp, offset, key length

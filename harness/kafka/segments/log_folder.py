@@ -38,7 +38,7 @@ class LogRead(NamedTuple):
         size: bytes of all of them.
         columns: by the names of `COLUMN_TYPES`, shape (batches,), all segments together.
         damage: places that hold no sound batch.
-        tail: file and place of what stands after the last whole batch of the last segment.
+        tail: file and place of what is after the last whole batch of the last segment.
         active: base offset of the last segment, which no cleaner touches.
         left: offsets of the records of batches that lost some, all segments together; None where unknown.
     """

@@ -135,7 +135,7 @@ def _rows(data: bytes, offsets: range, count: int) -> tuple[list[CommitWritten],
 
 
 def _record(data: bytes, position: int) -> _Record | None:
-    """The record that begins here (KIP-98); None where there is none."""
+    """The record that begins here (KIP-98); None if there is none."""
     size, start = varint(data, position)
     _, at = varint(data, start + 1) if start is not None else (0, None)
     delta, at = varint(data, at) if at is not None else (0, None)

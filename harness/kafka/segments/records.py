@@ -13,8 +13,8 @@ class Record(NamedTuple):
     Attributes:
         timestamp_delta: milliseconds after the batch's first timestamp.
         offset_delta: distance from the batch's first offset.
-        key: None where it has none.
-        value: None where it has none.
+        key: None if it has none.
+        value: None if it has none.
         headers: names of its headers.
     """
 
@@ -65,7 +65,7 @@ def _record(data: bytes, at: int) -> tuple[Record, int]:
 
 
 def _bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
-    """What stands after its length; None where that is negative."""
+    """What is after its length; None where that is negative."""
     size, at = signed(data, at)
     if size < 0:
         return None, at

@@ -1,4 +1,4 @@
-"""How long partitions took no writes: gaps between acknowledgements, and which faults they overlap.
+"""How long partitions accepted no writes: gaps between acknowledgements, and which faults they overlap.
 
 What a gap is, is `checkers.runs.availability`'s: the time from an acknowledgement of a partition to its next
 one, or to the end of the load.  Shorter ones than a tenth of a second are left out.

@@ -17,7 +17,7 @@ COVERAGE_REACHED = StructType(
         column("kafka_version", TEXT, "Kafka's version that ran"),
         column("state", TEXT, "name of the counter"),
         column("label", TEXT, "what it counts"),
-        column("runs", LONG, "runs that told of it"),
+        column("runs", LONG, "runs that reported it"),
         column("reached", LONG, "how many of these reached it at least once; 0: a gap"),
         column("count", LONG, "how often in all"),
     ]

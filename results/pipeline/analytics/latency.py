@@ -1,12 +1,13 @@
 """How long calls took, within each kind of fault and outside all of them.
 
-The faults of a kind that overlap are one window, so that of several windows of a kind which a call touches
-the first can be told, and the call counts once; what lies between all faults are the windows of no fault.
+The faults of a kind that overlap are one window, so that if a call touches several windows of a kind, it
+counts in the first one only; the times between all faults are the windows of no fault.
 """
 
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
+from checkers.history.phases import PHASE
 from checkers.history.units import NS_PER_MS
 from results.pipeline.analytics.availability import lasting
 from results.pipeline.analytics.overlaps import Span, overlapping
@@ -15,7 +16,7 @@ from results.pipeline.schemas import DOUBLE, LONG, TEXT, column, table
 NO_FAULT = "none"
 """What stands for the kind of fault where no fault was in force."""
 HARNESS = (
-    *("phase", "setup", "observe", "inject", "heal", "recover"),
+    *(PHASE, "setup", "observe", "inject", "heal", "recover"),
     *("await", "perform", "configure", "moves", "control"),
 )
 """Operations that are the harness's own, and no calls of a client."""

@@ -1,7 +1,7 @@
 """Who led partitions and the quorum, and how often that changed; when replicas were missing from ISRs.
 
-All of it as nodes told it: what happened and was over between two answers, which are a second apart at most,
-is not seen, and an epoch in which nobody was asked has no leader here.
+All of it as nodes reported it: what happened and was over between two answers, which are a second apart at
+most, is not seen, and an epoch in which nobody was asked has no leader here.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -28,7 +28,7 @@ UNDER_REPLICATED = table(
     column(
         "start_ns",
         LONG,
-        "first answer in which a replica was missing from the ISR; what views tell of the same time is one",
+        "first answer in which a replica was missing from the ISR; views of the same period count once",
     ),
     column(
         "end_ns",
@@ -53,8 +53,8 @@ def under_replicated(cluster_state: DataFrame) -> DataFrame:
     """Spans in which some view told that a replica was missing from a partition's ISR.
 
     What one view told is over as soon as the view itself or, since it may have been killed, any other tells a
-    full ISR after its last answer without one; so a view that lags ends nothing that another goes on telling.
-    Spans of several views that overlap or touch are one.
+    full ISR after its last answer without one; so a view that lags ends nothing that another continues
+    telling. Spans of several views that overlap or touch are one.
     """
     by_start = Window.partitionBy(*_PARTITION).orderBy("start_ns", "end_ns")
     before = by_start.rowsBetween(Window.unboundedPreceding, -1)

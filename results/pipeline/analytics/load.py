@@ -1,4 +1,4 @@
-"""What clients did: records a second, and calls of which nobody knows whether they happened."""
+"""What clients did: records a second, and calls of which it is unknown whether they happened."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F

@@ -1,9 +1,9 @@
 """Records counted by tenths of a second: the one pass over `records` that the other analytics begin with.
 
 A gap of a tenth of a second or more in a partition's acknowledgements lies between the last one of one tenth
-and the first one of a later tenth.  So the first and the last time of each tenth tell all such gaps exactly,
-and a partition that takes half of all records is ten rows a second like any other: they are counted where
-they are read, before anything is sent to another task.
+and the first one of a later tenth.  So the first and the last time of each tenth determine all such gaps
+exactly, and a partition that takes half of all records is ten rows a second like any other: they are counted
+where they are read, before anything is sent to another task.
 """
 
 from pyspark.sql import Column, DataFrame

@@ -29,7 +29,7 @@ RECOVERY = table(
     column("partitions", LONG, "partitions that the load writes to and that ever acknowledged a write"),
     column("unwritten", LONG, "how many of these acknowledged nothing afterwards"),
     column("writes_ms", DOUBLE, "until the last of these acknowledged a write; null if one never did"),
-    column("observed", LONG, "partitions whose ISR was told"),
+    column("observed", LONG, "partitions whose ISR was reported"),
     column("incomplete", LONG, "how many of these were never again seen with a full ISR"),
     column("isr_ms", DOUBLE, "until the last of these had its full ISR; null if one never had"),
 )

@@ -10,20 +10,18 @@ from results.pipeline.schemas import BOOLEAN, LONG, TEXT, column
 SIGNATURES = StructType(
     [
         column("signature", TEXT, "equal for the same failure in other runs"),
-        column("checker", TEXT, "who finds it"),
+        column("checker", TEXT, "the checker that finds it"),
         column("id", TEXT, "as in docs/anomalies.md"),
         column("illegal", BOOLEAN, "whether any of it breaks a promise"),
         column("runs", LONG, "runs that have it"),
         column("first_version", TEXT, "the lowest version, by number, that has it"),
         column("last_version", TEXT, "the highest version that has it"),
-        column(
-            "runs_before", LONG, "runs of the same scenarios on lower versions: 0 says that nobody looked"
-        ),
+        column("runs_before", LONG, "runs of the same scenarios on lower versions: 0: none was tested"),
         column("first_date", DateType(), "UTC day of the first run that has it"),
         column("last_date", DateType(), "UTC day of the last one"),
         column("example_run", TEXT, "`run_id` of the first one"),
         column("example_scenario", TEXT, "its scenario"),
-        column("summary", TEXT, "what it says there"),
+        column("summary", TEXT, "its sentence in that run"),
     ]
 )
 

@@ -377,7 +377,7 @@ class TestCleanings:
         cleaned(told, 6)
         (anomaly,) = check_partitions(history_of(told)).anomalies
         assert anomaly.explanation[2] == (
-            "No broker had compacted it beyond 6, by the logs of all; n2 had up to there (line 4)."
+            "By their logs, no broker had compacted it beyond 6; n2 had up to there (line 4)."
         )
 
 

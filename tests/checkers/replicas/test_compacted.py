@@ -401,7 +401,7 @@ class TestCleanings:
         assert found.subject == "log-0/0@1"
         assert "the reads of c" in found.explanation[0]
         assert found.explanation[1] == (
-            "No broker had compacted it beyond 4, by the logs of all; n2 had up to there (line 4)."
+            "By their logs, no broker had compacted it beyond 4; n2 had up to there (line 4)."
         )
 
     def test_one_finding_for_each_replica(self) -> None:

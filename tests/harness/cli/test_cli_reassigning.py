@@ -185,7 +185,7 @@ def test_limits_last_until_verified(shell: Shell) -> None:
 
 def test_a_broker_that_is_down_keeps_its_limit_until_it_is_up(shell: Shell) -> None:
     assert shell.execute({P0: [1, 3]}, "--throttle", "1000") == 0
-    assert shell.said()[1:3] == [f"  broker {n} does not answer: nothing limits it" for n in (2, 3)]
+    assert shell.said()[1:3] == [f"  broker {n} does not answer: it has no throttle" for n in (2, 3)]
     shell.node.arrive()
     shell.node.alive = [1, 2]
     assert shell("verify") == 0
@@ -264,7 +264,7 @@ def test_what_ended_is_forgotten_after_its_time(shell: Shell) -> None:
 
 def test_the_list_shows_what_goes_on_whoever_asked(shell: Shell) -> None:
     assert shell("list") == 0
-    assert shell.said() == ["no reassignment goes on"]
+    assert shell.said() == ["no reassignment is ongoing"]
     shell.node.moving[P1] = (2, 3)
     assert shell("list") == 0
     assert shell.said() == ["ongoing  log-0/1  replicas 2,3,1  adding 3  removing 1"]

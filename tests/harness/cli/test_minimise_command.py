@@ -75,7 +75,7 @@ def test_a_red_run_becomes_a_smaller_scenario_that_can_be_run(
     path = red / "minimised/zombie-leader/scenario.py"
     assert lines[-1] == f"reproduce  krucible run {path} --seed 7 --kafka-version 3.6.2"
     assert "chatter" not in said.out
-    assert "minimise   run 1: the whole schedule, roles resolved anew" in said.err
+    assert "minimise   run 1: the whole schedule, roles resolved again" in said.err
 
     scenario = load_file(path)
     assert isinstance(scenario.schedule, FixedSchedule)
@@ -108,10 +108,10 @@ def test_what_was_run_is_not_run_again(red: Path, made: Runs, capsys: pytest.Cap
     assert len(made.plans) == 2 * whole
     assert (red / "minimised/zombie-leader/scenario.py").read_text() == result
     said = capsys.readouterr()
-    assert "the budget is spent; the same command goes on" in said.err
+    assert "the budget is spent; the same command continues" in said.err
     assert "a rate that is too high" in said.out
     assert "; smaller ones are left to try" in said.out
-    assert "; its rate is to be measured yet" in said.out
+    assert "; its rate is not measured yet" in said.out
     assert "; nothing smaller is left to try" in said.out
 
 
@@ -169,7 +169,7 @@ def test_ctrl_c_keeps_what_is_there(red: Path, made: Runs, capsys: pytest.Captur
     made.after = interrupted
     assert cli.invoke(["minimise", str(red)]) == 2
     said = capsys.readouterr()
-    assert "interrupted; the same command goes on" in said.err
+    assert "interrupted; the same command continues" in said.err
     state = json.loads((red / "minimised/zombie-leader/state.json").read_text())
     assert len(state["tried"]) == 4
     assert cli.invoke(["minimise", str(red)]) == 0
@@ -202,7 +202,7 @@ def test_it_goes_on_at_the_same_nodes_where_an_operation_of_then_came_after_the_
     made.ends = [GREEN] * 6
     assert cli.invoke(["minimise", str(folder)]) == 0
     said = capsys.readouterr()
-    assert "minimise   run 7: the whole schedule, at the same nodes" in said.err
+    assert "minimise   run 7: the whole schedule, on the same nodes" in said.err
     assert said.out.startswith("minimised  zombie-leader: 8 of 8")
 
 
@@ -224,7 +224,7 @@ def test_a_run_that_failed_is_made_again_once(
     failure = KrucibleError("no engine")
     made.ends = [failure, RED]
     assert cli.invoke(["minimise", str(red), "--runs-at-most", "2"]) == 2
-    assert "the run failed, it is made again: no engine" in capsys.readouterr().err
+    assert "the run failed and is repeated: no engine" in capsys.readouterr().err
     made.ends = [failure, failure]
     assert cli.invoke(["minimise", str(red)]) == 3
     assert "no engine" in capsys.readouterr().err
@@ -287,5 +287,5 @@ def test_a_state_that_can_not_be_used_is_refused(
     assert cli.invoke(["minimise", str(red)]) == 3
     said = capsys.readouterr().err
     assert "can't be used" in said
-    assert f"begin anew: rm {state}" in said
+    assert f"start again: rm {state}" in said
     assert made.plans == []

@@ -84,7 +84,7 @@ def test_a_role_that_is_another_one_is_told(
     fake.roles, fake.jars = ["quorum-follower"], "2"
     assert cli.invoke(["replay", str(red)]) == 1
     said = capsys.readouterr().out
-    assert "f1: c2 had the role active-controller then and has it not now" in said
+    assert "f1: c2 had the role active-controller in the recorded run, not now" in said
     assert "next       --symbolic" in said
     assert "other jars: krucible/kafka:new, then krucible/kafka:old" in said
 
@@ -213,8 +213,8 @@ def test_a_scenario_that_is_gone_says_which_krucible_had_it(
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"tempo": 3}, "options that are none here: tempo"),
-        ({"brokers": "three"}, "does not fit this one"),
+        ({"tempo": 3}, "unknown options: tempo"),
+        ({"brokers": "three"}, "this one can't repeat it"),
         (
             {"node_file": [{"source": "/nowhere/agent.jar", "destination": "/a"}]},
             "no file /nowhere/agent.jar",
@@ -244,7 +244,7 @@ def test_a_run_that_left_too_little_is_refused(
     (red / file).unlink()
     assert file in told_of(red, capsys)
     (red / file).write_text('{"schedule": "tomorrow"}')
-    assert "can't be carried out again" in told_of(red, capsys)
+    assert "can't be repeated" in told_of(red, capsys)
 
 
 def test_what_changed_since_is_told(runs: Path) -> None:
@@ -261,12 +261,12 @@ def test_what_changed_since_is_told(runs: Path) -> None:
     folder = store_run(runs / ZOMBIE / "20261122T010000Z-7", then, RED, [Told("nemesis")])
     notes = plan_replay(load_recorded(folder), Instead(), symbolic=False).notes
     assert notes == (
-        "the scenario's schedule is another one now; that of krucible 123456789abc is carried out",
+        "the scenario's schedule has changed; that of krucible 123456789abc is used",
         "the scenario's workload is not that of krucible 123456789abc",
-        "f1 was not injected then: it keeps its time, its target is resolved anew",
+        "f1 was not injected in the recorded run: same time, its target is resolved again",
     )
     (folder / "history-runner.jsonl").unlink()
-    assert "came to no load" in plan_replay(load_recorded(folder), Instead(), symbolic=True).notes[1]
+    assert "never began its load" in plan_replay(load_recorded(folder), Instead(), symbolic=True).notes[1]
 
 
 def test_a_replay_of_a_replay_is_not_held_to_the_scenario(red: Path, having: Having, runs: Path) -> None:

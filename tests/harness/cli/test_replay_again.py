@@ -85,4 +85,4 @@ def test_that_a_replay_is_replayed_is_told(
     capsys.readouterr()
     having(RED)
     assert cli.invoke(["replay", str(again)]) == 0
-    assert f"note       that run is a replay itself, of {red}; looked for" in capsys.readouterr().out
+    assert f"note       that run is itself a replay, of {red}; this command" in capsys.readouterr().out

@@ -146,7 +146,7 @@ def test_a_rerun_has_its_roles_still(
     capsys.readouterr()
     assert cli.invoke(["replay", str(original), "--symbolic"]) == 0
     assert made.plans[0].schedule == planned(ZOMBIE, kafka_version="3.6.2").schedule
-    assert "is a replay itself" not in capsys.readouterr().out
+    assert "is itself a replay" not in capsys.readouterr().out
 
 
 def test_a_run_of_a_file_is_planned_from_that_file(store: Path, made: Runs, tmp_path: Path) -> None:
@@ -336,12 +336,12 @@ def test_a_campaign_of_another_krucible_is_told_apart(
     state.write_text(told.replace('"duration_s": 30', '"duration_s": "long"'))
     capsys.readouterr()
     assert cli.invoke(["run", "--from", str(state.parent)]) == 64
-    assert "recorded by another krucible" in capsys.readouterr().err
+    assert "recorded by another version of krucible" in capsys.readouterr().err
     assert cli.invoke(["rerun-failed", str(state.parent), "--dry-run"]) == 3
     assert "left out seed 2 (failed: no engine): that campaign was recorded" in capsys.readouterr().err
     state.write_text(told.replace('"options"', '"options_of_old"'))
     assert cli.invoke(["run", "--from", str(state.parent)]) == 64
-    assert "does not tell what it ran" in capsys.readouterr().err
+    assert "did not record what it ran" in capsys.readouterr().err
     assert cli.invoke(["rerun-failed"]) == 64
     state.write_text("{")
     assert cli.invoke(["rerun-failed", str(state.parent)]) == 64
@@ -361,8 +361,8 @@ def test_a_rerun_that_the_harness_could_not_make_is_told_as_what_it_is(
     captured = capsys.readouterr()
     assert "failed   1 of 1 run in " in captured.out
     assert "left out seed 1 (failed: " in captured.err
-    assert "does not tell what it ran" in captured.err
-    assert "another krucible" not in captured.err
+    assert "did not record what it ran" in captured.err
+    assert "another version of krucible" not in captured.err
 
 
 def test_a_run_whose_verdict_is_gone_is_none_of_a_campaign(

@@ -137,7 +137,7 @@ def test_no_run_begins_after_the_time_that_was_given(
     monkeypatch.setattr(sensitivity_runs.time, "monotonic", lambda: 60.0 * len(fake.done))
     assert measure("--for", "2m") == 2
     assert len(fake.done) == 2
-    assert "the time is spent; the same command goes on" in capsys.readouterr().err
+    assert "the time is used up; the same command continues" in capsys.readouterr().err
     assert measure("--for", "1h") == 0
     assert len(fake.done) == 8
 

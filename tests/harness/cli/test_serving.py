@@ -47,7 +47,7 @@ def test_it_says_where_it_is_and_ends_quietly_on_ctrl_c(served: subprocess.Popen
     assert said.startswith("runs of runs (not there yet) at ")
     url = next(word for word in said.split() if word.startswith("http://127.0.0.1:"))
     with urllib.request.urlopen(url, timeout=ANSWER_S) as page:  # noqa: S310 - it begins with http
-        assert b"There is no run here yet" in page.read()
+        assert b"There are no runs yet" in page.read()
     os.kill(served.pid, signal.SIGINT)
     out, err = served.communicate(timeout=ANSWER_S)
     assert (out.strip(), err, served.returncode) == ("", "", 0)

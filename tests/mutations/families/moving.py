@@ -175,7 +175,7 @@ def fewer_operations_than_were_meant(edit: Edit) -> None:
 def a_move_did_not_come_about(edit: Edit) -> None:
     """What a script waited for did not come about in time."""
     waited = [o for o in edit.original.of("await") if o.type is OK]
-    edit.set(waited[-1].index, type=INFO, error="did not come about within 30 s")
+    edit.set(waited[-1].index, type=INFO, error="was not reached within 30 s")
 
 
 @mutation("administration", unknown("script-played"), ("moves", "disks", "elections", "voters"), 1)

@@ -104,7 +104,7 @@ def test_messages_elections_and_faults_are_in_the_order_of_time() -> None:
     ("kind", "error", "told", "text"),
     [
         ("info", "KafkaTimeoutError: 30 s", "none", "client 7 got no answer, info: KafkaTimeoutError: 30 s"),
-        ("info", "", "none", "client 7 got no answer, info: no error told"),
+        ("info", "", "none", "client 7 got no answer, info: no error recorded"),
         ("fail", "[Error 19] NotEnough", "fail", "n1 to client 7: fail, NOT_ENOUGH_REPLICAS (19)"),
         ("info", "REQUEST_TIMED_OUT: late", "info", "n1 to client 7: info, REQUEST_TIMED_OUT: late"),
     ],

@@ -172,10 +172,10 @@ def test_what_is_not_recorded_is_told() -> None:
     assert notes == (
         "The log on n3 could not be read: PermissionError: Permission denied.",
         (
-            "High watermark 20: the end that final reads were told. The high watermark that each replica "
+            "High watermark 20: the end that final reads listed. The high watermark that each replica "
             "wrote to its disk is not recorded."
         ),
-        "The history does not tell where the leader epochs of this partition began.",
+        "The history does not record where the leader epochs of this partition began.",
         "The topic is compacted: each broker rewrites its batches by itself, so they may differ.",
     )
     history = history_of(
@@ -185,7 +185,7 @@ def test_what_is_not_recorded_is_told() -> None:
     assert made is not None
     assert made.notes[:2] == (
         "The log on n3 has no batch; it begins and ends at 0.",
-        "The history does not tell a high watermark of this partition.",
+        "The history has no high watermark of this partition.",
     )
     assert [column.told for column in made.columns] == [(f"offsets 0{DASH}19",)] * 2
 
@@ -204,7 +204,7 @@ def test_metadata_logs_stand_side_by_side_too() -> None:
     made = ReplicaTables(history_of(recovered(), leads("n1", 9), *told)).of(METADATA_PARTITION, 6)
     assert made is not None
     assert first(made).offsets == "6"
-    assert made.notes == ("High watermark 9: as the last leader of the quorum told it.",)
+    assert made.notes == ("High watermark 9: as the last leader of the quorum reported it.",)
 
 
 def test_more_replicas_than_there_is_room_for_are_named() -> None:

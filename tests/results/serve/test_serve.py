@@ -151,7 +151,7 @@ def test_a_filtered_view_is_an_address(browser: Browser) -> None:
     assert len(sorting) == 8
     assert all("verdict=invalid" in href for href in sorting)
     _, nothing = ask(browser, "/?version=0.0")
-    assert "No run fits." in Outline(nothing.decode()).text
+    assert "No run matches." in Outline(nothing.decode()).text
 
 
 def test_a_replay_says_that_it_is_one(tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ def test_a_replay_says_that_it_is_one(tmp_path: Path) -> None:
     told = json.loads(site.answer("/api/runs.json").body)["runs"]
     assert [run["replay_of"] for run in told] == ["aB3x", ""]
     trends = Outline(site.answer("/trends").body.decode()).text
-    assert "Nothing else here counts replays" in trends
+    assert "No other figure here counts replays" in trends
     assert "1 invalid" not in trends
 
 
@@ -200,7 +200,7 @@ def test_trends_are_drawn(browser: Browser) -> None:
     assert answer.status == 200
     assert page.of_class("day") == page.of_class("cross") == 1
     assert "no schedule ran twice" in page.text
-    assert "No run fits." in Outline(ask(browser, "/trends?scenario=none")[1].decode()).text
+    assert "No run matches." in Outline(ask(browser, "/trends?scenario=none")[1].decode()).text
 
 
 def test_files_come_as_they_are_and_never_as_pages(browser: Browser, root: Path) -> None:
@@ -411,7 +411,7 @@ def test_a_file_that_becomes_shorter_does_not_look_whole(
 
 def test_new_runs_are_seen_without_a_restart(tmp_path: Path) -> None:
     site = Site(tmp_path / "runs")
-    assert b"There is no run here yet" in site.answer("/").body
+    assert b"There are no runs yet" in site.answer("/").body
     assert site.answer("/runs/latest").status == 404
     folder = put_run(tmp_path / "runs", "20261120T100000Z-1")
     assert b"1 run<" in site.answer("/").body

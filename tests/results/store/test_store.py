@@ -212,7 +212,7 @@ def test_a_run_whose_identity_is_damaged_is_not_passed_over(root: Path) -> None:
 
 def test_a_store_of_replays_has_no_latest_original(root: Path) -> None:
     identified(run_folder(root), "r1", replay_of="gone")
-    with pytest.raises(RunNotFoundError, match=r"no run is called 'latest'(?s:.*)runs that are no replays"):
+    with pytest.raises(RunNotFoundError, match=r"no run is called 'latest'(?s:.*)runs that are not replays"):
         find_run(root, "latest", originals=True)
 
 

@@ -42,7 +42,7 @@ Cycle = tuple[Step, ...]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Edges between the nodes of one component, nodes numbered anew from 0.
+    """Edges between the nodes of one component, nodes renumbered from 0.
 
     Attributes:
         graph: the graph that it is part of.

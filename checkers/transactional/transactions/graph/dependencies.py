@@ -26,7 +26,7 @@ class Kind(IntEnum):
         RW: the source read a version that the target's replaced; an anti-dependency.
         PROCESS: one process ran both, the source first.
         REALTIME: the source was complete before the target began.
-        VIA: goes on from a joint that an anti-dependency entered.
+        VIA: continues from a joint that an anti-dependency entered.
         RW_BY_TIME: an anti-dependency that rests on the real-time order of two writes.
         WW_BY_PROCESS: a later version, as one process met both in this order.
         RW_BY_PROCESS: an anti-dependency that rests on the order in which one process met two versions.
@@ -129,7 +129,7 @@ class GraphBuilder:
     def add_real_time(self, taking_part: Booleans) -> None:
         """Let each completed transaction come before all that begin later, by a chain of barriers.
 
-        A barrier stands before the first beginning that follows a completion: whatever was complete leads to
+        A barrier is before the first beginning that follows a completion: whatever was complete leads to
         it, it leads to the next barrier and to whatever begins before that, so n transactions need at most
         4 n edges instead of n².
 
@@ -223,7 +223,7 @@ class GraphBuilder:
 def _own_places(
     reader: Integers, bounds: tuple[Integers, Integers], transaction: Integers, group: Integers
 ) -> Integers:
-    """Where each reader stands among the writers of its group, `NONE` if it is none of them."""
+    """Where each reader is among the writers of its group, `NONE` if it is none of them."""
     size = int(max(reader.max(), transaction.max())) + 1
     codes = group * size + transaction
     wanted = group[bounds[0]] * size + reader

@@ -11,7 +11,7 @@ producer id
 
 A request that is sent again is answered with the same epoch only if it names the producer id that its sender
 has already (KIP-360); a producer that begins has none.  What a client was told within one initialisation is
-the answer to its last attempt, and what nobody tells (librdkafka keeps it for itself) is left out.
+the answer to its last attempt, and what is not reported (librdkafka keeps it for itself) is left out.
 """
 
 from bisect import bisect_left

@@ -43,7 +43,7 @@ class _Moment(NamedTuple):
 def zombies(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
     """Transactions that took effect although a newer instance had initialised before they began.
 
-    Or before their commit was asked for, where that is known: whoever initialises waits until the
+    Or before their commit was requested, where that is known: whoever initialises waits until the
     coordinator has aborted what the older instance had begun.  The newer instance began to initialise after
     every initialisation of the zombie's process was complete.  One that initialised again since, or may have,
     is not older.
@@ -69,7 +69,7 @@ def zombies(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
 def _moments(kafka: KafkaTransactions, node: int) -> Iterator[_Moment]:
     yield _Moment(int(kafka.operations.begin[node]), "began T")
     ending_ns = int(kafka.ending_ns[node])
-    # Of one that failed only an abort may have been asked for, and whoever saw it saw an aborted record.
+    # Of one that failed only an abort may have been requested, and whoever saw it saw an aborted record.
     if ending_ns != NONE and kafka.operations.outcome[node] != Outcome.FAIL:
         position = bisect_left(kafka.history.operations, ending_ns, key=attrgetter("time_ns"))
         yield _Moment(position, "requested the commit of T")

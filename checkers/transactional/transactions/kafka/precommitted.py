@@ -19,7 +19,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 def compared(kafka: KafkaTransactions) -> Integers:
-    """Rows of `Columns.sends` of which it is known both who read them and when their commit was asked for.
+    """Rows of `Columns.sends` of which it is known both who read them and when their commit was requested.
 
     Records of transactions that failed are left out, which nobody may be given at any time (G1a), and values
     that were sent more than once, as any of their attempts may have been read.

@@ -21,7 +21,7 @@ class Records(NamedTuple):
 
     Attributes:
         partition: code of the partition.
-        offset: where it stands.
+        offset: where it is.
         node: whose it is.
         send: row of `Columns.sends`.
     """
@@ -37,7 +37,7 @@ class Given(NamedTuple):
 
     Attributes:
         partition: code of the partition.
-        offset: where it stands.
+        offset: where it is.
         node: who was given it.
         committed: whether at read_committed.
         call: row of `Columns.calls`, `NONE` for what a transaction says that it consumed.
@@ -68,7 +68,7 @@ class KafkaTransactions:
         records: records that took effect.
         given: what readers were given.
         ending_ns: shape (operations,), nanoseconds: neither commit nor abort was asked for before; `NONE`
-            where nobody tells.
+            if not reported.
     """
 
     history: History
@@ -135,7 +135,7 @@ def kafka_transactions_of(history: History) -> KafkaTransactions:
 
 
 def _ending_ns(history: History, completion: int) -> int:
-    """When the end of an operation was asked for, at the earliest; `NONE` where nobody tells."""
+    """When the end of an operation was requested, at the earliest; `NONE` if not reported."""
     value = None if completion == NONE else history.operations[completion].value
     ending_ns = value.get("ending_ns") if isinstance(value, dict) else None
     return NONE if ending_ns is None else ending_ns

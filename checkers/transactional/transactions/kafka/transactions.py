@@ -84,7 +84,7 @@ def check_transactions(history: History) -> CheckerResult:
 
 
 def _excuses(found: Iterable[Anomaly]) -> Iterator[str]:
-    """Events that may explain findings, each once; nothing tells whether they do."""
+    """Events that may explain findings, each once; nothing shows whether they do."""
     yield from dict.fromkeys(
         str(anomaly.licence) for anomaly in found if anomaly.licence and TRANSACTIONS_TOPIC in anomaly.licence
     )

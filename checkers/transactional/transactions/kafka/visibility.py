@@ -9,6 +9,7 @@ import numpy as np
 from checkers.columns.tables import NEVER, NONE, Booleans, Integers, Outcome
 from checkers.evidence.replicas import ReplicaLog, batches_of
 from checkers.history.operations import History
+from checkers.history.phases import Phase, phase_began_ns
 from checkers.licences import first_permit, licences_of
 from checkers.licences.permits import Permit
 from checkers.logs.replicas.markers import markers_of
@@ -161,11 +162,11 @@ def hanging_transactions(kafka: KafkaTransactions, history: History) -> Iterator
 
 
 def _ended_meanwhile(kafka: KafkaTransactions, history: History, partition: int, stable: int) -> bool:
-    """Whether what stood at the last stable offset may have ended after that was told."""
+    """Whether what was at the last stable offset may have ended after that was told."""
     logs = batches_of(history).of(kafka.partition(partition))
     markers = [marker for log in logs if (marker := _ending(log, stable)) != NONE]
     sends = kafka.columns.sends
-    since_ns = min((o.time_ns for o in history.of("phase") if o.key == "final-read"), default=0)
+    since_ns = phase_began_ns(history, Phase.FINAL_READ) or 0
     before = (sends.partition == partition) & (sends.completed_ns < since_ns)
     return bool(markers) and int(sends.offset[before].max(initial=NONE)) <= min(markers)
 

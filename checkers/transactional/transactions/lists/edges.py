@@ -14,8 +14,8 @@ from checkers.transactional.transactions.proofs.words import micro_operations, s
 def graph_of(lists: Lists, *, disputed_too: bool = True) -> Graph:
     """All that a history says about the order of its transactions.
 
-    A transaction of unknown fate counts as committed where one of its elements was read.  An element of a
-    committed transaction that no read shows stands behind the longest read of its key, wherever exactly.
+    A transaction with an unknown outcome counts as committed where one of its elements was read.  An element
+    of a committed transaction that no read shows is behind the longest read of its key, wherever exactly.
 
     The reference of a ww edge is the target's row of appends, that of a wr or rw edge the row of the read.
 

@@ -16,7 +16,7 @@ from checkers.transactional.transactions.proofs.words import shown
 from checkers.verdict.verdict import Anomaly
 
 _END = np.iinfo(np.int64).max
-"""Place of an element that stands behind everything that was read."""
+"""Place of an element that is behind everything that was read."""
 _NOWHERE = -9
 """Place of an element that no read shows: none at which anything else begins or ends."""
 
@@ -276,7 +276,7 @@ def _future_reads(lists: Lists, transaction: int) -> list[tuple[object, object, 
 
 
 def _disordered(lists: Lists, touches: Touches) -> Integers:
-    """Rows of appends that stand before what their own transaction read or appended earlier."""
+    """Rows of appends that are before what their own transaction read or appended earlier."""
     operations, reads, appends = lists.operations, lists.reads, lists.appends
     least = np.full(len(operations.key), NONE, dtype=np.int64)
     least[reads.row] = np.where(reads.agrees, reads.length, 0)

@@ -170,7 +170,7 @@ def _contents(operations: MicroOperations, rows: Integers) -> list[list[object]]
 
 
 def _longest(keys: Integers, lengths: Integers, count: int) -> Integers:
-    """Row of the longest read of each key, the first of equals, `NONE` where there is none."""
+    """Row of the longest read of each key, the first of equals, `NONE` if there is none."""
     longest = np.full(count, NONE, dtype=np.int64)
     np.maximum.at(longest, keys, lengths)
     rows = np.flatnonzero(lengths == longest[keys])[::-1]

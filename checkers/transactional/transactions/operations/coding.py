@@ -101,7 +101,7 @@ class Index:
             self.repeated = np.sort(self._order[1:][self._codes[1:] == self._codes[:-1]])
 
     def find(self, group: Integers, value: Integers) -> Integers:
-        """Row of each pair, the first of equals, `NONE` where there is none."""
+        """Row of each pair, the first of equals, `NONE` if there is none."""
         if self._value is not None:
             place = np.minimum(np.searchsorted(self._value, value), max(0, len(self._value) - 1))
             fits = self._value[place] == value

@@ -1,7 +1,7 @@
 """Draws a cycle: one self-contained SVG, transactions in a column, arrows with their signs and reasons.
 
 An arrow from a transaction to the next one goes straight down, with its reason beside it.  Any other arrow,
-such as the one that closes the circle, goes around on the left; its reason stands below the column.  So no
+such as the one that closes the circle, goes around on the left; its reason is below the column.  So no
 text meets a box, an arrow or another text, however many transactions there are.
 """
 

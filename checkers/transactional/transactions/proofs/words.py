@@ -40,7 +40,7 @@ def drawings(drawn: Iterable[Drawn]) -> list[Any]:
 
 
 def _ruled_out(counts: dict[str, int], model: ConsistencyModel) -> list[str]:
-    """All models that a history breaks; what only a search showed breaks the one that was asked for."""
+    """All models that a history breaks; what only a search showed breaks the one that was requested."""
     found = set(models_ruled_out(counts))
     found |= {each.value for each in not_weaker(model)} if "no-version-order" in counts else set()
     return [each.value for each in ConsistencyModel if each.value in found]

@@ -71,7 +71,7 @@ def process_pairs(registers: Registers) -> Pairs:
     opening, closing = opening[part], closing[part]
     of = operations.transaction[opening]
     codes = transactions.process[of] * len(operations.keys) + operations.key[opening]
-    # Transactions stand in the order of invocation, and so does what each process did to each key.
+    # Transactions are in the order of invocation, and so does what each process did to each key.
     order = np.argsort(codes, kind="stable")
     opening, closing, of, codes = opening[order], closing[order], of[order], codes[order]
     same = (codes[1:] == codes[:-1]) & (transactions.end[of[:-1]] != NONE)

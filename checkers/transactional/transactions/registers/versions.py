@@ -140,7 +140,7 @@ def _final(operations: MicroOperations, touches: Touches) -> Booleans:
 
 
 def _taking_part(transactions: Transactions, operations: MicroOperations, version: Integers) -> Booleans:
-    """Transactions that completed with ok, and those of unknown fate of which a write was read."""
+    """Transactions that completed with ok, and those with an unknown outcome of which a write was read."""
     part: Booleans = transactions.outcome == Outcome.OK
     read = version[~operations.write]
     writers = operations.transaction[read[(read >= 0) & (read < len(version))]]
