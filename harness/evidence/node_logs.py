@@ -11,18 +11,20 @@ from checkers.history.logged import (
     EPOCH_BEGUN,
     ISR_SHRUNK,
     LOADED,
+    LOG_LACKING,
     NODE_LOG,
     TRUNCATED,
     VOTE,
     ElectedLogged,
     FindingLogged,
     IsrShrunk,
+    LogLacking,
     LogLoaded,
     LogsCleaned,
     LogTruncated,
 )
 from harness.cluster.containers import NodeContainers
-from harness.cluster.logs import save_logs
+from harness.cluster.logs import in_a_line, save_logs
 from harness.evidence.cleanings import begins, cleanings
 from harness.evidence.epochs_begun import begun_epochs
 from harness.evidence.log_ends import log_ends
@@ -46,10 +48,15 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
     """Save every node's log, and record what stands out, votes, logs' ends, begun epochs and cleanings.
 
     What is read from disks before this call was cleaned only by cleanings that are recorded here.  A node
-    whose log lacks its beginning tells of no cleanings, as some may be unknown.
+    whose log lacks its beginning tells of no cleanings, as some may be unknown.  A log that can't be fetched
+    is recorded as lacking.
     """
     began_ns = recorder.journal.clock.now_ns()
-    for name, log in save_logs(containers, folder).items():
+    saved = save_logs(containers, folder)
+    for name, error in saved.refused.items():
+        lacking = LogLacking("all", f"its log could not be fetched: {in_a_line(error)}")
+        recorder.observe("observe", LOG_LACKING, lacking, node=name)
+    for name, log in saved.texts.items():
         text = log.decode(errors="replace")
         for finding in findings(text):
             recorder.observe("observe", NODE_LOG, finding, node=name)
