@@ -40,6 +40,8 @@ _TELLING = re.compile(
     r"uncaught exception|uncaughtException|Exception in thread|thread.{0,40} died", re.IGNORECASE
 )
 
+_DROPPED = "its log does not begin with what Kafka logs first: the engine dropped its oldest lines"
+
 _ENDS = {LogLoaded: LOADED, IsrShrunk: ISR_SHRUNK, LogTruncated: TRUNCATED}
 """Keys of what is told of the ends of logs."""
 
@@ -69,6 +71,8 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
             recorder.observe("observe", EPOCH_BEGUN, begun, node=name)
         if begins(text):
             recorder.observe("observe", CLEANED, LogsCleaned(began_ns, tuple(cleanings(text))), node=name)
+        else:
+            recorder.observe("observe", LOG_LACKING, LogLacking("beginning", _DROPPED), node=name)
 
 
 def findings(log: str) -> Iterator[FindingLogged]:

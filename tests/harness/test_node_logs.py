@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from checkers.history.logged import LOG_LACKING, NODE_LOG
+from checkers.history.logged import CLEANED, LOG_LACKING, NODE_LOG
 from checkers.history.operations import History
 from checkers.history.reading import read_history
 from checkers.history.sources import Source, lacking_of
@@ -77,3 +77,15 @@ def test_what_the_others_logged_is_recorded_and_the_lack_is_told(folder: Path) -
     assert lacking_of(hole.missing, Source.BROKER_LOGS) == (
         f"the history lacks records of brokers' logs (broker n1: {why})"
     )
+
+
+def test_a_log_without_its_beginning_is_kept_and_told_of(folder: Path) -> None:
+    history = gathered(folder, n1=BAD, n2=f"{FIRST}\n{BAD}", n3="")
+    assert [node for node, _ in told(history, NODE_LOG)] == ["n1", "n2"]
+    ((node, lack),) = told(history, LOG_LACKING)
+    assert (node, lack["what"]) == ("n1", "beginning")
+    assert "the engine dropped its oldest lines" in lack["why"]
+    assert {name for name, _ in told(history, CLEANED)} == {"n2", "n3"}
+    hole = hole_of(history)
+    assert hole is not None
+    assert hole.missing == {f"broker n1: {lack['why']}", f"controller n1: {lack['why']}"}
