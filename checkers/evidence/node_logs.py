@@ -90,6 +90,7 @@ class LogLine(msgspec.Struct, frozen=True):
         number: the line's number in the log; None for the last entry of a log of which not all was kept.
         level: WARN, ERROR or FATAL; empty where the entry is no line.
         text: the line, with what belongs to it.
+        logged: whether `time_ns` is when it was written.
     """
 
     index: int
@@ -98,6 +99,7 @@ class LogLine(msgspec.Struct, frozen=True):
     number: int | None
     level: str
     text: str
+    logged: bool = False
 
 
 def log_lines(history: History) -> list[LogLine]:
@@ -120,6 +122,7 @@ def _log_line(operation: Operation, began_at: datetime | None) -> LogLine:
         number=observed.line,
         level=observed.level,
         text=observed.text,
+        logged=at is not None and began_at is not None,
     )
 
 

@@ -10,6 +10,7 @@ from checkers.history.shapes import written
 NODE_LOG, VOTE, ELECTED = "node-log", "vote", "elected"
 LOADED, ISR_SHRUNK, TRUNCATED, CLEANED = "loaded", "isr-shrunk", "truncated", "cleaned"
 EPOCH_BEGUN = "epoch-begun"
+LOG_LACKING = "log-lacking"
 """Keys of these observations."""
 
 
@@ -27,6 +28,18 @@ class FindingLogged(msgspec.Struct, frozen=True):
     at: str | None = None
     level: str = ""
     text: str = ""
+
+
+class LogLacking(msgspec.Struct, frozen=True):
+    """What could not be read of a node's log.
+
+    Attributes:
+        what: ``all``, or ``beginning``.
+        why: in words, on one line.
+    """
+
+    what: str
+    why: str
 
 
 class VoteLogged(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -30,6 +30,8 @@ class Source(StrEnum):
     ENDS = "ends of replicas' logs"
     COMMITS = "commits in the offsets topic"
     DISKS = "the nodes' disks"
+    BROKER_LOGS = "brokers' logs"
+    CONTROLLER_LOGS = "controllers' logs"
 
 
 _JOURNALS = {
@@ -48,8 +50,10 @@ _JOURNALS = {
     Source.ENDS: re.compile(r"observer-ends"),
     Source.COMMITS: re.compile(r"observer-commits"),
     Source.DISKS: re.compile(r"replicas"),
+    Source.BROKER_LOGS: re.compile(r"broker .*", re.DOTALL),
+    Source.CONTROLLER_LOGS: re.compile(r"controller .*", re.DOTALL),
 }
-"""Names of the journals of each source, see docs/histories.md."""
+"""Names of the journals of each source, see docs/histories.md, and what `missing_logs` tells of logs."""
 
 
 def lacking(history: History, *sources: Source) -> str | None:

@@ -1,4 +1,4 @@
-"""What a result may state if journals are missing: some findings stay, the rest is unknown.
+"""What a result may state if journals or nodes' logs are missing: some findings stay, the rest is unknown.
 
 A rule *looks at* what some sources recorded: where one of them is lacking, it may miss what it should find.
 A rule *rests on* a source where it takes what is not recorded there for what did not happen: nobody sent that
@@ -15,6 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.history.journals import RUNNER, missing_journals
+from checkers.history.missing_logs import missing_logs
 from checkers.history.operations import History, once
 from checkers.history.setup import told_setup
 from checkers.history.shapes import OPENED
@@ -63,7 +64,11 @@ class Needs(NamedTuple):
 NEEDS: Mapping[str, Needs] = {
     "log": Needs(
         (Source.CLIENTS,),
-        {"unseen": (Source.CLIENTS,)},
+        {
+            "unseen": (Source.CLIENTS,),
+            # Brokers log the refusals that make a duplicate the client's.
+            "duplicate": (Source.BROKER_LOGS,),
+        },
         _PERMITTED,
         # A record may go once a later one of its key is there, whoever sent that.
         of_workload={"compacted": dict.fromkeys(_SURVIVAL, (Source.CLIENTS,))},
@@ -145,7 +150,7 @@ NEEDS: Mapping[str, Needs] = {
         frozenset({"metadata"}),
     ),
     "quorum": Needs(
-        (Source.QUORUM, Source.QUORUM_STATE, Source.FAULTS, Source.ADMIN),
+        (Source.QUORUM, Source.QUORUM_STATE, Source.FAULTS, Source.ADMIN, Source.CONTROLLER_LOGS),
         {
             "two-leaders": (Source.FAULTS,),
             "double-vote": (Source.FAULTS,),
@@ -177,6 +182,7 @@ NEEDS: Mapping[str, Needs] = {
             Source.COMMITS,
             Source.FAULTS,
             Source.RUNNER,
+            Source.BROKER_LOGS,
         ),
         {
             "elr-beside-isr": (Source.MOVES,),
@@ -213,7 +219,7 @@ NEEDS: Mapping[str, Needs] = {
     ),
     "recovery": Needs((Source.RUNNER,)),
     "replicas": Needs(
-        (Source.DISKS, Source.RUNNER, Source.PARTITIONS),
+        (Source.DISKS, Source.RUNNER, Source.PARTITIONS, Source.BROKER_LOGS),
         {
             "replica-divergence": (Source.PARTITIONS, Source.RUNNER),
             "short-replica": (Source.PARTITIONS, Source.RUNNER),
@@ -239,7 +245,9 @@ NEEDS: Mapping[str, Needs] = {
             "epoch-without-election": (Source.FAULTS, Source.DISKS),
         },
     ),
-    "nodes": Needs((Source.NODES,), {"node-died": (Source.FAULTS,)}),
+    "nodes": Needs(
+        (Source.NODES, Source.BROKER_LOGS, Source.CONTROLLER_LOGS), {"node-died": (Source.FAULTS,)}
+    ),
 }
 """By the names of checkers; those that are not here need nothing, or say so themselves."""
 
@@ -248,7 +256,7 @@ class Hole(NamedTuple):
     """What is missing of a history.
 
     Attributes:
-        missing: names of the journals that are lacking.
+        missing: names of the journals that are lacking, and what is lacking of nodes' logs.
         workload: kind of the workload; None where the set-up itself is lost.
         deleters: those of them whose writers asked to delete records.
     """
@@ -277,7 +285,7 @@ class Hole(NamedTuple):
 @once
 def hole_of(history: History) -> Hole | None:
     """What is missing of a history; None where nothing is."""
-    missing = missing_journals(history)
+    missing = missing_journals(history) | missing_logs(history)
     if not missing:
         return None
     setups = history.of("setup")

@@ -2,16 +2,56 @@
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from harness.cluster.containers import NodeContainers, in_parallel
+from harness.errors import EngineError
 
 LOG_FILE = "server.log"
 
 
-def save_logs(containers: Mapping[str, NodeContainers], folder: Path) -> dict[str, bytes]:
-    """Save every node's log as ``nodes/<name>/server.log``, and return them all."""
+class SavedLogs(NamedTuple):
+    """Logs of nodes, by the nodes' names.
+
+    Attributes:
+        texts: what each node had printed, restarts included.
+        refused: why the engine did not give the logs of the others.
+    """
+
+    texts: dict[str, bytes]
+    refused: dict[str, EngineError]
+
+    def complaints(self) -> list[str]:
+        """One line for each log that is lacking."""
+        return [
+            f"the log of {name} could not be fetched: {in_a_line(why)}" for name, why in self.refused.items()
+        ]
+
+
+def save_logs(containers: Mapping[str, NodeContainers], folder: Path) -> SavedLogs:
+    """Save every node's log as ``nodes/<name>/server.log``; one that can't be fetched keeps no other.
+
+    Raises:
+        OSError: a log can't be written.
+    """
     names = list(containers)
-    logs = dict(zip(names, in_parallel(lambda name: containers[name].logs(), names), strict=True))
-    for name, log in logs.items():
+    fetched = dict(zip(names, in_parallel(lambda name: _fetched(containers[name]), names), strict=True))
+    saved = SavedLogs(
+        {name: log for name, log in fetched.items() if isinstance(log, bytes)},
+        {name: why for name, why in fetched.items() if isinstance(why, EngineError)},
+    )
+    for name, log in saved.texts.items():
         (folder / "nodes" / name / LOG_FILE).write_bytes(log)
-    return logs
+    return saved
+
+
+def in_a_line(error: EngineError) -> str:
+    """What the engine refused and why, on one line."""
+    return " ".join(f"{error.what}: {error.got}".rstrip(": ").split())
+
+
+def _fetched(containers: NodeContainers) -> bytes | EngineError:
+    try:
+        return containers.logs()
+    except EngineError as error:
+        return error

@@ -11,18 +11,20 @@ from checkers.history.logged import (
     EPOCH_BEGUN,
     ISR_SHRUNK,
     LOADED,
+    LOG_LACKING,
     NODE_LOG,
     TRUNCATED,
     VOTE,
     ElectedLogged,
     FindingLogged,
     IsrShrunk,
+    LogLacking,
     LogLoaded,
     LogsCleaned,
     LogTruncated,
 )
 from harness.cluster.containers import NodeContainers
-from harness.cluster.logs import save_logs
+from harness.cluster.logs import in_a_line, save_logs
 from harness.evidence.cleanings import begins, cleanings
 from harness.evidence.epochs_begun import begun_epochs
 from harness.evidence.log_ends import log_ends
@@ -38,6 +40,8 @@ _TELLING = re.compile(
     r"uncaught exception|uncaughtException|Exception in thread|thread.{0,40} died", re.IGNORECASE
 )
 
+_DROPPED = "its log does not begin with what Kafka logs first: the engine dropped its oldest lines"
+
 _ENDS = {LogLoaded: LOADED, IsrShrunk: ISR_SHRUNK, LogTruncated: TRUNCATED}
 """Keys of what is told of the ends of logs."""
 
@@ -46,10 +50,15 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
     """Save every node's log, and record what stands out, votes, logs' ends, begun epochs and cleanings.
 
     What is read from disks before this call was cleaned only by cleanings that are recorded here.  A node
-    whose log lacks its beginning reports no cleanings, as some may be unknown.
+    whose log lacks its beginning reports no cleanings, as some may be unknown.  A log that can't be fetched
+    is recorded as lacking.
     """
     began_ns = recorder.journal.clock.now_ns()
-    for name, log in save_logs(containers, folder).items():
+    saved = save_logs(containers, folder)
+    for name, error in saved.refused.items():
+        lacking = LogLacking("all", f"its log could not be fetched: {in_a_line(error)}")
+        recorder.observe("observe", LOG_LACKING, lacking, node=name)
+    for name, log in saved.texts.items():
         text = log.decode(errors="replace")
         for finding in findings(text):
             recorder.observe("observe", NODE_LOG, finding, node=name)
@@ -62,6 +71,8 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
             recorder.observe("observe", EPOCH_BEGUN, begun, node=name)
         if begins(text):
             recorder.observe("observe", CLEANED, LogsCleaned(began_ns, tuple(cleanings(text))), node=name)
+        else:
+            recorder.observe("observe", LOG_LACKING, LogLacking("beginning", _DROPPED), node=name)
 
 
 def findings(log: str) -> Iterator[FindingLogged]:

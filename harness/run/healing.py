@@ -106,7 +106,9 @@ def _keep_logs(client: Engine, leftover: Leftover, say: Say) -> None:
     if list(leftover.folder.glob(f"nodes/*/{LOG_FILE}")):
         return
     try:
-        save_logs(RunContainers(client, leftover.run).nodes(), leftover.folder)
+        logs = save_logs(RunContainers(client, leftover.run).nodes(), leftover.folder)
+        for complaint in logs.complaints():
+            say(f"run {leftover.run}: {complaint}")
     except (KrucibleError, OSError) as error:
         say(f"run {leftover.run}: logs of its nodes could not be saved: {error}")
 

@@ -105,7 +105,9 @@ def _given_up(stage: Teller, cluster: Cluster, error: NotReadyError, number: int
         NotReadyError: the host is the reason.
     """
     logs = save_logs(cluster.containers, cluster.folder)
-    found = diagnose(cluster, error, {name: log.decode(errors="replace") for name, log in logs.items()})
+    for complaint in logs.complaints():
+        stage.tell("start", complaint)
+    found = diagnose(cluster, error, {name: log.decode(errors="replace") for name, log in logs.texts.items()})
     if found.host is not None:
         error.got = f"{found.host}\n{error.got}"
         raise error

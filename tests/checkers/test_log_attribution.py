@@ -110,7 +110,7 @@ def test_who_is_refused_rightly_begins_a_new_epoch(
     """As `exploratory/copy --seed 4` had it, on a busy machine."""
     where, incoming, end = line
     text = REFUSED.format(where=where, incoming=incoming, end=end)
-    history = told(TWICE)
+    history = msgspec.structs.replace(told(TWICE), began_at="2026-11-26T07:34:42Z")
     at = {"line": 607, "at": "2026-11-26T07:34:43.584Z", "level": "ERROR", "text": text}
     size, done = len(history.operations), OperationType.OK
     seen = [
@@ -122,6 +122,49 @@ def test_who_is_refused_rightly_begins_a_new_epoch(
     assert result.validity is validity
     if validity is Validity.VALID:
         assert "issue 4953" in str(only(result).licence)
+
+
+SEEN_AT_ONCE = "p0 send 0@0=1\nr9 assign 0@0\nr9 poll 0@0=1 0@1=1\na final 0 0..2 0@0=1 0@1=1"
+RIGHT = REFUSED.format(where="log-0-0", incoming=5, end=3)
+ELSEWHERE = REFUSED.format(where="log-0-1", incoming=2, end=1)
+LEFT_OUT = {"line": None, "at": None, "level": "ERROR", "text": "3 further lines"}
+
+
+def logged(at: str | None, text: str = RIGHT) -> dict[str, Any]:
+    return {"line": 1, "at": at and f"2026-11-26T07:34:{at}Z", "level": "ERROR", "text": text}
+
+
+@pytest.mark.parametrize(
+    ("lines", "validity"),
+    [
+        pytest.param([logged("42.500")], Validity.INVALID, id="refused long after"),
+        pytest.param([logged("42.001")], Validity.VALID, id="perhaps refused before"),
+        pytest.param([logged("40.000")], Validity.VALID, id="refused before"),
+        pytest.param([logged(None)], Validity.VALID, id="refused nobody knows when"),
+        pytest.param([logged("42.500"), logged(None)], Validity.VALID, id="refused twice, once unknown when"),
+        pytest.param([logged("42.500"), logged("41.000", ELSEWHERE)], Validity.VALID, id="refused elsewhere"),
+        pytest.param([logged("42.500"), LEFT_OUT], Validity.VALID, id="lines were left out"),
+    ],
+)
+def test_what_was_seen_before_any_refusal_was_not_sent_again_for_one(
+    lines: list[dict[str, Any]], validity: Validity
+) -> None:
+    history = told(SEEN_AT_ONCE)
+    size, done = len(history.operations), OperationType.OK
+    disk = numbered((7, 0, 3), (7, 1, 0))
+    seen = [
+        Operation(size, 10**10, "observer", done, "observe", "replica", disk, node="n1"),
+        *(
+            Operation(size + n, 10**10, "runner", done, "observe", "node-log", line, node="n1")
+            for n, line in enumerate(lines, start=1)
+        ),
+    ]
+    result = check_log(
+        msgspec.structs.replace(
+            history, began_at="2026-11-26T07:34:40Z", operations=(*history.operations, *seen)
+        )
+    )
+    assert result.validity is validity
 
 
 def test_whose_producer_has_one_batch_on_its_way_is_held_to_its_promise() -> None:

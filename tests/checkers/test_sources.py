@@ -29,6 +29,8 @@ def told(*names: str) -> History:
         ("observer-ends", Source.ENDS),
         ("observer-commits", Source.COMMITS),
         ("replicas", Source.DISKS),
+        ("broker n1: its log could not be fetched", Source.BROKER_LOGS),
+        ("controller c1: its log could not be fetched", Source.CONTROLLER_LOGS),
     ],
 )
 def test_each_journal_has_one_source(name: str, source: Source) -> None:

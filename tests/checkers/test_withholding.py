@@ -6,6 +6,7 @@ import pytest
 
 from checkers.evidence.loading import all_columns_of, columns_of
 from checkers.history.journals import is_unheard
+from checkers.history.logged import LOG_LACKING
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.sources import Source, lacking
 from checkers.judge import CHECKERS, known_anomalies, result_by
@@ -131,6 +132,49 @@ def test_what_has_nothing_to_look_at_is_not_in_doubt(
     checker: str, workload: str | None, validity: Validity
 ) -> None:
     assert withheld(result_of(checker, []), Hole(frozenset({"worker-3"}), workload)).validity is validity
+
+
+def log_lacking(value: object, setup: object) -> History:
+    told = history(setup=setup)
+    lack = Operation(1, 1, "runner", OperationType.OK, "observe", LOG_LACKING, value, node="n1")
+    return msgspec.structs.replace(told, operations=(*told.operations, lack))
+
+
+@pytest.mark.parametrize(
+    ("roles", "unknown"),
+    [
+        (["broker"], {"partitions", "replicas", "nodes"}),
+        (["controller"], {"quorum", "nodes"}),
+        (["broker", "controller"], {"partitions", "replicas", "nodes", "quorum"}),
+    ],
+)
+def test_without_a_nodes_log_only_what_looks_at_it_is_unknown(roles: list[str], unknown: set[str]) -> None:
+    setup = {"workload": _SETUP, "nodes": [{"name": "n1", "id": 1, "roles": roles}]}
+    hole = hole_of(log_lacking({"what": "all", "why": "it is gone"}, setup))
+    results = {name: withheld(result_of(name, []), hole) for name in NEEDS}
+    assert {name for name, result in results.items() if result.validity is Validity.UNKNOWN} == unknown
+    role = roles[0]
+    assert f"the history lacks records of {role}s' logs ({role} n1: it is gone)" in str(
+        results["nodes"].unknown_because
+    )
+
+
+@pytest.mark.parametrize("setup", [None, {"nodes": 3}, {"nodes": []}])
+@pytest.mark.parametrize("value", [None, "all", {"why": "its log was not read"}])
+def test_a_node_of_unknown_roles_may_have_had_both(value: object, setup: object) -> None:
+    hole = hole_of(log_lacking(value, setup))
+    assert hole is not None
+    why = "n1: its log was not read"
+    assert hole.missing == {f"broker {why}", f"controller {why}"}
+
+
+@pytest.mark.parametrize(
+    ("rule", "validity"), [("duplicate", Validity.UNKNOWN), ("lost-write", Validity.INVALID)]
+)
+def test_a_duplicate_may_be_the_clients_by_a_log_that_nobody_read(rule: str, validity: Validity) -> None:
+    hole = hole_of(log_lacking({"why": "it is gone"}, None))
+    result = withheld(result_of("log", [known_anomalies()[rule].found("value 7")]), hole)
+    assert result.validity is validity
 
 
 def test_a_doubt_of_the_checkers_own_is_told_too() -> None:

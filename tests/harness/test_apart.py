@@ -17,6 +17,7 @@ from harness.campaigns.campaign import Campaign
 from harness.campaigns.sensitivity.stored_runs import StoredRuns
 from harness.campaigns.series import TOGETHER
 from harness.cluster import leftovers
+from harness.cluster.logs import SavedLogs
 from harness.errors import EngineError
 from harness.plan.planning import RunPlan
 from harness.record.deaths import is_noted
@@ -49,7 +50,7 @@ class Engine:
         self.refuses = False
         monkeypatch.setattr(aftermath, "connect", self._connect)
         monkeypatch.setattr(leftovers, "labelled_runs", lambda _client: {})
-        monkeypatch.setattr(healing, "save_logs", lambda *_: {})
+        monkeypatch.setattr(healing, "save_logs", lambda *_: SavedLogs({}, {}))
         monkeypatch.setattr(healing, "RunContainers", lambda _client, _run: self)
         monkeypatch.setattr(healing, "remove_run", lambda _client, run, _folder: self.removed.append(run))
 

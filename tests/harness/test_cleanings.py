@@ -5,6 +5,7 @@ from unittest.mock import MagicMock
 import pytest
 
 from checkers.history.logged import CLEANED, LogsCleaned
+from harness.cluster.logs import SavedLogs
 from harness.evidence import node_logs
 from harness.evidence.cleanings import begins, cleanings
 
@@ -56,7 +57,8 @@ def test_a_log_whose_oldest_lines_were_dropped_lacks_its_beginning(lines: list[s
 def test_one_that_lacks_it_tells_of_no_cleanings(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = MagicMock()
     recorder.journal.clock.now_ns.return_value = 5
-    monkeypatch.setattr(node_logs, "save_logs", lambda *_: {"n1": cleaning("log-0-0", 0, 7).encode()})
+    cut_off = {"n1": cleaning("log-0-0", 0, 7).encode()}
+    monkeypatch.setattr(node_logs, "save_logs", lambda *_: SavedLogs(cut_off, {}))
     node_logs.gather_logs({}, MagicMock(), recorder)
     assert CLEANED not in {call.args[1] for call in recorder.observe.call_args_list}
 
@@ -66,9 +68,9 @@ def test_every_node_tells_when_its_log_was_asked_for(monkeypatch: pytest.MonkeyP
     recorder = MagicMock()
     recorder.journal.clock.now_ns.return_value = 5
 
-    def saved(*_: object) -> dict[str, bytes]:
+    def saved(*_: object) -> SavedLogs:
         recorder.journal.clock.now_ns.return_value = 6
-        return logs
+        return SavedLogs(logs, {})
 
     monkeypatch.setattr(node_logs, "save_logs", saved)
     node_logs.gather_logs({}, MagicMock(), recorder)

@@ -9,6 +9,7 @@ import pytest
 from harness.cluster import leftovers as of_engine
 from harness.cluster.containers import FOLDER_LABEL, KEPT_LABEL, OWNER_LABEL
 from harness.cluster.leftovers import Leftover, leftovers
+from harness.cluster.logs import SavedLogs
 from harness.errors import EngineError, KrucibleError
 from harness.record.ledger import (
     LEDGER_FILE,
@@ -149,6 +150,12 @@ def test_logs_that_can_not_be_saved_are_told_of_and_keep_nothing_alive(
     monkeypatch.setattr(healing, "save_logs", fail)
     assert f"run abc: logs of its nodes could not be saved: {error}" in engine.heal()
     assert engine.removed == ["abc and the disks in run"]
+
+
+def test_one_log_that_can_not_be_fetched_is_told_of(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    lost = SavedLogs({"n1": b""}, {"n2": EngineError("refused", got="no such container")})
+    monkeypatch.setattr(healing, "save_logs", lambda *_: lost)
+    assert "run abc: the log of n2 could not be fetched: refused: no such container" in engine.heal()
 
 
 def test_a_damaged_description_does_not_save_the_disks(engine: Engine) -> None:

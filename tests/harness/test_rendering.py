@@ -174,6 +174,26 @@ def test_versions_compare_as_numbers() -> None:
         parse_version("4.3")
 
 
+def test_no_default_of_the_engine_cuts_a_nodes_log() -> None:
+    topology = Topology(brokers=3)
+    text = render_compose(
+        topology,
+        new_layout("r", "10.0.0.0/24", topology),
+        kafka_images=dict.fromkeys([node.name for node in topology.nodes()], "kafka"),
+        holder_image="holder",
+        user="1:1",
+        labels={"krucible.run": "r"},
+    )
+    logging = yaml.safe_load(text)["services"]["n2"]["logging"]
+    assert logging["driver"] == "json-file"
+    assert logging["options"] == {
+        "max-size": "1000g",
+        "max-file": "1",
+        "compress": "false",
+        "mode": "blocking",
+    }
+
+
 def test_a_dollar_sign_is_one_to_compose() -> None:
     topology = Topology(node_files=(NodeFile("/srv/$HOME/agent.jar", "/opt/agent.jar"),))
     layout = new_layout("abc", "10.213.4.0/24", topology)

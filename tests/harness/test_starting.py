@@ -13,7 +13,7 @@ from checkers.history.reading import read_history
 from checkers.judge import judge
 from checkers.verdict.verdict import Validity
 from harness.cluster.cluster import Plan
-from harness.errors import KrucibleError
+from harness.errors import EngineError, KrucibleError
 from harness.record.journal import Clock, Journals, Recorder
 from harness.run import starting
 from harness.run.diagnosis import NodeTold, diagnose, of_host, sentences
@@ -143,6 +143,19 @@ def test_a_start_that_came_to_nothing_is_kept_and_another_tried(bench: Bench) ->
     assert diagnosis["nodes"]["n3"]["truncated_to"] == 0
     assert diagnosis["waited_for"] == "not every broker is unfenced"
     assert "once more" in bench.told[0]
+
+
+def test_a_log_that_can_not_be_fetched_costs_a_start_nothing_else(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(_: FakeContainers) -> bytes:
+        raise EngineError("the engine did not answer")
+
+    monkeypatch.setattr(FakeContainers, "logs", lost)
+    bench.starts = [{"log": TRUNCATED}, None]
+    bench.run()
+    assert [one["ready"] for one in starts(bench)] == [False, True]
+    assert "the log of n1 could not be fetched: the engine did not answer" in bench.told
 
 
 def test_three_starts_that_came_to_nothing_are_judged(bench: Bench) -> None:

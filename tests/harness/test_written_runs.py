@@ -43,6 +43,7 @@ from checkers.history.logged import (
     EPOCH_BEGUN,
     ISR_SHRUNK,
     LOADED,
+    LOG_LACKING,
     NODE_LOG,
     TRUNCATED,
     VOTE,
@@ -50,6 +51,7 @@ from checkers.history.logged import (
     EpochBegun,
     FindingLogged,
     IsrShrunk,
+    LogLacking,
     LogLoaded,
     LogsCleaned,
     LogTruncated,
@@ -87,7 +89,7 @@ ASKED: dict[str, type[requested.AdminAsked]] = {
 """What an operator, or a client of the workload, writes when it asks."""
 RARE = (Path(__file__).parent / "golden" / "rare.jsonl").read_bytes().splitlines()
 """Lines of further real runs: what none of the recorded ones has."""
-IN_NO_RUN = {"update-feature", "configure", TRUNCATED, CLEANED}
+IN_NO_RUN = {"update-feature", "configure", TRUNCATED, CLEANED, LOG_LACKING}
 LOGGED: dict[str, type[msgspec.Struct]] = {
     NODE_LOG: FindingLogged,
     ELECTED: ElectedLogged,
@@ -96,6 +98,7 @@ LOGGED: dict[str, type[msgspec.Struct]] = {
     ISR_SHRUNK: IsrShrunk,
     TRUNCATED: LogTruncated,
     CLEANED: LogsCleaned,
+    LOG_LACKING: LogLacking,
 }
 """What is written of nodes' own logs, votes apart."""
 PAIRS: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct]]] = {

@@ -120,8 +120,8 @@ def put_together(overview: Overview, parts: Sequence[Part]) -> CheckerResult:
 def _find_all(log: PartitionLog, tally: Counted, evidence: Evidence | None) -> list[LogFinding]:
     """Everything that can be found in one partition."""
 
-    def attributing(partition: PartitionName, offsets: Integers) -> Attribution:
-        attribution = attribute(evidence, partition, offsets)
+    def attributing(partition: PartitionName, offsets: Integers, known_ns: Integers) -> Attribution:
+        attribution = attribute(evidence, partition, offsets, known_ns)
         tally.add_duplicates(attribution)
         return attribution
 

@@ -5,13 +5,13 @@ epoch again appends nothing (KIP-98).  So where the batches on a replica's disk 
 the broker did it.  Another number, epoch or producer id means that the client sent the record again.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
+from checkers.columns.tables import NEVER, NONE, Booleans, Integers, PartitionName
 from checkers.evidence.replicas import Fates
 from checkers.logs.log.refusals import Disks, Epoch
 
@@ -19,8 +19,8 @@ Evidence = Callable[[], Disks]
 """Puts the evidence of a history together; costs nothing until something is to be attributed."""
 
 
-Attributing = Callable[[PartitionName, Integers], "Attribution"]
-"""Attributes the duplicates of one partition, which are at offsets of shape (2, n)."""
+Attributing = Callable[[PartitionName, Integers, Integers], "Attribution"]
+"""Attributes the duplicates of one partition: offsets of shape (2, n), when the second was known, (n,)."""
 
 
 class Culprit(StrEnum):
@@ -39,7 +39,7 @@ class Attribution(NamedTuple):
         of_client: whether it was sent again under another number.
         in_new_epoch: whether that number belongs to another epoch, or to another producer id.
         after_refusal: whether it belongs to a later epoch of the producer, a batch of which had been refused
-            rightly in the epoch of the first number.
+            rightly in the epoch of the first number; none where it was known before any refusal.
         lines: the proof of each, in a sentence.
     """
 
@@ -58,13 +58,16 @@ class Attribution(NamedTuple):
         return {culprit: count for culprit, count in counts.items() if count}
 
 
-def attribute(evidence: Evidence | None, partition: PartitionName, offsets: Integers) -> Attribution:
+def attribute(
+    evidence: Evidence | None, partition: PartitionName, offsets: Integers, known_ns: Integers
+) -> Attribution:
     """Attribute duplicates in one partition.
 
     Args:
         evidence: what lay on the replicas' disks, and which producers were refused.
         partition: the partition.
         offsets: shape (2, n), two offsets at which each of them stands.
+        known_ns: shape (n,), when it was known to stand at the second one.
     """
     if evidence is None:
         return _unknown(offsets)
@@ -75,16 +78,19 @@ def attribute(evidence: Evidence | None, partition: PartitionName, offsets: Inte
     in_one_epoch = (one.producer_id == other.producer_id) & (one.producer_epoch == other.producer_epoch)
     same: Booleans = numbered & (one.sequence == other.sequence) & in_one_epoch
     lines = tuple(_line(one, other, index, held=bool(held[index])) for index in range(offsets.shape[1]))
-    again = numbered & _refused_before(one, other, disks.refused)
+    again = numbered & _refused_before(one, other, disks.refused_ns, known_ns)
     return Attribution(same, held & ~same, numbered & ~in_one_epoch, again, lines)
 
 
-def _refused_before(one: Fates, other: Fates, refused: frozenset[Epoch]) -> Booleans:
-    """Which were sent again in a later epoch of a producer that was refused rightly in the first one."""
+def _refused_before(
+    one: Fates, other: Fates, refused_ns: Mapping[Epoch, int], known_ns: Integers
+) -> Booleans:
+    """Which were sent again in a later epoch of a producer that had been refused rightly in the first one."""
     epochs = zip(one.producer_id.tolist(), one.producer_epoch.tolist(), strict=True)
-    known = np.array([epoch in refused for epoch in epochs], dtype=np.bool_)
+    since_ns = np.array([refused_ns.get(epoch, NEVER) for epoch in epochs], dtype=np.int64)
+    refused = (since_ns != NEVER) & (since_ns <= known_ns)
     later: Booleans = (one.producer_id == other.producer_id) & (one.producer_epoch < other.producer_epoch)
-    return known & later
+    return refused & later
 
 
 def _unknown(offsets: Integers) -> Attribution:

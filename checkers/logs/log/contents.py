@@ -104,7 +104,7 @@ def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[LogFind
     pairs = np.stack((rows[first], rows[first + places[doubled] - 1]))
     since_ns = claims.since_ns[pairs].min(axis=0)
     until_ns = claims.known_ns[pairs].max(axis=0)
-    attribution = attributing(log.name, claims.offset[pairs])
+    attribution = attributing(log.name, claims.offset[pairs], claims.known_ns[pairs[1]])
 
     def example(index: int) -> Example:
         one, other = pairs[:, index].tolist()

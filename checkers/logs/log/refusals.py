@@ -5,17 +5,20 @@ A broker logs such a refusal as an error, with the sequence that came and the la
 producer's epoch, the broker had lost nothing, and refused rightly.  librdkafka treats the refusal as a loss,
 begins a new epoch and sends again what may have been appended, in other partitions too (issue 4953 of
 confluentinc/librdkafka).
+
+What was there before any refusal of its producer had been logged was not sent again for one.  Of that, times
+tell: brokers run on the clock of the harness's host, and lines have milliseconds.  The history begins at a
+whole second, so a line's time is uncertain by `SLACK_NS`, and what is closer counts as later.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-import msgspec
-
-from checkers.columns.tables import NONE, PartitionName
+from checkers.columns.tables import NEVER, NONE, PartitionName
+from checkers.evidence.log_ends import SLACK_NS
+from checkers.evidence.node_logs import LogLine, log_lines
 from checkers.evidence.replicas import Batches, batches_of
-from checkers.history.logged import NODE_LOG, FindingLogged
 from checkers.history.operations import History
 
 Epoch = tuple[int, int]
@@ -33,11 +36,22 @@ class Disks(NamedTuple):
 
     Attributes:
         batches: what lay on the replicas' disks.
-        refused: epochs of producers a batch of which was refused rightly.
+        refused_ns: epochs of producers a batch of which was refused rightly, with the time since when their
+            records may have been sent again for that.
     """
 
     batches: Batches
-    refused: frozenset[Epoch]
+    refused_ns: Mapping[Epoch, int]
+
+
+class _Refusal(NamedTuple):
+    """A line with which a broker refused a batch, and what it tells."""
+
+    producer: int
+    where: PartitionName
+    incoming: int
+    end: int
+    time_ns: int
 
 
 def disks_of(history: History) -> Disks:
@@ -50,18 +64,39 @@ def disks_of(history: History) -> Disks:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
     """
     batches = batches_of(history)
-    return Disks(batches, frozenset(_refused(history, batches)))
+    lines = log_lines(history)
+    refusals = [_refusal(line, told) for line in lines if (told := _REFUSED.search(line.text)) is not None]
+    since_ns = _since_ns(lines, refusals)
+    return Disks(batches, {epoch: since_ns[epoch[0]] for epoch in _refused(refusals, batches)})
 
 
-def _refused(history: History, batches: Batches) -> Iterator[Epoch]:
-    for operation in history.observed(NODE_LOG):
-        told = _REFUSED.search(msgspec.convert(operation.value, FindingLogged).text)
-        if told is not None and int(told["incoming"]) > int(told["end"]) + 1:
-            where, producer = PartitionName(told["topic"], int(told["partition"])), int(told["producer"])
-            ends = _ends(batches, where, producer)
-            # The line does not name the epoch: where several end alike, it is unknown which it was.
-            epochs = [epoch for epoch, end in ends.items() if end == int(told["end"])]
-            yield from ((producer, epoch) for epoch in epochs if len(epochs) == 1)
+def _refusal(line: LogLine, told: re.Match[str]) -> _Refusal:
+    where = PartitionName(told["topic"], int(told["partition"]))
+    # Without a time of its own a line has that of its gathering, when everything had happened.
+    time_ns = line.time_ns if line.logged else -NEVER
+    return _Refusal(int(told["producer"]), where, int(told["incoming"]), int(told["end"]), time_ns)
+
+
+def _since_ns(lines: Sequence[LogLine], refusals: Sequence[_Refusal]) -> dict[int, int]:
+    """By producer, when its first refusal was logged at the earliest, rightful or not.
+
+    Where lines of a log were left out, a refusal may have been there at any time.
+    """
+    whole = all(line.number is not None for line in lines)
+    found: dict[int, int] = {}
+    for refusal in refusals:
+        at_ns = refusal.time_ns - SLACK_NS if whole and refusal.time_ns != -NEVER else -NEVER
+        found[refusal.producer] = min(at_ns, found.get(refusal.producer, at_ns))
+    return found
+
+
+def _refused(refusals: Sequence[_Refusal], batches: Batches) -> Iterator[Epoch]:
+    for refusal in refusals:
+        if refusal.incoming > refusal.end + 1:
+            ends = _ends(batches, refusal.where, refusal.producer)
+            # The line does not name the epoch: where several end alike, nobody knows which it was.
+            epochs = [epoch for epoch, end in ends.items() if end == refusal.end]
+            yield from ((refusal.producer, epoch) for epoch in epochs if len(epochs) == 1)
 
 
 def _ends(batches: Batches, where: PartitionName, producer: int) -> dict[int, int]:

@@ -6,6 +6,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from docker import DockerClient
@@ -13,6 +14,7 @@ from docker.errors import APIError, DockerException, ImageNotFound
 
 from harness.cluster.images.maven import checksums
 from harness.cluster.images.model import KafkaImage, Label, Progress, Source
+from harness.cluster.images.patience import SilenceError, until_silent
 from harness.cluster.images.recipe import ENTRY_FILES, logging_recipe, recipe_bytes
 from harness.errors import EngineError, KrucibleError
 
@@ -84,12 +86,13 @@ def build(
     """Build a context; returns the new image's id.
 
     Raises:
-        EngineError: if a step fails, with the last lines of its output.
+        EngineError: if a step fails, or says nothing for too long, with the last lines of its output.
     """
     said: list[str] = []
     image_id = ""
     try:
-        for event in client.api.build(
+        ask = partial(
+            client.api.build,
             path=str(folder),
             dockerfile=dockerfile,
             buildargs=dict(arguments),
@@ -97,7 +100,8 @@ def build(
             rm=True,
             forcerm=True,
             decode=True,
-        ):
+        )
+        for event in until_silent(ask):
             if "error" in event:
                 raise _failed(said, str(event["error"]))
             image_id = str(event.get("aux", {}).get("ID", image_id))
@@ -105,6 +109,14 @@ def build(
                 said.append(line)
                 if line.startswith("Step "):
                     progress(line)
+    except SilenceError as error:
+        raise EngineError(
+            "the image was not built in time",
+            got="\n".join([*said[-LOG_LINES_SHOWN:], str(error)]),
+            expected="a build that goes on; a mirror that does not answer, or a slow disk, holds it up",
+            where=dockerfile,
+            next_step="look at the engine's disk and at the network (krucible doctor); then the same again",
+        ) from error
     except DockerException as error:
         raise _failed(said, str(error)) from error
     return image_id

@@ -7,8 +7,9 @@ by the same recipe as for artifacts: jars stay as they were published, nodes sta
 import os
 import re
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from typing import Any, NamedTuple
 
 from docker import DockerClient
@@ -20,6 +21,7 @@ from harness.cluster.engine import connect
 from harness.cluster.images.building import build, context, find, finish
 from harness.cluster.images.locks import build_lock
 from harness.cluster.images.model import KafkaImage, Label, Progress, Source
+from harness.cluster.images.patience import SilenceError, until_silent
 from harness.cluster.images.recipe import kafka_recipe_hash
 from harness.errors import EngineError, UsageError
 from harness.vocabulary.version import VersionShapeError, parse_version
@@ -179,12 +181,12 @@ class RegistryProvider:
         try:
             if not self._here():
                 progress(f"pulling {upstream}")
-                with _silence_told(upstream, progress) as tell:
-                    events = self._client.api.pull(upstream, stream=True, decode=True)
-                    for line in layer_progress(events, upstream):
-                        tell(f"{upstream}: {line}")
+                pull = partial(self._client.api.pull, upstream, stream=True, decode=True)
+                with _silence_told(upstream, progress) as heard:
+                    for line in layer_progress(until_silent(pull, heard), upstream):
+                        progress(f"{upstream}: {line}")
             digests = self._client.images.get(upstream).attrs.get("RepoDigests") or []
-        except (ReadTimeout, ReadTimeoutError) as error:
+        except (ReadTimeout, ReadTimeoutError, SilenceError) as error:
             raise EngineError(
                 "the image was not pulled in time",
                 got=_reason(error),
@@ -228,13 +230,9 @@ def repository_of(image: str) -> str:
 
 
 @contextmanager
-def _silence_told(what: str, progress: Progress) -> Iterator[Progress]:
-    """Passes news on, and says it when there is none; the engine itself sets no limit to a pull."""
+def _silence_told(what: str, progress: Progress) -> Iterator[Callable[[], None]]:
+    """Says it when there is no news, which the caller tells by calling what it gets here."""
     news, over = threading.Event(), threading.Event()
-
-    def tell(line: str) -> None:
-        news.set()
-        progress(line)
 
     def watch() -> None:
         silent_s = 0
@@ -247,7 +245,7 @@ def _silence_told(what: str, progress: Progress) -> Iterator[Progress]:
     watcher = threading.Thread(target=watch, name="pull", daemon=True)
     watcher.start()
     try:
-        yield tell
+        yield news.set
     finally:
         over.set()
         watcher.join()

@@ -1,0 +1,91 @@
+"""Nodes' logs are saved each for itself, and what of them is lacking is recorded."""
+
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from checkers.history.logged import CLEANED, LOG_LACKING, NODE_LOG
+from checkers.history.operations import History
+from checkers.history.reading import read_history
+from checkers.history.sources import Source, lacking_of
+from checkers.verdict.withholding import hole_of
+from harness.cluster.containers import NodeContainers
+from harness.cluster.logs import save_logs
+from harness.errors import EngineError
+from harness.evidence.node_logs import gather_logs
+from harness.record.journal import Clock, Journals, Recorder
+
+FIRST = (
+    "2026-11-26T05:05:01.398Z INFO [main] Registered `kafka:type=kafka.Log4jController` MBean (kafka.utils)"
+)
+BAD = "2026-11-26T05:05:02.000Z ERROR [main] it hurts (kafka.server)"
+
+
+class Containers:
+    """One node's containers, as far as its log goes."""
+
+    def __init__(self, log: str | None) -> None:
+        self._log = log
+
+    def logs(self) -> bytes:
+        if self._log is None:
+            raise EngineError("the Docker engine did not answer", got="read timed out\nafter 60 s")
+        return self._log.encode()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    for name in ("n1", "n2", "n3"):
+        (tmp_path / "nodes" / name).mkdir(parents=True)
+    return tmp_path
+
+
+def nodes(**logs: str | None) -> dict[str, NodeContainers]:
+    return {name: cast("NodeContainers", Containers(log)) for name, log in logs.items()}
+
+
+def gathered(folder: Path, **logs: str | None) -> History:
+    """The history of a run that did nothing but gather these logs."""
+    journals = Journals(folder, "r", Clock())
+    recorder = Recorder(journals.open("runner"), "runner")
+    gather_logs(nodes(**logs), folder, recorder)
+    journals.close()
+    return read_history(folder)
+
+
+def told(history: History, key: str) -> list[tuple[str | None, Any]]:
+    return [(operation.node, operation.value) for operation in history.observed(key)]
+
+
+def test_a_log_that_can_not_be_fetched_keeps_no_other(folder: Path) -> None:
+    saved = save_logs(nodes(n1=FIRST, n2=None, n3=BAD), folder)
+    assert saved.texts == {"n1": FIRST.encode(), "n3": BAD.encode()}
+    assert {path.parent.name for path in folder.glob("nodes/*/server.log")} == {"n1", "n3"}
+    assert saved.complaints() == [
+        "the log of n2 could not be fetched: the Docker engine did not answer: read timed out after 60 s"
+    ]
+
+
+def test_what_the_others_logged_is_recorded_and_the_lack_is_told(folder: Path) -> None:
+    history = gathered(folder, n1=None, n2=f"{FIRST}\n{BAD}")
+    assert [node for node, _ in told(history, NODE_LOG)] == ["n2"]
+    why = "its log could not be fetched: the Docker engine did not answer: read timed out after 60 s"
+    assert told(history, LOG_LACKING) == [("n1", {"what": "all", "why": why})]
+    hole = hole_of(history)
+    assert hole is not None
+    assert lacking_of(hole.missing, Source.BROKER_LOGS) == (
+        f"the history lacks records of brokers' logs (broker n1: {why})"
+    )
+
+
+def test_a_log_without_its_beginning_is_kept_and_told_of(folder: Path) -> None:
+    history = gathered(folder, n1=BAD, n2=f"{FIRST}\n{BAD}", n3="")
+    assert [node for node, _ in told(history, NODE_LOG)] == ["n1", "n2"]
+    ((node, lack),) = told(history, LOG_LACKING)
+    assert (node, lack["what"]) == ("n1", "beginning")
+    assert "the engine dropped its oldest lines" in lack["why"]
+    assert {name for name, _ in told(history, CLEANED)} == {"n2", "n3"}
+    hole = hole_of(history)
+    assert hole is not None
+    assert hole.missing == {f"broker n1: {lack['why']}", f"controller n1: {lack['why']}"}
