@@ -1,17 +1,12 @@
 """Held requests: half of the clients' connections are held, believed when packets came, and let go."""
 
-from typing import Any
-
 import pytest
 
-from harness.faults import requests as module
-from harness.faults.activate import activate
-from harness.faults.contract import Bench, NotConfirmedError
-from harness.faults.requests import ActiveHeldReports, ActiveHeldRequests, half_of
-from harness.faults.targets import Resolved
+from harness.faults.contract import ActiveFault, NotConfirmedError
+from harness.faults.requests import half_of
 from harness.vocabulary import HeldReports, HeldRequests, Mode, Topology
+from tests.harness.fake_filter import Filter, at_second
 
-NODES = Topology().nodes()
 OURS = "0000000000000000FFFF00000B00140A"
 TABLE = f"""  sl  local_address rem_address   st tx_queue rx_queue
    0: 00000000:2384 00000000:0000 0A 00000000:00000000
@@ -29,42 +24,14 @@ to controllers, and one that is closed."""
 CLIENTS = {0x9C41, 0x9C42, 0x9C43}
 
 
-class Filter:
-    """A packet filter that knows one chain, and counts what a test says."""
-
-    def __init__(self) -> None:
-        self.packets = (0, 3)
-        self.said: list[str] = []
-        self.there = False
-        self.stuck = False
-
-    def enter_holder(self, command: str) -> str:
-        self.said.append(command)
-        if command.startswith("cat "):
-            return TABLE
-        if "-N KRUCIBLE-g1f1" in command:
-            self.there = True
-        if "-X KRUCIBLE-g1f1" in command:
-            self.there = self.stuck
-        if command.endswith("-S"):
-            return "-N KRUCIBLE\n" + ("-N KRUCIBLE-g1f1\n" if self.there else "")
-        rows = "".join(f"   {packets} 420 DROP tcp -- * * 0.0.0.0/0\n" for packets in self.packets)
-        return f"Chain KRUCIBLE-g1f1\nhead\n{rows}"
-
-
 @pytest.fixture
 def found() -> Filter:
-    return Filter()
+    return Filter(0, 3, files=TABLE)
 
 
 @pytest.fixture
-def fault(found: Filter, monkeypatch: pytest.MonkeyPatch) -> ActiveHeldRequests:
-    monkeypatch.setattr(module, "_PROBE_BOUND_S", 0.01)
-    containers: Any = {"n2": found}
-    bench = Bench(NODES, containers, {"n2": "10.0.0.2"}, {})
-    made = activate(HeldRequests(draw=5), "g1f1", Resolved(NODES[1], "role"), bench)
-    assert isinstance(made, ActiveHeldRequests)
-    return made
+def fault(found: Filter) -> ActiveFault:
+    return at_second(HeldRequests(draw=5), found)
 
 
 def test_half_of_the_connections_that_are_open_are_held_by_a_draw() -> None:
@@ -75,7 +42,7 @@ def test_half_of_the_connections_that_are_open_are_held_by_a_draw() -> None:
     assert half_of("", 3) == ()
 
 
-def test_they_are_held_proven_and_let_go(found: Filter, fault: ActiveHeldRequests) -> None:
+def test_they_are_held_proven_and_let_go(found: Filter, fault: ActiveFault) -> None:
     (undo,) = fault.undo
     assert (undo.action, undo.node, undo.chain) == ("remove-chain", "n2", "KRUCIBLE-g1f1")
     fault.inject()
@@ -90,21 +57,15 @@ def test_they_are_held_proven_and_let_go(found: Filter, fault: ActiveHeldRequest
     assert fault.healed() == {"rules_left": 0}
 
 
-def test_connections_on_which_nothing_comes_are_no_proof(found: Filter, fault: ActiveHeldRequests) -> None:
+def test_connections_on_which_nothing_comes_are_no_proof(found: Filter, fault: ActiveFault) -> None:
     found.packets = (0, 0)
     fault.inject()
     with pytest.raises(NotConfirmedError, match="no packet arrived on the 2 connections"):
         fault.took_effect()
 
 
-def test_what_a_broker_sends_controllers_is_held_where_it_leaves(
-    found: Filter, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(module, "_PROBE_BOUND_S", 0.01)
-    containers: Any = {"n2": found}
-    bench = Bench(NODES, containers, {"n2": "10.0.0.2"}, {})
-    fault = activate(HeldReports(), "g1f1", Resolved(NODES[1], "role"), bench)
-    assert isinstance(fault, ActiveHeldReports)
+def test_what_a_broker_sends_controllers_is_held_where_it_leaves(found: Filter) -> None:
+    fault = at_second(HeldReports(), found)
     fault.inject()
     for port in (0xA001, 0xA002):
         assert f"-A KRUCIBLE-g1f1 -p tcp --sport {port} --dport 9093 -j DROP" in found.said[1]
