@@ -11,7 +11,7 @@ from harness.faults.activate import makers
 from harness.faults.injecting import plan_of
 from harness.vocabulary.faults import Fault, LossPattern, PacketLoss, Partition, Pattern
 from harness.vocabulary.injected import Injected, kind_of
-from results.report import glyphs
+from results.report.drawing import glyphs
 
 FIELDS = {Partition: {"pattern": Pattern.HALVES}, PacketLoss: {"pattern": LossPattern.LINK}}
 SPECS: dict[str, Fault] = {kind_of(word): word(**FIELDS.get(word, {})) for word in get_args(Fault)}

@@ -8,8 +8,8 @@ from markupsafe import Markup
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import CheckerResult, Verdict
 from results.markup.cleaning import clean, clean_value
-from results.report import glyphs
-from results.report.frame import at_seconds
+from results.report.drawing import glyphs
+from results.report.drawing.frame import at_seconds
 from results.report.limits import Limits
 from results.run.measures import Measures
 from results.run.observation import FaultSeen, Observed

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from results.report import glyphs, svg
-from results.report.flow_events import CLUSTER, OTHERS, Event, Flow
-from results.report.frame import WIDTH, fault_label
+from results.report.drawing import glyphs, svg
+from results.report.drawing.frame import WIDTH, fault_label
+from results.report.findings.flow.events import CLUSTER, OTHERS, Event, Flow
 from results.run.observation import FaultSeen
 
 _TIME = 84.0

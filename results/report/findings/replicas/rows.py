@@ -22,8 +22,8 @@ from checkers.logs.replicas.committed import End, InSync, MetadataEnd, committed
 from checkers.logs.replicas.left import members_of
 from checkers.logs.replicas.together import COMPARED
 from results.markup.cleaning import clean
-from results.report.readable import readable
-from results.report.replica_cells import Part, batch_parts, offsets_text, one_line
+from results.report.findings.replicas.cells import Part, batch_parts, offsets_text, one_line
+from results.report.reading.readable import readable
 
 _CONTEXT = 3
 """Rows that are alike before the first difference, and behind the last one that is shown."""

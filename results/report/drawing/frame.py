@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from checkers.history.units import NS_PER_S
 from results.markup.cleaning import clean
-from results.report import svg
+from results.report.drawing import svg
 from results.run.observation import FaultSeen
 
 GUTTER = 58.0

@@ -7,8 +7,8 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from checkers.history.units import NS_PER_MS, NS_PER_S
-from results.report import svg
-from results.report.frame import Frame
+from results.report.drawing import svg
+from results.report.drawing.frame import Frame
 from results.run.observation import OUTCOMES, Numbers, Sends
 
 _BINS_MAX = 450

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 from markupsafe import Markup
 
 from results.markup.cleaning import clean
-from results.report import glyphs, svg
-from results.report.findings import Finding
-from results.report.frame import GUTTER, PLOT, Frame, Lane, at_seconds, fault_label, width_of
+from results.report.drawing import glyphs, svg
+from results.report.drawing.frame import GUTTER, PLOT, Frame, Lane, at_seconds, fault_label, width_of
+from results.report.findings.findings import Finding
 from results.report.limits import Limits
 from results.run.observation import FaultSeen, Observed
 

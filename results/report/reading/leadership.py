@@ -9,8 +9,8 @@ from checkers.evidence.metadata_log import Span
 from checkers.evidence.partition_changes import NOBODY, PartitionState, partition_changes
 from checkers.history.operations import History
 from results.markup.cleaning import clean
-from results.report.readable import readable
-from results.report.spans import reigns, settled
+from results.report.reading.readable import readable
+from results.report.reading.spans import reigns, settled
 from results.run.observation import Claim, PartitionView
 
 _NAME = 40

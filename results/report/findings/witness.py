@@ -9,10 +9,10 @@ from markupsafe import Markup
 
 from checkers.history.operations import History
 from results.markup.cleaning import clean
-from results.report import glyphs, svg
-from results.report.calls import NONE, OPEN, OUTCOMES, Calls, calls_of
-from results.report.frame import GUTTER, PLOT, WIDTH, Frame, fault_label, row_name, width_of
-from results.report.words import value_text
+from results.report.drawing import glyphs, svg
+from results.report.drawing.frame import GUTTER, PLOT, WIDTH, Frame, fault_label, row_name, width_of
+from results.report.reading.calls import NONE, OPEN, OUTCOMES, Calls, calls_of
+from results.report.reading.words import value_text
 from results.run.observation import FaultSeen
 
 _ROW = 19.0

@@ -21,11 +21,11 @@ from checkers.licences.permits import Permit
 from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.verdict.places import QUORUM
 from results.markup.cleaning import clean
-from results.report.frame import at_seconds, fault_label
-from results.report.leadership import known_ns
+from results.report.drawing.frame import at_seconds, fault_label
 from results.report.limits import Limits
-from results.report.readable import readable
-from results.report.words import value_text
+from results.report.reading.leadership import known_ns
+from results.report.reading.readable import readable
+from results.report.reading.words import value_text
 from results.run.causes import Cause
 from results.run.observation import Claim, FaultSeen
 

@@ -8,10 +8,10 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from results.markup.cleaning import clean
-from results.report import glyphs, svg
-from results.report.calls import OUTCOMES, Calls
-from results.report.frame import Frame, Lane, from_to, label_in, row, row_name
+from results.report.drawing import glyphs, svg
+from results.report.drawing.frame import Frame, Lane, from_to, label_in, row, row_name
 from results.report.limits import Limits
+from results.report.reading.calls import OUTCOMES, Calls
 
 _ROW = 12.0
 _LONG = 4.0

@@ -7,7 +7,7 @@ from typing import TypeGuard
 
 from markupsafe import Markup
 
-from results.report import svg
+from results.report.drawing import svg
 
 _STROKE = re.compile(r"M(?:[MLHVACQZ]|[ ,]?-?(?:\d(?:\.\d)?|\.\d)(?![\d.]))+", re.ASCII)
 """What a glyph may be made of: commands to places, none relative to the last one, and numbers below 10."""

@@ -5,10 +5,10 @@ import numpy.typing as npt
 from markupsafe import Markup
 
 from checkers.history.units import NS_PER_MS, NS_PER_S
-from results.report import glyphs, svg
-from results.report.frame import GUTTER, INSET, PLOT, Frame, Lane, nice_step, row_name, width_of
+from results.report.drawing import glyphs, svg
+from results.report.drawing.frame import GUTTER, INSET, PLOT, Frame, Lane, nice_step, row_name, width_of
 from results.report.limits import Limits
-from results.report.percentiles import PERCENTILES, bin_seconds, percentile_lines
+from results.report.timeline.percentiles import PERCENTILES, bin_seconds, percentile_lines
 from results.run.observation import OUTCOMES, Numbers, Observed
 
 _LATENCY_HEIGHT = 118.0

@@ -8,12 +8,12 @@ from markupsafe import Markup
 from checkers.columns.tables import PartitionName
 from checkers.history.operations import History
 from checkers.verdict.places import place_of
-from results.report.calls import Calls
-from results.report.flow import draw_flow
-from results.report.flow_events import Flow, Flows
+from results.report.findings.flow.events import Flow, Flows
+from results.report.findings.flow.flow import draw_flow
+from results.report.findings.replicas.rows import ReplicaTables, SideBySide
+from results.report.findings.tale import partition_named
 from results.report.limits import Limits
-from results.report.replica_rows import ReplicaTables, SideBySide
-from results.report.tale import partition_named
+from results.report.reading.calls import Calls
 from results.run.causes import Cause
 from results.run.observation import Observed
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from results.markup.cleaning import clean
-from results.report.frame import at_seconds
+from results.report.drawing.frame import at_seconds
 from results.report.limits import Limits
 from results.run.gambits import GambitSeen
 from results.run.observation import Observed

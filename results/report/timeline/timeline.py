@@ -4,15 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 from markupsafe import Markup
 
-from results.report import glyphs, svg
-from results.report.calls import Calls
-from results.report.findings import Finding
-from results.report.frame import GUTTER, HEAD, PLOT, WIDTH, Frame, Lane
-from results.report.lanes_cluster import controllers, isr, nodes, partitions
-from results.report.lanes_events import anomalies, faults, phases
-from results.report.lanes_load import latency, rates
-from results.report.lanes_operations import operations
+from results.report.drawing import glyphs, svg
+from results.report.drawing.frame import GUTTER, HEAD, PLOT, WIDTH, Frame, Lane
+from results.report.findings.findings import Finding
 from results.report.limits import Limits
+from results.report.reading.calls import Calls
+from results.report.timeline.cluster import controllers, isr, nodes, partitions
+from results.report.timeline.events import anomalies, faults, phases
+from results.report.timeline.load import latency, rates
+from results.report.timeline.operations import operations
 from results.run.observation import Observed
 
 _GAP = 13.0

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from results.markup.cleaning import clean
-from results.report import svg
-from results.report.frame import (
+from results.report.drawing import svg
+from results.report.drawing.frame import (
     GUTTER,
     INSET,
     PLOT,
@@ -19,7 +19,7 @@ from results.report.frame import (
     row_name,
 )
 from results.report.limits import Limits
-from results.report.spans import Reign, Span, Standing, changes, longest, reigns, settled
+from results.report.reading.spans import Reign, Span, Standing, changes, longest, reigns, settled
 from results.run.observation import Observed, PartitionName
 
 _ROW = 16.0

@@ -15,11 +15,11 @@ from checkers.history.operations import OK, History, Operation
 from checkers.history.units import NS_PER_S
 from checkers.verdict.places import QUORUM, place_of
 from results.markup.cleaning import clean
-from results.report.calls import NONE, OPEN, Calls
-from results.report.frame import fault_label
-from results.report.leadership import Led, partition_leaders, quorum_leaders
-from results.report.tale import partition_named
-from results.report.words import (
+from results.report.drawing.frame import fault_label
+from results.report.findings.tale import partition_named
+from results.report.reading.calls import NONE, OPEN, Calls
+from results.report.reading.leadership import Led, partition_leaders, quorum_leaders
+from results.report.reading.words import (
     NOWHERE,
     Around,
     answered_text,

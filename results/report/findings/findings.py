@@ -6,15 +6,15 @@ from markupsafe import Markup
 from checkers.history.operations import History, Operation
 from checkers.verdict.verdict import Anomaly, Verdict
 from results.markup.cleaning import clean
-from results.report.cycles import cycles_of, drawing, key_of
-from results.report.flow_events import CLUSTER
-from results.report.frame import at_seconds
+from results.report.drawing.frame import at_seconds
+from results.report.findings.cycles import cycles_of, drawing, key_of
+from results.report.findings.flow.events import CLUSTER
+from results.report.findings.pictures import Pictures
+from results.report.findings.replicas.rows import SideBySide
+from results.report.findings.tale import Tales, Told
+from results.report.findings.witness import Witnessed, draw_witness
 from results.report.limits import Limits
-from results.report.pictures import Pictures
-from results.report.replica_rows import SideBySide
-from results.report.tale import Tales, Told
-from results.report.witness import Witnessed, draw_witness
-from results.report.words import value_text
+from results.report.reading.words import value_text
 from results.run.causes import Cause, Shown, cause_line, causes_of
 
 _GUESSED = (
