@@ -10,7 +10,7 @@ from harness.campaigns.hosting import driving
 from harness.campaigns.hosting.looking import LOOK, Seen
 from harness.campaigns.hosting.orders import Order, Report, decode, encode
 from harness.campaigns.hosting.tasks import CARRY_OUT, CLEAR_SLOTS
-from results.pipeline.hosts import HostAnswer
+from results.pipeline.spark.hosts import HostAnswer
 
 End = Callable[[Order], Report]
 MASTER = "spark://10.0.0.1:7077"

@@ -18,7 +18,7 @@ from harness.campaigns.hosting.table import Host, look_at
 from harness.campaigns.hosting.tasks import CARRY_OUT
 from harness.plan.planning import RunPlan
 from results.pipeline.errors import PipelineError
-from results.pipeline.hosts import HostAnswer
+from results.pipeline.spark.hosts import HostAnswer
 from tests.harness.fake_hosts import MASTER, End, FakeHosts
 from tests.harness.recorded_run import a_verdict, planned, store_run
 

@@ -16,7 +16,7 @@ from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.script import script_of
 from harness.seeded_bugs.seeding import byteman
 from harness.vocabulary.version import DEFAULT_VERSION
-from results.pipeline.java import find_java
+from results.pipeline.spark.java import find_java
 
 JAVA = find_java()
 VERSIONS = sorted({version for bug in seeded_bugs().values() for version in bug.versions})

@@ -11,7 +11,7 @@ from checkers.evidence.faults import fault_windows
 from checkers.history.observed import PARTITIONS, PartitionAnswer, PartitionsSeen
 from checkers.history.operations import History, Operation
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
-from results.pipeline.columnar import Array, assembled, integers, lists, rows, texts
+from results.pipeline.rows.columnar import Array, assembled, integers, lists, rows, texts
 from results.pipeline.schemas import SILENCE_NS
 
 _COLUMNS = (

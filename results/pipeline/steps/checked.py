@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from results.pipeline.found import FoundRun, Skipped
-from results.pipeline.staged_files import ManifestRow
+from results.pipeline.snapshots.staged_files import ManifestRow
 
 
 class Checked(msgspec.Struct, frozen=True):

@@ -14,12 +14,12 @@ from checkers.evidence.loading import columns_of
 from checkers.history.operations import History
 from checkers.history.setup import Setup
 from checkers.runs.availability import load_end_ns
-from results.pipeline.columnar import rows
 from results.pipeline.found import FoundRun, began_at
-from results.pipeline.operations import operations_of
-from results.pipeline.pairing import pair
-from results.pipeline.records import records_of
-from results.pipeline.states import cluster_state_of, faults_of
+from results.pipeline.rows.columnar import rows
+from results.pipeline.rows.operations import operations_of
+from results.pipeline.rows.pairing import pair
+from results.pipeline.rows.records import records_of
+from results.pipeline.rows.states import cluster_state_of, faults_of
 from results.repeats.flakes import content_of
 from results.store.runs import load_identity, load_verdict
 

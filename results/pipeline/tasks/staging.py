@@ -6,11 +6,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from checkers.history.reading import HistoryError, read_history
-from results.pipeline.check_tasks import judged_whole
 from results.pipeline.found import FoundRun
-from results.pipeline.staged_files import Batches, ManifestRow, StagedFiles, manifest, refused
-from results.pipeline.tabulating import no_collection, tables_of
-from results.pipeline.units import shares_of_run
+from results.pipeline.rows.tabulating import no_collection, tables_of
+from results.pipeline.snapshots.staged_files import Batches, ManifestRow, StagedFiles, manifest, refused
+from results.pipeline.tasks.judging import judged_whole
+from results.pipeline.tasks.units import shares_of_run
 from results.store.runs import StoreError
 
 BUNDLE_BYTES_MAX = 24 << 20

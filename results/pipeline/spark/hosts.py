@@ -16,7 +16,7 @@ from pyspark import RDD, SparkContext
 from pyspark.serializers import CPickleSerializer
 
 from results.pipeline.errors import PipelineError, spark_errors_told
-from results.pipeline.session import opened
+from results.pipeline.spark.session import opened
 
 APPEAR_S = 60.0
 """How long executors may take to appear."""

@@ -9,11 +9,11 @@ from typing import NamedTuple
 from pyspark.sql import SparkSession
 
 from results.pipeline.analytics.updating import Computed, compute
-from results.pipeline.check import check
-from results.pipeline.checked import Checked, together
-from results.pipeline.ingest import Ingested, Opening, ingest
-from results.pipeline.progress import Progress
-from results.pipeline.snapshot import holds_runs
+from results.pipeline.snapshots.snapshot import holds_runs
+from results.pipeline.spark.progress import Progress
+from results.pipeline.steps.check import check
+from results.pipeline.steps.checked import Checked, together
+from results.pipeline.steps.ingest import Ingested, Opening, ingest
 
 
 class Done(NamedTuple):

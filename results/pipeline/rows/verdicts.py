@@ -14,7 +14,7 @@ import checkers
 from checkers.history.setup import Setup
 from checkers.judge import reasons_of
 from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
-from results.pipeline.columnar import rows
+from results.pipeline.rows.columnar import rows
 
 WHOLE = "*"
 """Name of the row that is about all checkers together."""

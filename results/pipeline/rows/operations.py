@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from checkers.columns.tables import NONE, Columns, Integers, Outcome
 from checkers.history.operations import History, OperationType
-from results.pipeline.columnar import assembled, named, numbers, texts
-from results.pipeline.pairing import Paired
+from results.pipeline.rows.columnar import assembled, named, numbers, texts
+from results.pipeline.rows.pairing import Paired
 
 _ENDS = (OperationType.OK, OperationType.FAIL, OperationType.INFO)
 _OPEN = len(_ENDS)

@@ -9,14 +9,14 @@ import msgspec
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from results.pipeline import files
-from results.pipeline.checked import Checked, summed
 from results.pipeline.errors import spark_errors_told
 from results.pipeline.found import FoundRun, Skipped, find_runs
-from results.pipeline.progress import Progress, watched
-from results.pipeline.snapshot import CURRENT, locked, next_snapshot
-from results.pipeline.staged_files import MANIFEST_COLUMNS, ManifestRow, collected, paths_of
-from results.pipeline.staging import bundled, staging_task
+from results.pipeline.snapshots import files
+from results.pipeline.snapshots.snapshot import CURRENT, locked, next_snapshot
+from results.pipeline.snapshots.staged_files import MANIFEST_COLUMNS, ManifestRow, collected, paths_of
+from results.pipeline.spark.progress import Progress, watched
+from results.pipeline.steps.checked import Checked, summed
+from results.pipeline.tasks.staging import bundled, staging_task
 
 Opening = Callable[[], AbstractContextManager[SparkSession]]
 

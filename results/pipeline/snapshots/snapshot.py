@@ -20,10 +20,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from results.pipeline import files
 from results.pipeline.errors import PipelineError, spark_errors_told
 from results.pipeline.schemas import PARTITIONED_BY, TABLES
-from results.pipeline.staged_files import MANIFEST_COLUMNS, collected, paths_of, writing
+from results.pipeline.snapshots import files
+from results.pipeline.snapshots.staged_files import MANIFEST_COLUMNS, collected, paths_of, writing
 
 CURRENT = "current"
 SNAPSHOTS = "snapshots"

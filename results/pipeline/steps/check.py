@@ -16,18 +16,18 @@ import pyarrow.compute as pc
 from pyarrow.dataset import dataset, partitioning
 from pyspark.sql import SparkSession
 
-from results.pipeline import files
-from results.pipeline.check_rows import CHECKED_BY, WHOLE, checkers_version
-from results.pipeline.check_tasks import UNIT_COLUMNS, checking, cutting, judge_unit, putting_together
-from results.pipeline.checked import Checked, summed
 from results.pipeline.errors import spark_errors_told
 from results.pipeline.found import FoundRun
-from results.pipeline.progress import Progress, watched
+from results.pipeline.rows.verdicts import CHECKED_BY, WHOLE, checkers_version
 from results.pipeline.schemas import PARTITIONED_BY
-from results.pipeline.snapshot import CURRENT, locked, next_snapshot
-from results.pipeline.staged_files import MANIFEST_COLUMNS, ManifestRow, collected, paths_of
-from results.pipeline.staging import bundled
-from results.pipeline.units import SHARE_BYTES, shares_of_run
+from results.pipeline.snapshots import files
+from results.pipeline.snapshots.snapshot import CURRENT, locked, next_snapshot
+from results.pipeline.snapshots.staged_files import MANIFEST_COLUMNS, ManifestRow, collected, paths_of
+from results.pipeline.spark.progress import Progress, watched
+from results.pipeline.steps.checked import Checked, summed
+from results.pipeline.tasks.judging import UNIT_COLUMNS, checking, cutting, judge_unit, putting_together
+from results.pipeline.tasks.staging import bundled
+from results.pipeline.tasks.units import SHARE_BYTES, shares_of_run
 
 _PLACES = partitioning(pa.schema([(name, pa.string()) for name in PARTITIONED_BY]), flavor="hive")
 

@@ -14,7 +14,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from results.pipeline.errors import PipelineError, spark_errors_told
-from results.pipeline.java import require_java
+from results.pipeline.spark.java import require_java
 
 LOCAL = "local[*]"
 """All CPUs of this machine."""

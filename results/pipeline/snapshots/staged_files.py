@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
-from results.pipeline import files
+from results.pipeline.snapshots import files
 
 ROWS_BUFFERED = 500_000
 """Rows of one file that are written at once; also the size of a row group."""

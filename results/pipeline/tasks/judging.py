@@ -16,11 +16,11 @@ import pyarrow.compute as pc
 from checkers.history.operations import History
 from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import CheckerResult, Validity, Verdict
-from results.pipeline.check_rows import rows_of_verdict, tables_of_verdict
 from results.pipeline.found import FoundRun
-from results.pipeline.staged_files import Batches, ManifestRow, StagedFiles, manifest, refused
-from results.pipeline.tabulating import no_collection
-from results.pipeline.units import (
+from results.pipeline.rows.tabulating import no_collection
+from results.pipeline.rows.verdicts import rows_of_verdict, tables_of_verdict
+from results.pipeline.snapshots.staged_files import Batches, ManifestRow, StagedFiles, manifest, refused
+from results.pipeline.tasks.units import (
     RUN,
     JudgedRun,
     ShareResult,

@@ -6,8 +6,8 @@ import pyarrow as pa
 
 from checkers.columns.tables import NEVER, NONE, Columns, Integers, Outcome
 from checkers.history.operations import History
-from results.pipeline.columnar import Array, assembled, booleans, named, numbers
-from results.pipeline.pairing import Paired
+from results.pipeline.rows.columnar import Array, assembled, booleans, named, numbers
+from results.pipeline.rows.pairing import Paired
 
 _KINDS = ("send", "read", "final-read")
 _OUTCOMES = {Outcome.OK: "ok", Outcome.FAIL: "fail", Outcome.INFO: "info", Outcome.ABORTED: "fail"}
