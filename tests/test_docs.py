@@ -89,8 +89,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sources")
     for name in PACKAGES:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "tests/harness").mkdir(parents=True)
-    shutil.copy(ROOT / "tests/harness/test_cuts.py", folder / "tests/harness")
+    (folder / "tests/harness/faults").mkdir(parents=True)
+    shutil.copy(ROOT / "tests/harness/faults/test_cuts.py", folder / "tests/harness/faults")
     (folder / "tests/conftest.py").write_text(UNHURRIED)
     return folder
 
