@@ -10,7 +10,7 @@ from pathlib import Path
 
 from harness.kafka.metadata.reading import FileReader
 
-RECORDED = Path(__file__).parents[1] / "tests/harness/recorded_metadata/4.3.1-all-versions.tar.xz"
+RECORDED = Path(__file__).parents[1] / "tests/harness/kafka/recorded_metadata/4.3.1-all-versions.tar.xz"
 SIZES = (10_000, 40_000, 160_000)
 
 

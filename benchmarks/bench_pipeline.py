@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from benchmarks.plausible_runs import write_store
 from benchmarks.tables import Table
-from results.pipeline.everything import bring_up_to_date
-from results.pipeline.session import opened
+from results.pipeline.spark.session import opened
+from results.pipeline.steps.everything import bring_up_to_date
 
 MASTER = "local[2]"
 RUNS = (100, 1_000)

@@ -8,7 +8,7 @@ import shutil
 from collections.abc import Callable
 
 from harness.host.packages import Package, install, may_not_install
-from results.pipeline.java import find_java
+from results.pipeline.spark.java import find_java
 
 WANTED = {
     ("chromium", "chromium-browser", "google-chrome"): Package("chromium", "reports in a real browser"),

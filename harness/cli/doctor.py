@@ -15,7 +15,7 @@ from harness.host.doctor_view import show
 from harness.host.setup import setup as make_ready
 from harness.plan.planning import RunOptions
 from harness.vocabulary.version import DEFAULT_VERSION
-from results.pipeline.java import JAVA_MIN, NEXT_STEP, find_java
+from results.pipeline.spark.java import JAVA_MIN, NEXT_STEP, find_java
 
 NOT_READY = 3
 

@@ -16,7 +16,7 @@ from results.campaigns.sections import (
 )
 from results.campaigns.summary import Outcome, RunOutcome, Summary
 from results.markup.cleaning import clean
-from results.report import glyphs
+from results.report.drawing import glyphs
 from results.sections.html import cleaned, environment_of, style_of
 from results.sections.section import Section
 

@@ -10,7 +10,7 @@ import msgspec
 
 from checkers.history.identity import IDENTITY_FILE, RunIdentity
 from results.pipeline.schemas import TABLES
-from results.pipeline.staged_files import place_of
+from results.pipeline.snapshots.staged_files import place_of
 from results.store.runs import VERDICT_FILE, StoreError, load_identity, load_verdict, run_folders
 
 

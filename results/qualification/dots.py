@@ -16,7 +16,7 @@ from results.markup.cleaning import clean
 from results.markup.markdown import number
 from results.qualification.compared import Durations, PairFigures
 from results.qualification.comparison_sections import PairKey, key_of
-from results.report import svg
+from results.report.drawing import svg
 from results.run.text import seconds
 
 PAIRS_MAX = 60

@@ -12,7 +12,7 @@ from results.qualification.finding import Found, Standing
 from results.qualification.model import Qualification
 from results.qualification.sections import facts_of, identity_of, sections_of
 from results.qualification.texts import title_of
-from results.report import glyphs
+from results.report.drawing import glyphs
 from results.sections.html import cleaned, environment_of, style_of
 
 TEMPLATES = Path(__file__).parent / "templates"

@@ -13,16 +13,17 @@ from checkers.history.identity import RunIdentity
 from checkers.history.operations import History
 from checkers.verdict.verdict import Validity, Verdict
 from results.markup.cleaning import clean
-from results.report import glyphs, tables
-from results.report.findings import findings_of
-from results.report.gambit_rows import gambit_rows
+from results.report.drawing import glyphs
+from results.report.findings.findings import findings_of
+from results.report.findings.pictures import Pictures
+from results.report.findings.tale import Tales
+from results.report.findings.witness import Witnessed, witnessed
 from results.report.limits import PAGE_BYTES_MAX, STEPS, Limits
-from results.report.log_rows import log_table
-from results.report.pictures import Pictures
-from results.report.tale import Tales
-from results.report.timeline import timeline
+from results.report.tables import tables
+from results.report.tables.gambits import gambit_rows
+from results.report.tables.logs import log_table
+from results.report.timeline.timeline import timeline
 from results.report.topology import topology
-from results.report.witness import Witnessed, witnessed
 from results.run.causes import other_reasons
 from results.run.measures import Measures, measure
 from results.run.observation import Observed, observe

@@ -12,10 +12,10 @@ from markupsafe import Markup
 
 from checkers.history.units import NS_PER_S
 from results.markup.cleaning import clean
-from results.report import svg
-from results.report.frame import fault_label
+from results.report.drawing import svg
+from results.report.drawing.frame import fault_label
 from results.report.limits import Limits
-from results.report.spans import Reign, Span, changes, longest, reigns
+from results.report.reading.spans import Reign, Span, changes, longest, reigns
 from results.run.observation import FaultSeen, Observed
 
 NODES_MAX = 12

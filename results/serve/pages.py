@@ -9,7 +9,7 @@ import jinja2
 from markupsafe import Markup
 
 from results.markup.cleaning import clean
-from results.report import glyphs
+from results.report.drawing import glyphs
 from results.serve.heat import heat_map
 from results.serve.listing import NAME_CHARACTERS_MAX, UNJUDGED, Entry, new_in, outcomes
 from results.serve.naming import short_names

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from results.repeats.flakes import Flakes, Told, flakes_among
-from results.report import svg
+from results.report.drawing import svg
 from results.serve.listing import Entry, outcomes
 from results.serve.query import version_order
 

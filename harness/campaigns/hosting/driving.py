@@ -21,7 +21,7 @@ from harness.errors import KrucibleError
 from harness.plan.planning import ImageAsked, RunPlan
 from results.markup.markdown import number
 from results.pipeline.errors import PipelineError
-from results.pipeline.hosts import Hosts, hosts_of
+from results.pipeline.spark.hosts import Hosts, hosts_of
 
 GONE_S = 120.0
 """No executor has been there for so long: nobody is left to do anything."""

@@ -14,7 +14,7 @@ from harness.host.doctor import Check, State
 from harness.plan.planning import ImageAsked
 from harness.run.identification import commit
 from results.markup.markdown import number
-from results.pipeline.hosts import Hosts
+from results.pipeline.spark.hosts import Hosts
 
 
 class Host(NamedTuple):

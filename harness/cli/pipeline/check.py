@@ -9,9 +9,9 @@ import click
 
 from harness.cli.pipeline.options import require_ingested, shown, spark_options, tables_option
 from harness.cli.pipeline.text import of_check
-from results.pipeline.check import check as judge_again
-from results.pipeline.session import opened
-from results.pipeline.snapshot import CURRENT
+from results.pipeline.snapshots.snapshot import CURRENT
+from results.pipeline.spark.session import opened
+from results.pipeline.steps.check import check as judge_again
 
 
 @click.command()

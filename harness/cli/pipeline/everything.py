@@ -16,9 +16,9 @@ from harness.cli.pipeline.options import (
     tables_option,
 )
 from harness.cli.pipeline.text import of_check, of_ingest, of_tables
-from results.pipeline.everything import bring_up_to_date
-from results.pipeline.session import opened
-from results.pipeline.snapshot import CURRENT
+from results.pipeline.snapshots.snapshot import CURRENT
+from results.pipeline.spark.session import opened
+from results.pipeline.steps.everything import bring_up_to_date
 
 
 @click.command(name="all")

@@ -17,9 +17,9 @@ from harness.cli.pipeline.options import (
     tables_option,
 )
 from harness.cli.pipeline.text import of_ingest
-from results.pipeline.ingest import ingest as bring_up_to_date
-from results.pipeline.session import opened
-from results.pipeline.snapshot import CURRENT
+from results.pipeline.snapshots.snapshot import CURRENT
+from results.pipeline.spark.session import opened
+from results.pipeline.steps.ingest import ingest as bring_up_to_date
 
 
 @click.command()

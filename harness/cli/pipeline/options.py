@@ -13,9 +13,9 @@ from rich.progress import Progress as Bars
 
 from harness.errors import UsageError
 from harness.record.folder import RUNS
-from results.pipeline.progress import Lines, Progress
-from results.pipeline.session import LOCAL, is_master
-from results.pipeline.snapshot import holds_runs
+from results.pipeline.snapshots.snapshot import holds_runs
+from results.pipeline.spark.progress import Lines, Progress
+from results.pipeline.spark.session import LOCAL, is_master
 from results.store.runs import run_folders
 
 TABLES = Path("tables")

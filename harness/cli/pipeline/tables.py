@@ -9,8 +9,8 @@ import click
 from harness.cli.pipeline.options import require_ingested, shown, spark_options, tables_option
 from harness.cli.pipeline.text import of_tables
 from results.pipeline.analytics.updating import compute
-from results.pipeline.session import opened
-from results.pipeline.snapshot import CURRENT
+from results.pipeline.snapshots.snapshot import CURRENT
+from results.pipeline.spark.session import opened
 
 
 @click.command()

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from results.markup.cleaning import clean
 from results.pipeline.analytics.updating import Computed
-from results.pipeline.checked import Checked
 from results.pipeline.found import Skipped
-from results.pipeline.ingest import Ingested
+from results.pipeline.steps.checked import Checked
+from results.pipeline.steps.ingest import Ingested
 
 _TOLD = 20
 _TEXT_MAX = 300

@@ -10,13 +10,13 @@ from pathlib import Path
 import msgspec
 from pyspark.sql import DataFrame, SparkSession
 
-from results.pipeline import files
 from results.pipeline.analytics.tables import ANALYTICS, analyse
 from results.pipeline.errors import PipelineError
-from results.pipeline.progress import Progress
 from results.pipeline.schemas import TABLES
-from results.pipeline.session import fit_shuffles
-from results.pipeline.snapshot import CURRENT, holds_runs, next_snapshot, read_table
+from results.pipeline.snapshots import files
+from results.pipeline.snapshots.snapshot import CURRENT, holds_runs, next_snapshot, read_table
+from results.pipeline.spark.progress import Progress
+from results.pipeline.spark.session import fit_shuffles
 
 COMPUTED_FROM = "computed-from"
 """File of a snapshot that holds a hash of what its computed tables were computed from, and by which code."""

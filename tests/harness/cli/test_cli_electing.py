@@ -8,7 +8,7 @@ import pytest
 
 from harness import cli
 from harness.administration import elections
-from tests.harness.fake_electing_node import FakeElectingNode
+from tests.harness.fakes.electing_node import FakeElectingNode
 
 GOOD = '{"partitions":[{"topic":"foo","partition":1},{"topic":"foo","partition":0}]}'
 

@@ -12,9 +12,9 @@ from harness.administration import addressing, quorum_leader
 from harness.administration.addressing import Reach
 from harness.cli.clusters import quorum_nodes
 from harness.kafka.answers import kafka_uuid
-from tests.harness.fake_control_records import ONE, TWO, change, kraft_version, voters
-from tests.harness.fake_quorum_node import FIRST, NOW_MS, SECOND, THIRD, FakeQuorumNode
-from tests.harness.fake_segments import batch, control_batch, write_log
+from tests.harness.fakes.control_records import ONE, TWO, change, kraft_version, voters
+from tests.harness.fakes.quorum_node import FIRST, NOW_MS, SECOND, THIRD, FakeQuorumNode
+from tests.harness.fakes.segments import batch, control_batch, write_log
 from tests.harness.waiting import BOUND_S
 
 CHANGE, VERSION, VOTERS = 2, 5, 6

@@ -18,7 +18,7 @@ from harness.administration.requests import Asked, PartitionStatus, Received, Re
 from harness.cli.clusters import reassign
 from harness.cli.clusters.reassign_text import BarView, LineView, view_for
 from harness.errors import UsageError
-from tests.harness.fake_moving import ALTER_CONFIGS, BROKER, LIST, LOG_DIRS, REASSIGN, FakeMoving
+from tests.harness.fakes.moving import ALTER_CONFIGS, BROKER, LIST, LOG_DIRS, REASSIGN, FakeMoving
 
 P0, P1 = ("log-0", 0), ("log-0", 1)
 

@@ -7,7 +7,7 @@ import pytest
 from harness import cli
 from results.run.issue import ISSUE_FILE
 from results.store.runs import VERDICT_FILE
-from tests.harness.fake_runs import RED, stored
+from tests.harness.fakes.runs import RED, stored
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from harness.plan.scenario_files import load_file
 from harness.plan.schedule import faults_of
 from harness.vocabulary import Expectation, FixedSchedule, LogWorkload, Target
 from results.store.runs import find_run, load_identity
-from tests.harness.fake_runs import GREEN, RED, UNKNOWN, ZOMBIE, stored
+from tests.harness.fakes.runs import GREEN, RED, UNKNOWN, ZOMBIE, stored
 from tests.harness.recorded_run import Told, a_verdict, planned, store_run
 
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from harness import cli
 from harness.cli.pipeline import options
 from harness.cli.pipeline.group import COMMANDS, pipeline
-from results.pipeline.progress import Lines
+from results.pipeline.spark.progress import Lines
 from tests.results.pipeline.stored_runs import store
 
 

@@ -15,7 +15,7 @@ from harness.errors import KrucibleError
 from harness.plan.replaying_plan import Instead, load_recorded, plan_replay, replay_line
 from harness.plan.schedule import faults_of
 from harness.vocabulary import FixedSchedule, Step, controller
-from tests.harness.fake_runs import GREEN, RED, UNKNOWN, ZOMBIE, Having, having_runs, stored
+from tests.harness.fakes.runs import GREEN, RED, UNKNOWN, ZOMBIE, Having, having_runs, stored
 from tests.harness.recorded_run import Told, a_verdict, planned, store_run
 
 

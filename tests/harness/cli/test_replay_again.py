@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from harness import cli
-from tests.harness.fake_runs import GREEN, RED, ZOMBIE, Having, having_runs, stored
+from tests.harness.fakes.runs import GREEN, RED, ZOMBIE, Having, having_runs, stored
 from tests.harness.recorded_run import planned
 
 

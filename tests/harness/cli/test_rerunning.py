@@ -19,7 +19,7 @@ from harness.plan.planning import RunPlan
 from harness.plan.writing import write_scenario
 from results.repeats.flakes import minority, runs_alike
 from results.store.runs import VERDICT_FILE, list_runs, load_identity
-from tests.harness.fake_runs import GREEN, RED, UNKNOWN, ZOMBIE, stored
+from tests.harness.fakes.runs import GREEN, RED, UNKNOWN, ZOMBIE, stored
 from tests.harness.recorded_run import planned, store_run
 
 CHAOS = "exploratory/chaos"

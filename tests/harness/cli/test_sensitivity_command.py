@@ -10,8 +10,8 @@ from harness import cli
 from harness.campaigns import making as running
 from harness.campaigns.hosting import measurements
 from harness.campaigns.sensitivity import runs as sensitivity_runs
-from tests.harness.fake_hosts import MASTER, FakeHosts
-from tests.harness.fake_measured_runs import FakeRuns
+from tests.harness.fakes.hosts import MASTER, FakeHosts
+from tests.harness.fakes.measured_runs import FakeRuns
 
 LATE, EARLY = "commit-not-applied", "min-isr-ignored"
 

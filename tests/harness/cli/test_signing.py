@@ -10,7 +10,7 @@ from harness import cli
 from harness.cli.findings.signatures import ISSUES_MAX
 from results.failures.nights import LEFT_OUT_FILE
 from results.store.runs import VERDICT_FILE, list_runs
-from tests.harness.fake_runs import GREEN, RED
+from tests.harness.fakes.runs import GREEN, RED
 from tests.harness.recorded_run import a_verdict, planned, store_run
 
 CHAOS = "exploratory/chaos"

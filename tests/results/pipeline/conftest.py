@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from results.pipeline.session import opened
+from results.pipeline.spark.session import opened
 
 SETTINGS = {
     "spark.sql.shuffle.partitions": "2",

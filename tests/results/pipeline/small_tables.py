@@ -15,11 +15,11 @@ from checkers.evidence.loading import columns_of
 from checkers.history.operations import History
 from checkers.licences.facts import Facts
 from checkers.runs.availability import load_end_ns
-from results.pipeline.operations import operations_of
-from results.pipeline.pairing import pair
-from results.pipeline.records import records_of
+from results.pipeline.rows.operations import operations_of
+from results.pipeline.rows.pairing import pair
+from results.pipeline.rows.records import records_of
+from results.pipeline.rows.states import faults_of
 from results.pipeline.schemas import TABLES
-from results.pipeline.states import faults_of
 
 MS = 1_000_000
 S = 1_000 * MS

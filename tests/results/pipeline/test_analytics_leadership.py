@@ -13,8 +13,8 @@ from results.pipeline.analytics.availability import AVAILABILITY
 from results.pipeline.analytics.leadership import LEADERSHIP, UNDER_REPLICATED, leadership, under_replicated
 from results.pipeline.analytics.pulses import PULSES
 from results.pipeline.analytics.recovery import RECOVERY, heals, recovery
+from results.pipeline.rows.states import cluster_state_of
 from results.pipeline.schemas import SILENCE_NS
-from results.pipeline.states import cluster_state_of
 from tests.results.pipeline.small_tables import MS, Row, S, assert_rows, rows_of, table_of
 
 RUN = {"ended_ns": 100 * S, "load_ended_ns": 90 * S, "unloaded": ["spared"]}

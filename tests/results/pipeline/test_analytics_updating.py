@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from pyspark.sql import DataFrame, SparkSession
 
 from harness.cli.pipeline.tables import tables as command
-from results.pipeline import files
 from results.pipeline.analytics.tables import ANALYTICS
 from results.pipeline.analytics.updating import compute
 from results.pipeline.errors import PipelineError
-from results.pipeline.snapshot import CURRENT, Snapshot, next_snapshot, read_table
+from results.pipeline.snapshots import files
+from results.pipeline.snapshots.snapshot import CURRENT, Snapshot, next_snapshot, read_table
 from tests.results.pipeline.small_tables import MS, Row, S, table_of
 
 RUN = {

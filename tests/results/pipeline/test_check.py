@@ -16,14 +16,14 @@ from checkers.history.reading import read_history
 from checkers.judge import readable_setup
 from checkers.verdict.verdict import Validity
 from harness import cli
-from results.pipeline import check as checking
-from results.pipeline.check import check, check_runs, ingested_runs
-from results.pipeline.check_rows import WHOLE, rows_of_verdict
-from results.pipeline.checked import Checked, summed
-from results.pipeline.ingest import ingest
-from results.pipeline.snapshot import next_snapshot, read_table
-from results.pipeline.staged_files import paths_of
-from results.pipeline.units import SHARE_BYTES
+from results.pipeline.rows.verdicts import WHOLE, rows_of_verdict
+from results.pipeline.snapshots.snapshot import next_snapshot, read_table
+from results.pipeline.snapshots.staged_files import paths_of
+from results.pipeline.steps import check as checking
+from results.pipeline.steps.check import check, check_runs, ingested_runs
+from results.pipeline.steps.checked import Checked, summed
+from results.pipeline.steps.ingest import ingest
+from results.pipeline.tasks.units import SHARE_BYTES
 from results.store.runs import load_verdict, save_verdict
 from tests.results.pipeline.judged_runs import histories, written
 

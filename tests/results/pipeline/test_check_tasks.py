@@ -12,12 +12,12 @@ import pytest
 
 from checkers.history.operations import History
 from checkers.verdict.verdict import Validity
-from results.pipeline import check_tasks
-from results.pipeline.check import planned_units
-from results.pipeline.check_tasks import checking, cutting, difference, judge_unit, putting_together
 from results.pipeline.found import FoundRun, find_runs
-from results.pipeline.staging import Bundle, bundled, stage_bundle
-from results.pipeline.units import shares_of_run, units_of
+from results.pipeline.steps.check import planned_units
+from results.pipeline.tasks import judging
+from results.pipeline.tasks.judging import checking, cutting, difference, judge_unit, putting_together
+from results.pipeline.tasks.staging import Bundle, bundled, stage_bundle
+from results.pipeline.tasks.units import shares_of_run, units_of
 from results.store.runs import VERDICT_FILE, load_verdict
 from tests.checkers.log_histories import told
 from tests.results.pipeline.judged_runs import histories, written
@@ -70,7 +70,7 @@ def groups(pieces: pa.Table) -> Iterator[pa.Table]:
 def test_many_units_make_the_rows_of_one(
     tmp_path: Path, chunk_bytes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(check_tasks, "CHUNK_BYTES", chunk_bytes)
+    monkeypatch.setattr(judging, "CHUNK_BYTES", chunk_bytes)
     for name in ("lost", "weak"):
         written(tmp_path, name, histories()[name])
     for run in found_in(tmp_path):
@@ -102,7 +102,7 @@ def test_what_nobody_expected_stops_no_other_run(tmp_path: Path, monkeypatch: py
     def broken(*_: object) -> None:
         raise KeyError("surprise")
 
-    monkeypatch.setattr(check_tasks, "units_of", broken)
+    monkeypatch.setattr(judging, "units_of", broken)
     assert in_one_unit(found_in(tmp_path)[0]).told["problem"] == "it can't be judged: KeyError: 'surprise'"
 
 
@@ -114,7 +114,7 @@ def test_what_goes_wrong_behind_the_checkers_stops_no_other_run_either(
     def refused(_: Path) -> None:
         raise PermissionError(13, "Permission denied", "verdict.json")
 
-    monkeypatch.setattr(check_tasks, "load_verdict", refused)
+    monkeypatch.setattr(judging, "load_verdict", refused)
     (run,) = found_in(tmp_path)
     for answer in (in_one_unit(run), in_many_units(run, 3000)):
         assert answer.told["problem"].startswith("it can't be judged: PermissionError")

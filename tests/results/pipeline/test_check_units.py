@@ -11,9 +11,9 @@ from checkers import judge as judging
 from checkers.history.reading import HistoryError, read_history
 from checkers.judge import judge
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, Verdict
-from results.pipeline import units
-from results.pipeline.check_rows import signature
-from results.pipeline.units import READING, RUN, JudgedRun, ShareResult, judged, shares_of_run, units_of
+from results.pipeline.rows.verdicts import signature
+from results.pipeline.tasks import units
+from results.pipeline.tasks.units import READING, RUN, JudgedRun, ShareResult, judged, shares_of_run, units_of
 from tests.results.pipeline.judged_runs import histories, written
 
 HISTORIES = histories()

@@ -10,14 +10,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from harness import cli
-from results.pipeline import files, staging
 from results.pipeline.analytics.tables import ANALYTICS
-from results.pipeline.checked import Checked, together
-from results.pipeline.everything import bring_up_to_date
 from results.pipeline.found import Skipped
 from results.pipeline.schemas import TABLES
-from results.pipeline.snapshot import CURRENT
-from results.pipeline.units import shares_of_run
+from results.pipeline.snapshots import files
+from results.pipeline.snapshots.snapshot import CURRENT
+from results.pipeline.steps.checked import Checked, together
+from results.pipeline.steps.everything import bring_up_to_date
+from results.pipeline.tasks import staging
+from results.pipeline.tasks.units import shares_of_run
 from tests.results.pipeline.judged_runs import histories, written
 
 NAMES = ("lost", "registers", "torn")

@@ -19,13 +19,13 @@ from checkers.verdict.verdict import Validity, Verdict
 from harness import cli
 from results.pipeline import found as found_runs
 from results.pipeline.found import FoundRun, find_runs
-from results.pipeline.ingest import Ingested
-from results.pipeline.ingest import ingest as bring_up_to_date
+from results.pipeline.rows.tabulating import INGESTED, tables_of
 from results.pipeline.schemas import TABLES
-from results.pipeline.snapshot import CURRENT, read_table
-from results.pipeline.staged_files import ManifestRow
-from results.pipeline.staging import BUNDLE_BYTES_MAX, Bundle, bundled, stage_bundle, staging_task
-from results.pipeline.tabulating import INGESTED, tables_of
+from results.pipeline.snapshots.snapshot import CURRENT, read_table
+from results.pipeline.snapshots.staged_files import ManifestRow
+from results.pipeline.steps.ingest import Ingested
+from results.pipeline.steps.ingest import ingest as bring_up_to_date
+from results.pipeline.tasks.staging import BUNDLE_BYTES_MAX, Bundle, bundled, stage_bundle, staging_task
 from results.store.runs import save_verdict
 from tests.checkers.log_simulator import Simulation
 from tests.results.pipeline.stored_runs import VALID, store, tree

@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 import harness.cli
 from results.pipeline.analytics.tables import ANALYTICS
 from results.pipeline.analytics.updating import compute
-from results.pipeline.check import check
-from results.pipeline.ingest import ingest
-from results.pipeline.snapshot import CURRENT
+from results.pipeline.snapshots.snapshot import CURRENT
+from results.pipeline.steps.check import check
+from results.pipeline.steps.ingest import ingest
 from tests.harness.waiting import wait_until
 from tests.results.pipeline.stored_runs import store, tree
 

@@ -9,8 +9,8 @@ from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
 from results.pipeline.errors import PipelineError, spark_errors_told
-from results.pipeline.java import JAVA_MIN, require_java
-from results.pipeline.session import BYTES_PER_PARTITION, fit_shuffles, is_master, open_session, opened
+from results.pipeline.spark.java import JAVA_MIN, require_java
+from results.pipeline.spark.session import BYTES_PER_PARTITION, fit_shuffles, is_master, open_session, opened
 
 
 def java(folder: Path, says: str, code: int = 0) -> Path:

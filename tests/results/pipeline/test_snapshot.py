@@ -10,10 +10,10 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from results.pipeline import files
 from results.pipeline.errors import PipelineError
 from results.pipeline.schemas import PARTITIONED_BY, TABLES
-from results.pipeline.snapshot import Snapshot, locked, next_snapshot, read_table
+from results.pipeline.snapshots import files
+from results.pipeline.snapshots.snapshot import Snapshot, locked, next_snapshot, read_table
 from tests.results.pipeline.stored_runs import tree
 
 PLACE = Path("faults") / "date=2026-11-22" / "kafka_version=4.3.1"

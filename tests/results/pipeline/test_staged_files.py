@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from results.pipeline import staged_files
 from results.pipeline.schemas import PARTITIONED_BY
-from results.pipeline.staged_files import (
+from results.pipeline.snapshots import staged_files
+from results.pipeline.snapshots.staged_files import (
     ManifestRow,
     StagedFiles,
     answered,

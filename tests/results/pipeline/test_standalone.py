@@ -13,10 +13,10 @@ from pyspark.sql import SparkSession
 
 import harness.cli
 from results.pipeline.analytics.tables import ANALYTICS
-from results.pipeline.everything import bring_up_to_date
-from results.pipeline.ingest import ingest
 from results.pipeline.schemas import TABLES
-from results.pipeline.snapshot import CURRENT, locked
+from results.pipeline.snapshots.snapshot import CURRENT, locked
+from results.pipeline.steps.everything import bring_up_to_date
+from results.pipeline.steps.ingest import ingest
 from tests.results.pipeline.stored_runs import store, tree
 from tests.standalone import BOUND_S, ENVIRONMENT, SPARK, Cluster, standalone, wait_until
 
@@ -32,7 +32,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 ASKING = """
 import sys, zlib
 from results.pipeline.errors import PipelineError
-from results.pipeline.hosts import hosts_of
+from results.pipeline.spark.hosts import hosts_of
 with hosts_of(sys.argv[1]) as hosts:
     (name,) = hosts.settled()
     print("host", name)

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkers.history.operations import History, Operation, OperationType
+from results.pipeline.rows.states import cluster_state_of
 from results.pipeline.schemas import SILENCE_NS
-from results.pipeline.states import cluster_state_of
 from tests.results.pipeline.small_tables import S
 
 FULL, SHORT = [0, 1, 4, [1, 2], [1, 2], None], [0, 1, 4, [1, 2], [1], None]

@@ -11,10 +11,10 @@ import pytest
 from checkers.history.identity import ImageIdentity, encode_identity
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.reading import HistoryError, read_history
-from results.pipeline.columnar import file_schema
 from results.pipeline.found import FoundRun, find_runs
+from results.pipeline.rows.columnar import file_schema
+from results.pipeline.rows.tabulating import INGESTED, tables_of
 from results.pipeline.schemas import PARTITIONED_BY, TABLES
-from results.pipeline.tabulating import INGESTED, tables_of
 from results.store.runs import RunUnreadableError, load_identity
 from tests.checkers.log_transactions import TransactionalSimulation
 from tests.results.pipeline.stored_runs import STORY, store

@@ -12,9 +12,9 @@ import pytest
 from checkers.transactional.transactions.proofs.judging import Drawn
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, Verdict, result_of
 from results.report import render_report
-from results.report.findings import Finding, Findings, Variant, findings_of
+from results.report.findings.findings import Finding, Findings, Variant, findings_of
+from results.report.findings.witness import witnessed
 from results.report.limits import PAGE_BYTES_MAX, STEPS
-from results.report.witness import witnessed
 from tests.checkers.transactions.transaction_histories import lists, told
 
 SKEWED = """

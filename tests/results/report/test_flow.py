@@ -9,10 +9,18 @@ import pytest
 
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.report import render_report
-from results.report.calls import calls_of
-from results.report.flow import draw_flow
-from results.report.flow_events import ARROWS_MAX, CLUSTER, FAULTS_MAX, LEADERS_MAX, Event, Flow, Flows
-from results.report.frame import WIDTH
+from results.report.drawing.frame import WIDTH
+from results.report.findings.flow.events import (
+    ARROWS_MAX,
+    CLUSTER,
+    FAULTS_MAX,
+    LEADERS_MAX,
+    Event,
+    Flow,
+    Flows,
+)
+from results.report.findings.flow.flow import draw_flow
+from results.report.reading.calls import calls_of
 from results.run.causes import causes_of
 from results.run.observation import observe
 from tests.results.report.test_report import Outline

@@ -2,7 +2,7 @@
 
 import pytest
 
-from results.report import glyphs
+from results.report.drawing import glyphs
 
 DIAMOND = glyphs.fault("nobody-knows", 0, 0)
 

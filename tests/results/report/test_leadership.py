@@ -1,7 +1,7 @@
 """Who led from when on: by the metadata log, by what brokers told, by controllers' own answers."""
 
 from checkers.columns.tables import PartitionName
-from results.report.leadership import partition_leaders, quorum_leaders
+from results.report.reading.leadership import partition_leaders, quorum_leaders
 from results.run.observation import Claim, PartitionView
 from tests.checkers.replicas.replica_histories import Batch, metadata
 from tests.results.report.test_tale import story

@@ -12,11 +12,11 @@ from checkers.history.operations import History, Operation, OperationType
 from checkers.judge import judge
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.report import render_report
-from results.report.findings import findings_of
+from results.report.findings.findings import findings_of
+from results.report.findings.pictures import Pictures
+from results.report.findings.replicas.rows import ReplicaTables, Row, SideBySide
+from results.report.findings.witness import witnessed
 from results.report.limits import STEPS
-from results.report.pictures import Pictures
-from results.report.replica_rows import ReplicaTables, Row, SideBySide
-from results.report.witness import witnessed
 from results.run.observation import observe
 from tests.checkers.replicas.replica_histories import (
     Batch,

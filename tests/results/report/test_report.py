@@ -14,13 +14,13 @@ from checkers.history.operations import History
 from checkers.verdict.tallies import Tally
 from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, Validity, Verdict, result_of
 from results.report import render_report, write_report
-from results.report.findings import findings_of
-from results.report.frame import GUTTER, PLOT, Frame, nice_step
+from results.report.drawing.frame import GUTTER, PLOT, Frame, nice_step
+from results.report.findings.findings import findings_of
+from results.report.findings.witness import witnessed
 from results.report.limits import PAGE_BYTES_MAX, STEPS
-from results.report.log_rows import log_table
-from results.report.tables import identity_rows
-from results.report.timeline import timeline
-from results.report.witness import witnessed
+from results.report.tables.logs import log_table
+from results.report.tables.tables import identity_rows
+from results.report.timeline.timeline import timeline
 from results.run.observation import observe
 from tests.results.story import MS, Run, S, Story
 

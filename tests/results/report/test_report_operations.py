@@ -10,12 +10,12 @@ import pytest
 from checkers.history.operations import History
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.report import render_report
-from results.report.calls import NONE, OUTCOMES, Calls, calls_of
-from results.report.findings import findings_of
-from results.report.frame import GUTTER, PLOT, WIDTH, Frame, width_of
-from results.report.lanes_operations import operations, tracks
+from results.report.drawing.frame import GUTTER, PLOT, WIDTH, Frame, width_of
+from results.report.findings.findings import findings_of
+from results.report.findings.witness import draw_witness, witnessed
 from results.report.limits import STEPS
-from results.report.witness import draw_witness, witnessed
+from results.report.reading.calls import NONE, OUTCOMES, Calls, calls_of
+from results.report.timeline.operations import operations, tracks
 from results.run.observation import FaultSeen, observe
 from tests.results.story import MS, Run, S, Story
 

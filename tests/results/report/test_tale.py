@@ -13,10 +13,10 @@ from checkers.logs.log import anomalies
 from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
-from results.report import tale
+from results.report.findings import tale
+from results.report.findings.tale import Tales, partition_named
 from results.report.limits import STEPS
 from results.report.page import render_report
-from results.report.tale import Tales, partition_named
 from results.run.causes import causes_of
 from results.run.observation import observe
 from tests.checkers.replicas.replica_histories import Batch, metadata

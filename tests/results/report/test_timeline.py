@@ -7,16 +7,17 @@ import numpy as np
 import pytest
 
 from checkers.verdict.verdict import Validity, Verdict
-from results.report import glyphs, render_report, svg
-from results.report.calls import calls_of
-from results.report.frame import Frame
-from results.report.lanes_events import faults
-from results.report.lanes_load import latency
-from results.report.lanes_operations import operations
+from results.report import render_report
+from results.report.drawing import glyphs, svg
+from results.report.drawing.frame import Frame
 from results.report.limits import PAGE_BYTES_MAX, STEPS
-from results.report.log_rows import log_table
-from results.report.percentiles import bin_seconds, percentile_lines
-from results.report.timeline import timeline
+from results.report.reading.calls import calls_of
+from results.report.tables.logs import log_table
+from results.report.timeline.events import faults
+from results.report.timeline.load import latency
+from results.report.timeline.operations import operations
+from results.report.timeline.percentiles import bin_seconds, percentile_lines
+from results.report.timeline.timeline import timeline
 from results.run.observation import OUTCOMES, Sends, observe
 from tests.results.story import MS, Run, S, Story
 

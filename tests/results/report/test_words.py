@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from results.report.words import (
+from results.report.reading.words import (
     NOWHERE,
     Around,
     answered_text,

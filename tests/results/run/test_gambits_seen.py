@@ -3,9 +3,9 @@
 import pytest
 
 from checkers.history.operations import History, Operation, OperationType
-from results.report.gambit_rows import gambit_rows
 from results.report.limits import STEPS
 from results.report.page import render_report
+from results.report.tables.gambits import gambit_rows
 from results.run.gambits import GambitSeen
 from results.run.observation import observe
 from tests.results.story import S, build

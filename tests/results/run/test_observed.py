@@ -7,7 +7,7 @@ import pytest
 
 from checkers.history.operations import History, Operation, OperationType
 from checkers.verdict.verdict import Validity, Verdict, result_of
-from results.report.spans import SILENCE_NS, Reign, changes, longest, reigns, settled
+from results.report.reading.spans import SILENCE_NS, Reign, changes, longest, reigns, settled
 from results.run.measures import load_measures, measure, save_measures
 from results.run.observation import Claim, Recovery, observe
 from results.store.runs import RunUnreadableError

@@ -1,0 +1,1 @@
+"""Rows of tables: what one run becomes, as Arrow tables."""

@@ -1,0 +1,1 @@
+"""Tables on disk: files of Parquet, what tasks write, snapshots that appear whole."""

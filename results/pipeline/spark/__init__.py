@@ -1,0 +1,1 @@
+"""Spark itself: Java, sessions, hosts, and how far it has come."""

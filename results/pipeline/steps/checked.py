@@ -1,0 +1,74 @@
+"""The outcome of judging runs, summed up for the output."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from results.pipeline.found import FoundRun, Skipped
+from results.pipeline.snapshots.staged_files import ManifestRow
+
+
+class Checked(msgspec.Struct, frozen=True):
+    """What a check did.
+
+    Attributes:
+        runs: how many were judged.
+        unchanged: how many had verdicts of these checkers already.
+        validities: how many of the judged ones have each validity.
+        differing: runs whose verdict is not the one in their folder, and how; other validities come first.
+        changed: how many of these have another validity.
+        skipped: runs that could not be judged, and why.
+    """
+
+    runs: int
+    unchanged: int
+    validities: dict[str, int] = {}
+    differing: tuple[Skipped, ...] = ()
+    changed: int = 0
+    skipped: tuple[Skipped, ...] = ()
+
+
+def summed(told: Sequence[ManifestRow], runs: Iterable[FoundRun], *, unchanged: int = 0) -> Checked:
+    """Sum up what tasks told of runs.
+
+    Args:
+        told: a row for each run that was judged, or could not be; others count for nothing.
+        runs: where they are.
+        unchanged: how many had verdicts already.
+    """
+    folders = {run.run: run.folder for run in runs}
+    verdicts = [entry for entry in told if entry.validity is not None]
+    differing = [
+        (entry.validity != entry.stored, Skipped(folders[entry.run_id], entry.differs))
+        for entry in verdicts
+        if entry.run_id is not None and entry.differs is not None
+    ]
+    differing.sort(key=lambda one: (not one[0], one[1].folder))
+    problems = [Skipped(folders[e.run_id], e.problem) for e in told if e.run_id and e.problem]
+    return Checked(
+        runs=len(verdicts),
+        unchanged=unchanged,
+        validities=dict(sorted(Counter(str(entry.validity) for entry in verdicts).items())),
+        differing=tuple(one for _, one in differing),
+        changed=sum(changed for changed, _ in differing),
+        skipped=tuple(sorted(problems, key=lambda run: run.folder)),
+    )
+
+
+def together(during: Checked, later: Checked) -> Checked:
+    """Sum up two: what was judged during an ingest, and by the check that came next and knew of it."""
+    validities = Counter(during.validities) + Counter(later.validities)
+    return Checked(
+        runs=during.runs + later.runs,
+        unchanged=later.unchanged - during.runs,
+        validities=dict(sorted(validities.items())),
+        differing=(
+            *during.differing[: during.changed],
+            *later.differing[: later.changed],
+            *during.differing[during.changed :],
+            *later.differing[later.changed :],
+        ),
+        changed=during.changed + later.changed,
+        skipped=tuple(sorted((*during.skipped, *later.skipped), key=lambda run: run.folder)),
+    )

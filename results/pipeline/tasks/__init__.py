@@ -1,0 +1,1 @@
+"""Tasks that Spark workers carry out: runs are read, and judged."""

@@ -1,0 +1,116 @@
+"""A task of an ingest: reads some runs and writes their rows; asked to, judges them while they are read."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from checkers.history.reading import HistoryError, read_history
+from results.pipeline.found import FoundRun
+from results.pipeline.rows.tabulating import no_collection, tables_of
+from results.pipeline.snapshots.staged_files import Batches, ManifestRow, StagedFiles, manifest, refused
+from results.pipeline.tasks.judging import judged_whole
+from results.pipeline.tasks.units import shares_of_run
+from results.store.runs import StoreError
+
+BUNDLE_BYTES_MAX = 24 << 20
+"""Journals that one task reads, unless a single run has more: about two seconds of work."""
+BUNDLE_BYTES_MIN = 4 << 20
+_BUNDLES_PER_CPU = 4
+_RUN_BYTES = 100_000
+"""What a run costs besides its journals' bytes, in bytes."""
+
+
+class Bundle(NamedTuple):
+    """Runs of one day and version that one task reads."""
+
+    date: str
+    kafka_version: str
+    runs: tuple[FoundRun, ...]
+
+    @property
+    def history_bytes(self) -> int:
+        """Size of all its journals."""
+        return sum(run.history_bytes for run in self.runs)
+
+
+def bundled(runs: Iterable[FoundRun], cpus: int) -> list[Bundle]:
+    """Put runs of the same day and version together, so that files are few; the largest bundle comes first.
+
+    A run that is larger than a bundle has one of its own, and begins first: nothing waits for it at the end.
+    """
+    ordered = sorted(runs, key=lambda run: (-run.history_bytes, run.folder))
+    fair = sum(map(_cost, ordered)) // (_BUNDLES_PER_CPU * cpus)
+    limit = min(max(fair, BUNDLE_BYTES_MIN), BUNDLE_BYTES_MAX)
+    alike: dict[tuple[str, str], list[FoundRun]] = defaultdict(list)
+    for run in ordered:
+        alike[run.date, run.kafka_version].append(run)
+    bundles = [Bundle(*place, tuple(part)) for place, of in alike.items() for part in _parts(of, limit)]
+    return sorted(bundles, key=lambda bundle: -bundle.history_bytes)
+
+
+def _parts(runs: Sequence[FoundRun], limit: int) -> Iterator[list[FoundRun]]:
+    part: list[FoundRun] = []
+    size = 0
+    for run in runs:
+        if part and size + _cost(run) > limit:
+            yield part
+            part, size = [], 0
+        part.append(run)
+        size += _cost(run)
+    if part:
+        yield part
+
+
+def _cost(run: FoundRun) -> int:
+    return run.history_bytes + _RUN_BYTES
+
+
+def staging_task(
+    bundles: Sequence[Bundle], folder: Path, *, judging: bool = False
+) -> Callable[[Batches], Batches]:
+    """What Spark runs for each partition of numbers of bundles.
+
+    Args:
+        bundles: all of them, by number.
+        folder: where files are staged, reachable for the driver as well.
+        judging: whether runs that are no larger than a share are judged, too.
+    """
+
+    def stage(batches: Batches) -> Batches:
+        for batch in batches:
+            for number in batch.column(0).to_numpy().tolist():
+                yield manifest(stage_bundle(bundles[number], folder, judging=judging))
+
+    return stage
+
+
+def stage_bundle(bundle: Bundle, folder: Path, *, judging: bool = False) -> list[ManifestRow]:
+    """Write all runs of a bundle; what can't be read is told and left out."""
+    try:
+        with StagedFiles(folder) as staged:
+            told = [_stage_run(run, staged, judging=judging) for run in bundle.runs]
+    except OSError as error:
+        return [refused(error, folder)]
+    return [*told, *staged.told()]
+
+
+def _stage_run(run: FoundRun, staged: StagedFiles, *, judging: bool) -> ManifestRow:
+    try:
+        with no_collection():
+            history = read_history(Path(run.folder))
+            tables = tables_of(run, history)
+            told = ManifestRow(run.run, operations=tables["runs"].column("operations")[0].as_py())
+            if judging and shares_of_run(run.history_bytes) == 1:
+                one = judged_whole(run, history)
+                # What can't be judged is told by the check that comes next, and finds no verdict.
+                told = one.told._replace(operations=told.operations, problem=None)
+                tables |= one.tables
+            del history
+    except (HistoryError, StoreError, ValueError) as error:
+        return ManifestRow(run.run, problem=str(error))
+    except Exception as error:  # noqa: BLE001 - one strange run is told by name, and must not stop a thousand others
+        return ManifestRow(run.run, problem=f"its history can't be read: {type(error).__name__}: {error}")
+    for name, table in tables.items():
+        staged.take(run.place(name), table)
+    return told

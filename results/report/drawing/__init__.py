@@ -1,0 +1,1 @@
+"""What all drawings share: SVG, shapes that carry a meaning, the frame of lanes."""

@@ -1,0 +1,275 @@
+"""Anomalies made ready for a page: numbered, cleaned, shortened, each with its witness as rows of a table."""
+
+import msgspec
+from markupsafe import Markup
+
+from checkers.history.operations import History, Operation
+from checkers.verdict.verdict import Anomaly, Verdict
+from results.markup.cleaning import clean
+from results.report.drawing.frame import at_seconds
+from results.report.findings.cycles import cycles_of, drawing, key_of
+from results.report.findings.flow.events import CLUSTER
+from results.report.findings.pictures import Pictures
+from results.report.findings.replicas.rows import SideBySide
+from results.report.findings.tale import Tales, Told
+from results.report.findings.witness import Witnessed, draw_witness
+from results.report.limits import Limits
+from results.report.reading.words import value_text
+from results.run.causes import Cause, Shown, cause_line, causes_of
+
+_GUESSED = (
+    "The history does not record which broker a client asks. Its messages are drawn at the broker that led "
+    "the partition at that time."
+)
+_UNNAMED = f"“{CLUSTER}” stands for a node that the history does not identify."
+
+
+class WitnessRow(msgspec.Struct, frozen=True):
+    """An operation of a witness; all texts are clean and short."""
+
+    index: int
+    time: str
+    process: str
+    type: str
+    f: str
+    key: str
+    value: str
+    error: str
+
+
+class Variant(msgspec.Struct, frozen=True):
+    """Another anomaly of a cause, in a sentence; a cycle with its drawing."""
+
+    id: str
+    subject: str
+    time: str
+    summary: str
+    drawing: Markup | None = None
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """A cause as it is shown: its witness in full, what led to it, and other anomalies in short.
+
+    Attributes:
+        anchor: where its section is.
+        number: position among those of its legality, from 1.
+        time_ns: None where it has no moment.
+        witness: None for an operation that is not in the history at hand.
+        witness_left_out: how many operations are not shown.
+        explanation_left_out: how many lines are not shown.
+        drawing: of the cycle that it is, or else of its witness; None if it has none, or one too many.
+        circular: whether that is a cycle.
+        flow: the messages of its witness, in place of a drawing.
+        flow_notes: what that does not show, and how it is to be read.
+        replicas: the logs of its partition's replicas, side by side.
+        cause: where it is, and how many anomalies of which kinds.
+        tale: what happened, in the order of time.
+        variants: other anomalies of the cause.
+        variants_left_out: how many of the cause's anomalies are not shown.
+    """
+
+    anchor: str
+    number: int
+    id: str
+    checker: str
+    illegal: bool
+    summary: str
+    guarantee: str
+    source: str
+    subject: str
+    time: str
+    time_ns: int | None
+    explanation: tuple[str, ...]
+    explanation_left_out: int
+    witness: tuple[WitnessRow, ...]
+    witness_left_out: int
+    licence: str
+    drawing: Markup | None = None
+    circular: bool = False
+    flow: Markup | None = None
+    flow_notes: tuple[str, ...] = ()
+    replicas: SideBySide | None = None
+    cause: str = ""
+    tale: tuple[Told, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    variants_left_out: int = 0
+
+
+class Findings(msgspec.Struct, frozen=True):
+    """All causes of a verdict as they are shown.
+
+    Attributes:
+        broken: whether a promise was broken, also if only the number of anomalies is known.
+        unlisted: causes of which no anomaly is listed, a line each.
+        left_out: how many causes did not find room.
+        cycles_left_out: how many of those shown are cycles that are not drawn.
+        drawings_left_out: how many witnesses of those shown are not drawn.
+        tables_left_out: how many of those shown have no table of replicas, for there was no room.
+    """
+
+    broken: bool
+    illegal: tuple[Finding, ...]
+    legal: tuple[Finding, ...]
+    unlisted: tuple[str, ...]
+    left_out: int
+    cycles_left_out: int
+    drawings_left_out: int
+    tables_left_out: int = 0
+
+    @property
+    def all(self) -> tuple[Finding, ...]:
+        """All findings, illegal ones first."""
+        return self.illegal + self.legal
+
+
+def findings_of(
+    verdict: Verdict,
+    seen: Witnessed,
+    limits: Limits,
+    tales: Tales | None = None,
+    pictures: Pictures | None = None,
+) -> Findings:
+    """Choose and prepare what is shown: a card for each cause, in the order of `causes_of`.
+
+    Args:
+        verdict: what was found.
+        seen: what witnesses are drawn from.
+        limits: how much is shown.
+        tales: tells what led to each cause; without it no card has a story.
+        pictures: draws messages and compares replicas; without it no card has either.
+    """
+    causes = [(cause, cause.witness) for cause in causes_of(verdict)]
+    listed = [(cause, witness) for cause, witness in causes if witness is not None]
+    shown = listed[: limits.anomalies]
+    unlisted = [cause for cause, witness in causes if witness is None]
+    lines = [clean(cause_line(cause), limits.text) for cause in unlisted[: limits.rows]]
+    cycles = _Cycles(verdict, limits)
+    found: list[Finding] = []
+    numbers = {True: 0, False: 0}
+    others = 0
+    for cause, witness in shown:
+        numbers[cause.illegal] += 1
+        finding = _finding(numbers[cause.illegal], witness.checker, witness.anomaly, seen.history, limits)
+        circular = cycles.has(witness)
+        drawn = cycles.drawing(witness)
+        flow, notes = _flow(cause, None if circular else pictures)
+        if witness.anomaly.witness and not circular and flow is None:
+            others += 1
+            drawn = _witness(witness.anomaly, seen, limits) if others <= limits.drawings else None
+        variants = tuple(_variant(one, cycles, limits) for one in cause.shown[1 : limits.variants + 1])
+        found.append(
+            msgspec.structs.replace(
+                finding,
+                drawing=drawn or None,
+                circular=circular,
+                flow=flow,
+                flow_notes=notes,
+                replicas=None if pictures is None else pictures.replicas(cause),
+                cause=clean(cause_line(cause), limits.text),
+                tale=tales.of(cause, limits) if tales is not None and cause.illegal else (),
+                variants=variants,
+                variants_left_out=max(cause.total - 1 - len(variants), 0),
+            )
+        )
+    return Findings(
+        broken=any(cause.illegal for cause, _ in causes),
+        illegal=tuple(one for one in found if one.illegal),
+        legal=tuple(one for one in found if not one.illegal),
+        unlisted=tuple(lines),
+        left_out=len(causes) - len(shown) - len(lines),
+        cycles_left_out=cycles.left_out,
+        drawings_left_out=max(others - limits.drawings, 0),
+        tables_left_out=0 if pictures is None else pictures.tables_left_out,
+    )
+
+
+class _Cycles:
+    """Draws the cycles of a verdict, as many as there is room for."""
+
+    def __init__(self, verdict: Verdict, limits: Limits) -> None:
+        self._cycles = cycles_of(verdict)
+        self._limits = limits
+        self._asked = 0
+
+    @property
+    def left_out(self) -> int:
+        """How many were not drawn of those that were requested."""
+        return max(self._asked - self._limits.cycles, 0)
+
+    def has(self, one: Shown) -> bool:
+        """Whether an anomaly is a cycle."""
+        return key_of(one.checker, one.anomaly) in self._cycles
+
+    def drawing(self, one: Shown) -> Markup | None:
+        """The next cycle; None of what is none, or one too many."""
+        if not self.has(one):
+            return None
+        self._asked += 1
+        if self._asked > self._limits.cycles:
+            return None
+        return drawing(self._cycles[key_of(one.checker, one.anomaly)], self._limits.text)
+
+
+def _flow(cause: Cause, pictures: Pictures | None) -> tuple[Markup | None, tuple[str, ...]]:
+    """The messages of the witness of a broken promise, and what is to be said of their drawing."""
+    drawn = pictures.flow(cause) if pictures is not None and cause.illegal else None
+    if drawn is None:
+        return None, ()
+    picture, flow = drawn
+    notes = [_GUESSED] * flow.guessed + [_UNNAMED] * (CLUSTER in flow.nodes)
+    if flow.left_out:
+        notes.append(f"Not drawn: {', '.join(flow.left_out)}.")
+    return picture, tuple(notes)
+
+
+def _variant(one: Shown, cycles: _Cycles, limits: Limits) -> Variant:
+    anomaly = one.anomaly
+    return Variant(
+        id=clean(anomaly.id, 60),
+        subject=clean(anomaly.subject or "", limits.cell),
+        time="" if anomaly.time_ns is None else at_seconds(anomaly.time_ns),
+        summary=clean(anomaly.summary, limits.text),
+        drawing=cycles.drawing(one),
+    )
+
+
+def _witness(anomaly: Anomaly, seen: Witnessed, limits: Limits) -> Markup:
+    return draw_witness(seen, anomaly.witness[: limits.witness], anomaly.time_ns)
+
+
+def _finding(number: int, checker: str, anomaly: Anomaly, history: History, limits: Limits) -> Finding:
+    said, shown = anomaly.explanation[: limits.explanation], anomaly.witness[: limits.witness]
+    operations = history.operations
+    witness = tuple(_row(operations[i], limits) for i in shown if 0 <= i < len(operations))
+    kind = "anomaly" if anomaly.illegal else "legal"
+    return Finding(
+        anchor=f"{kind}-{number}",
+        number=number,
+        id=clean(anomaly.id, 60),
+        checker=clean(checker, 60),
+        illegal=anomaly.illegal,
+        summary=clean(anomaly.summary, limits.text),
+        guarantee=clean(anomaly.guarantee, limits.text),
+        source=clean(anomaly.source, limits.text),
+        subject=clean(anomaly.subject or "", limits.cell),
+        time="" if anomaly.time_ns is None else at_seconds(anomaly.time_ns),
+        time_ns=anomaly.time_ns,
+        explanation=tuple(clean(line, limits.text) for line in said),
+        explanation_left_out=len(anomaly.explanation) - len(said),
+        witness=witness,
+        witness_left_out=len(anomaly.witness) - len(witness),
+        licence=clean(anomaly.licence or "", limits.text),
+    )
+
+
+def _row(operation: Operation, limits: Limits) -> WitnessRow:
+    return WitnessRow(
+        index=operation.index,
+        time=f"{operation.time_ns / 1e9:,.6f}",
+        process=clean(str(operation.process), 30),
+        type=operation.type.value,
+        f=clean(operation.f, 30),
+        key=value_text(operation.key, limits.cell // 2),
+        value=value_text(operation.value, limits.cell),
+        error=clean(operation.error or "", limits.cell),
+    )

@@ -1,0 +1,1 @@
+"""Drawings of the messages of a witness between clients and nodes."""

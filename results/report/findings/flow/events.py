@@ -1,0 +1,367 @@
+"""What happened in the operations of a witness, as rows in the order of time: for a drawing of messages.
+
+A row is a request, an answer, an answer that never came, a leader that was elected, a fault that began or
+ended, or the moment at which the guarantee was broken.  The broker that a client asked is not recorded: it is
+taken for the one that led the partition then.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from checkers.history.operations import OK, History, Operation
+from checkers.history.units import NS_PER_S
+from checkers.verdict.places import QUORUM, place_of
+from results.markup.cleaning import clean
+from results.report.drawing.frame import fault_label
+from results.report.findings.tale import partition_named
+from results.report.reading.calls import NONE, OPEN, Calls
+from results.report.reading.leadership import Led, partition_leaders, quorum_leaders
+from results.report.reading.words import (
+    NOWHERE,
+    Around,
+    answered_text,
+    asked_text,
+    error_text,
+    is_answer,
+    partition_of,
+)
+from results.run.causes import Cause, Shown
+from results.run.observation import FaultSeen, Observed
+
+ARROWS_MAX = 25
+LEADERS_MAX = 12
+FAULTS_MAX = 24
+CLIENTS_MAX = 4
+NODES_MAX = 7
+OBSERVERS = "observers"
+OTHERS = "others"
+CLUSTER = "cluster"
+"""The lane of requests of which nothing shows who was asked."""
+_TEXT = 190
+_NAME = 40
+_OF_QUORUM = frozenset(("quorum", "metadata"))
+"""Checkers whose anomalies are about what leaders of the quorum committed."""
+Kind = Literal[
+    "ask", "ok", "info", "fail", "none", "observed", "leader", "fault", "healed", "passing", "broke"
+]
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True):
+    """A row of the drawing.
+
+    Attributes:
+        time_ns: when; None for what never came.
+        kind: ``ask`` of a request, ``ok``, ``info`` or ``fail`` of its answer, ``none`` where no answer came,
+            ``observed`` of what an observer was told, ``leader``, ``fault``, ``healed``,
+            ``passing`` of a fault during which nothing else happened, ``broke``.
+        text: what it was, complete in itself.
+        source: lane where an arrow begins, or where a leader is; empty without one.
+        target: lane where an arrow ends; empty without one.
+        call: number of the call that it belongs to, -1 for none.
+        fault: id of the fault that it belongs to; empty for none.
+    """
+
+    time_ns: int | None
+    kind: Kind
+    text: str
+    source: str = ""
+    target: str = ""
+    call: int = -1
+    fault: str = ""
+
+
+class Flow(msgspec.Struct, frozen=True, kw_only=True):
+    """All rows of a drawing, and its lanes.
+
+    Attributes:
+        clients: lanes of clients and observers, in the order in which they come.
+        nodes: lanes of nodes; the last one may be `CLUSTER`.
+        events: in the order of time.
+        led: who led from when on, from before the first row; empty if not reported.
+        faults: those that are drawn.
+        left_out: what is not drawn, in numbers.
+        guessed: whether the broker of some request was taken from who led then.
+    """
+
+    clients: tuple[str, ...]
+    nodes: tuple[str, ...]
+    events: tuple[Event, ...]
+    led: tuple[Led, ...]
+    faults: tuple[FaultSeen, ...]
+    left_out: tuple[str, ...]
+    guessed: bool
+
+
+class Flows:
+    """Makes the flows of one run.
+
+    Args:
+        history: the run's history.
+        calls: of that history.
+        observed: the same, sorted out.
+    """
+
+    def __init__(self, history: History, calls: Calls, observed: Observed) -> None:
+        self._history, self._calls, self._observed = history, calls, observed
+        self._faults = tuple(fault for fault in observed.faults if fault.attempted)
+        self._names = _names(observed.setup)
+        self._led: dict[str, list[Led]] = {}
+
+    def of(self, cause: Cause, witness_max: int) -> Flow | None:
+        """The flow of a cause's witness; None where no operation of it is a call or an observation.
+
+        Args:
+            cause: anomalies of one place.
+            witness_max: how many operations of a witness are looked at.
+        """
+        shown = cause.witness
+        rows = [] if shown is None else self._rows(shown.anomaly.witness[:witness_max])
+        if shown is None or not rows:
+            return None
+        around = _around(shown)
+        led = self._leaders(QUORUM if shown.checker in _OF_QUORUM else cause.place)
+        # Clients ask the partition's leader, also where the leaders of the quorum are drawn.
+        answering = self._leaders(cause.place)
+        asked = _Calls(self._history, self._calls, around, answering, self._names)
+        events: list[Event] = [
+            event for number, row in enumerate(rows) for event in asked.events(number, row)
+        ]
+        arrows, left = events[:ARROWS_MAX], len(events) - ARROWS_MAX
+        told = [event.time_ns for event in arrows if event.time_ns is not None]
+        moment_ns = shown.anomaly.time_ns
+        from_ns, until_ns = min(told), max([*told, *([] if moment_ns is None else [moment_ns])])
+        leaders = [_elected(one) for one in _leading(led, from_ns, until_ns)]
+        faults = [fault for fault in self._faults if _overlaps(fault, from_ns, until_ns)]
+        drawn = tuple(faults[:FAULTS_MAX])
+        broke = [] if moment_ns is None else [_broke(shown, moment_ns)]
+        others = [*leaders[:LEADERS_MAX], *_of_faults(drawn, until_ns), *broke]
+        ordered = sorted([*arrows, *others], key=_place)
+        clients, nodes = self._lanes(arrows, leaders, drawn)
+        return Flow(
+            clients=clients,
+            nodes=nodes,
+            events=tuple(_joined(ordered, drawn)),
+            led=tuple(_leading(led, from_ns, until_ns)),
+            faults=drawn,
+            left_out=tuple(_left_out(left, leaders, faults)),
+            guessed=asked.guessed,
+        )
+
+    def _rows(self, indices: Sequence[int]) -> list[int]:
+        """Positions of the calls of some operations, in the order in which they began."""
+        calls = self._calls
+        wanted = np.array([index for index in indices if index >= 0], dtype=np.int64)
+        found = np.flatnonzero(np.isin(calls.completed, wanted) | np.isin(calls.invoked, wanted))
+        ordered: list[int] = found[np.argsort(calls.began_ns[found], kind="stable")].tolist()
+        return ordered
+
+    def _leaders(self, place: str) -> list[Led]:
+        if place not in self._led:
+            partition = partition_named(place)
+            if partition is not None:
+                views = self._observed.views
+                self._led[place] = partition_leaders(self._history, views, self._names, partition)
+            else:
+                self._led[place] = quorum_leaders(self._observed.claims) if place == QUORUM else []
+        return self._led[place]
+
+    def _lanes(
+        self, arrows: Sequence[Event], leaders: Sequence[Event], faults: Sequence[FaultSeen]
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Lanes that are used, clients first; of nodes, all where there are few."""
+        ends = [lane for event in arrows for lane in (event.source, event.target) if lane]
+        known = set(self._names.values()) | {lane for lane in ends if self._is_node(lane)}
+        clients = list(dict.fromkeys(lane for lane in ends if lane not in known and lane != CLUSTER))
+        used = {lane for lane in ends if lane in known} | {event.source for event in leaders} - {""}
+        used |= {node for fault in faults for node in fault.targets if node in known}
+        nodes = sorted(known, key=_natural) if len(known) <= NODES_MAX else sorted(used, key=_natural)
+        if CLUSTER in ends or len(nodes) > NODES_MAX:
+            nodes = [*nodes[:NODES_MAX], CLUSTER]
+        if len(clients) > CLIENTS_MAX:
+            clients = [*clients[: CLIENTS_MAX - 1], OTHERS]
+        return tuple(clients), tuple(nodes)
+
+    def _is_node(self, lane: str) -> bool:
+        return lane in self._observed.statuses or lane in self._observed.claims
+
+
+class _Calls:
+    """Turns calls into rows: the request and its answer, or that none came."""
+
+    def __init__(
+        self,
+        history: History,
+        calls: Calls,
+        around: Around,
+        led: Sequence[Led],
+        names: Mapping[int, str],
+    ) -> None:
+        self._operations, self._calls, self._around = history.operations, calls, around
+        self._led, self._names = led, names
+        self.guessed = False
+
+    def events(self, number: int, row: int) -> Iterator[Event]:
+        """The rows of a call."""
+        began, ended = int(self._calls.invoked[row]), int(self._calls.completed[row])
+        if began == NONE:
+            yield self._observed(number, self._operations[ended])
+            return
+        asked = self._operations[began]
+        answer = None if ended == NONE else self._operations[ended]
+        who, node = _who(asked), self._asked_node(asked, answer, asked.time_ns)
+        text = f"{who} to {node}: {asked_text(asked, self._around, _TEXT)} ({began})"
+        yield Event(time_ns=asked.time_ns, kind="ask", text=text, source=who, target=node, call=number)
+        if answer is None or int(self._calls.outcome[row]) == OPEN:
+            text = f"{who} got no answer before the history ended"
+            yield Event(time_ns=None, kind="none", text=text, source=node, target=who, call=number)
+        else:
+            yield self._answer(number, answer, who, self._asked_node(asked, answer, answer.time_ns))
+
+    def _answer(self, number: int, answer: Operation, who: str, node: str) -> Event:
+        kind: Kind
+        if answer.type is OK:
+            kind, told = "ok", f"{node} to {who}: {answered_text(answer, self._around, _TEXT)}"
+        elif is_answer(answer.error or ""):
+            kind = "fail" if answer.type.value == "fail" else "info"
+            told = f"{node} to {who}: {answer.type.value}, {error_text(answer.error or '')}"
+        else:
+            kind = "none"
+            why = error_text(answer.error or "") or "no error recorded"
+            told = f"{who} got no answer, {answer.type.value}: {why}"
+        return Event(
+            time_ns=answer.time_ns,
+            kind=kind,
+            text=clean(f"{told} ({answer.index})", _TEXT + _NAME),
+            source=node,
+            target=who,
+            call=number,
+        )
+
+    def _observed(self, number: int, told: Operation) -> Event:
+        node, who = clean(told.node or CLUSTER, _NAME), _who(told)
+        text = f"{node} told {who}: {answered_text(told, self._around, _TEXT)} ({told.index})"
+        if told.f != "observe":
+            text = f"{who}: {clean(told.f, _NAME)}, {answered_text(told, self._around, _TEXT)} ({told.index})"
+        return Event(
+            time_ns=told.time_ns,
+            kind="observed",
+            text=text,
+            source=node,
+            target=who,
+            call=number,
+        )
+
+    def _asked_node(self, asked: Operation, answer: Operation | None, time_ns: int) -> str:
+        """The node that was asked: as recorded, or the leader then; `CLUSTER` if not recorded."""
+        named = asked.node or (answer.node if answer is not None else None)
+        if named:
+            return clean(named, _NAME)
+        partition = partition_of(asked, self._around)
+        if partition is None and answer is not None and answer.type is OK:
+            partition = partition_of(answer, self._around)
+        here = (self._around.topic, self._around.partition)
+        leader = next((one for one in reversed(self._led) if one.time_ns <= time_ns), None)
+        if partition != here or leader is None or not leader.node:
+            return CLUSTER
+        self.guessed = True
+        return clean(leader.node, _NAME)
+
+
+def _around(shown: Shown) -> Around:
+    place = place_of(shown.anomaly.subject, shown.checker)
+    partition = partition_named(place.name)
+    return NOWHERE if partition is None else Around(partition.topic, partition.partition, place.offset)
+
+
+def _who(operation: Operation) -> str:
+    """The lane of a process."""
+    process = operation.process
+    if isinstance(process, int):
+        return f"client {process}"
+    return OBSERVERS if process.startswith("observer") else clean(process, _NAME)
+
+
+def _elected(one: Led) -> Event:
+    node = clean(one.node, _NAME)
+    return Event(time_ns=one.time_ns, kind="leader", text=f"{node} {one.told}".strip(), source=node)
+
+
+def _leading(led: Sequence[Led], from_ns: int, until_ns: int) -> list[Led]:
+    """Who led when a time began, and who was elected in it."""
+    nexts = [*(one.time_ns for one in led[1:]), until_ns + 1]
+    ends = [
+        later_ns if one.until_ns is None else one.until_ns for one, later_ns in zip(led, nexts, strict=False)
+    ]
+    return [one for one, end in zip(led, ends, strict=True) if one.time_ns <= until_ns and end > from_ns]
+
+
+def _of_faults(faults: Sequence[FaultSeen], until_ns: int) -> Iterator[Event]:
+    for fault in faults:
+        name = fault_label(fault)
+        yield Event(time_ns=fault.invoked_ns, kind="fault", text=f"fault {name} begins", fault=fault.id)
+        if fault.healed_ns is not None and fault.healed_ns <= until_ns:
+            yield Event(
+                time_ns=fault.healed_ns, kind="healed", text=f"fault {name} is healed", fault=fault.id
+            )
+
+
+def _joined(events: Sequence[Event], faults: Sequence[FaultSeen]) -> Iterator[Event]:
+    """The same; a fault's beginning and end are one row where nothing is between them."""
+    healed = {fault.id: fault.healed_ns for fault in faults}
+    behind: Event | None = None
+    for event, following in zip(events, [*events[1:], None], strict=True):
+        if event.kind == "healed" and behind is not None and behind.fault == event.fault:
+            behind = None
+            continue
+        behind = event
+        if event.kind == "fault" and following is not None and following.fault == event.fault:
+            until_ns = healed[event.fault] or 0
+            text = f"{event.text.removesuffix(' begins')}, healed at {until_ns / NS_PER_S:,.3f} s"
+            yield msgspec.structs.replace(event, kind="passing", text=text)
+        else:
+            yield event
+
+
+def _broke(shown: Shown, time_ns: int) -> Event:
+    return Event(time_ns=time_ns, kind="broke", text=clean(f"{shown.anomaly.id} is visible", _TEXT))
+
+
+def _overlaps(fault: FaultSeen, from_ns: int, until_ns: int) -> bool:
+    return fault.invoked_ns <= until_ns and (fault.healed_ns is None or fault.healed_ns >= from_ns)
+
+
+def _place(event: Event) -> tuple[bool, int]:
+    """Where a row stands: what never came, last; what breaks a promise, behind all of its moment."""
+    if event.time_ns is None:
+        return True, 0
+    return False, event.time_ns * 2 + (event.kind == "broke")
+
+
+def _left_out(arrows: int, leaders: Sequence[Event], faults: Sequence[FaultSeen]) -> Iterator[str]:
+    if arrows > 0:
+        yield f"{arrows:,} more messages"
+    if len(leaders) > LEADERS_MAX:
+        yield f"{len(leaders) - LEADERS_MAX:,} later elections"
+    if len(faults) > FAULTS_MAX:
+        names = ", ".join(fault_label(fault) for fault in faults[FAULTS_MAX : 2 * FAULTS_MAX])
+        yield f"{len(faults) - FAULTS_MAX:,} later faults ({names})"
+
+
+def _names(setup: Mapping[str, object]) -> dict[int, str]:
+    """Names of the nodes by their numbers, as far as the setup tells them."""
+    nodes = setup.get("nodes")
+    found: dict[int, str] = {}
+    for node in nodes if isinstance(nodes, list) else []:
+        if isinstance(node, dict) and isinstance(node.get("id"), int):
+            found[node["id"]] = clean(str(node.get("name")), _NAME)
+    return found
+
+
+def _natural(name: str) -> tuple[str, int]:
+    """Order of names such as ``n2`` and ``n10``."""
+    letters = name.rstrip("0123456789")
+    number = name[len(letters) :]
+    return letters, int(number) if number else -1

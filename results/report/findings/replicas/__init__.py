@@ -1,0 +1,1 @@
+"""Logs of the replicas of a partition, side by side as a table."""

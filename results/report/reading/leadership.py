@@ -1,0 +1,79 @@
+"""Who led a partition, or the quorum, from when on, as the history records it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import NamedTuple
+
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.evidence.metadata_log import Span
+from checkers.evidence.partition_changes import NOBODY, PartitionState, partition_changes
+from checkers.history.operations import History
+from results.markup.cleaning import clean
+from results.report.reading.readable import readable
+from results.report.reading.spans import reigns, settled
+from results.run.observation import Claim, PartitionView
+
+_NAME = 40
+
+
+class Led(NamedTuple):
+    """A node that led from a moment on.
+
+    Attributes:
+        time_ns: since when.
+        node: its name, clean; empty where nobody led.
+        epoch: of the leadership.
+        told: the same in words.
+        until_ns: when it ceased to answer as leader; None where the next one's beginning ends it.
+    """
+
+    time_ns: int
+    node: str
+    epoch: int
+    told: str
+    until_ns: int | None = None
+
+
+def partition_leaders(
+    history: History, views: Sequence[PartitionView], names: Mapping[int, str], place: PartitionName
+) -> list[Led]:
+    """Leaders of a partition in the order of time: by the metadata log, or else by what brokers reported."""
+    changes = readable(partial(partition_changes, history))
+    if changes is not None and place in changes.states:
+        states = [(known_ns(changes.span(state)), state) for state in changes.states[place]]
+        return list(_by_log(states, names))
+    name = (place.topic, place.partition)
+    told = settled(view for view in views if view.partition == name).get(name, [])
+    led: list[Led] = []
+    for time_ns, standing in told:
+        if not led or led[-1].epoch != standing.epoch:
+            led.append(_led(time_ns, standing.leader, standing.epoch, "", names))
+    return led
+
+
+def quorum_leaders(claims: Mapping[str, Sequence[Claim]]) -> list[Led]:
+    """Leaders of the quorum by their own answers, each with the end of its reign."""
+    return [
+        Led(reign.begin_ns, clean(reign.node, _NAME), reign.epoch, f"leads epoch {reign.epoch}", reign.end_ns)
+        for reign in sorted(reigns(claims), key=lambda reign: reign.begin_ns)
+    ]
+
+
+def _by_log(states: Sequence[tuple[int, PartitionState]], names: Mapping[int, str]) -> Iterator[Led]:
+    before: PartitionState | None = None
+    for time_ns, state in states:
+        if before is None or (state.leader, state.leader_epoch) != (before.leader, before.leader_epoch):
+            how = ", elected uncleanly" if state.unclean else ", from the ELR" if state.was_eligible else ""
+            yield _led(time_ns, state.leader, state.leader_epoch, f", ISR {list(state.isr)}{how}", names)
+        before = state
+
+
+def _led(time_ns: int, leader: int, epoch: int, how: str, names: Mapping[int, str]) -> Led:
+    if leader == NOBODY:
+        return Led(time_ns, "", epoch, f"nobody leads, epoch {epoch}{how}")
+    return Led(time_ns, names.get(leader, f"broker {leader}"), epoch, f"leads epoch {epoch}{how}")
+
+
+def known_ns(span: Span) -> int:
+    """By when a record was appended; where nobody told of it, after when."""
+    return span.from_ns if span.to_ns == NEVER else span.to_ns

@@ -1,0 +1,1 @@
+"""Tables of a page: checkers, assumptions, faults, gambits, log lines, the identity of a run."""

@@ -1,0 +1,124 @@
+"""Lanes of what was done and found: phases, faults, anomalies."""
+
+from collections.abc import Iterable, Sequence
+
+from markupsafe import Markup
+
+from results.markup.cleaning import clean
+from results.report.drawing import glyphs, svg
+from results.report.drawing.frame import GUTTER, PLOT, Frame, Lane, at_seconds, fault_label, width_of
+from results.report.findings.findings import Finding
+from results.report.limits import Limits
+from results.run.observation import FaultSeen, Observed
+
+_ROW = 21.0
+_BAR = 17.0
+_MARK_ROW = 14.0
+_MARK_WIDTH = 12.0
+_MARK_ROWS_MAX = 4
+_FAULT_ROWS_MAX = 8
+
+
+def phases(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
+    """Where each phase begins; a name is left out where it would run into the next."""
+    shown = observed.phases[: limits.segments]
+    if not shown:
+        return None
+    ends = [time_ns for _, time_ns in shown[1:]] + [frame.end_ns]
+    body = svg.group(_phase(frame, *phase, end) for phase, end in zip(shown, ends, strict=True))
+    return Lane("Phases", "", 16, body)
+
+
+def _phase(frame: Frame, name: str, begin_ns: int, end_ns: int) -> Markup:
+    x, width = frame.span(begin_ns, end_ns)
+    told = clean(name, 24)
+    label = svg.text(x + 4, 11, told, class_="small") if width_of(told) < width else svg.EMPTY
+    hint = svg.title(f"{told}, from {at_seconds(begin_ns)}")
+    bar = svg.element("rect", hint, **frame.bar(begin_ns, end_ns), height=15, class_="phase")
+    edge = svg.element("line", x1=x, x2=x, y1=0, y2=15, class_="phase-edge")
+    return bar + edge + label
+
+
+def fault_rows(faults: Iterable[FaultSeen], frame: Frame) -> list[tuple[FaultSeen, int]]:
+    """Faults that were attempted, each with a row on which no other one is in force at the time."""
+    free: list[float] = []
+    placed = []
+    for fault in faults:
+        if not fault.attempted:
+            continue
+        begin, end = _extent(fault, frame)
+        row = next((row for row, until in enumerate(free) if until <= begin), len(free))
+        free[row : row + 1] = [end]
+        placed.append((fault, row))
+    return placed
+
+
+def faults(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
+    """One bar a fault: pale while it is injected or healed, full while it is proven to be in force."""
+    every = fault_rows(observed.faults, frame)
+    placed = [(fault, row) for fault, row in every if row < _FAULT_ROWS_MAX][: limits.segments]
+    if not placed:
+        return None
+    body = svg.group(_fault(fault, row * _ROW, frame) for fault, row in placed)
+    note = "what was done to whom; dashed where no probe confirmed it"
+    if len(every) > len(placed):
+        note += f"; {len(every) - len(placed):,} more are in the table"
+    return Lane("Faults", note, _ROW * (1 + max(row for _, row in placed)), body)
+
+
+def _extent(fault: FaultSeen, frame: Frame) -> tuple[float, float]:
+    """Where (x) a fault begins and ends; the end is never before its label's."""
+    x, width = frame.span(fault.invoked_ns, fault.healed_ns or frame.end_ns)
+    return x, x + max(width, width_of(fault_label(fault)) + 24)
+
+
+def _fault(fault: FaultSeen, y: float, frame: Frame) -> Markup:
+    x, width = frame.span(fault.invoked_ns, fault.healed_ns or frame.end_ns)
+    label = fault_label(fault)
+    unproven = "" if fault.effective_ns is not None else " unproven"
+    hint = svg.title(f"{label}: {_when(fault)}")
+    place = frame.bar(fault.invoked_ns, fault.healed_ns or frame.end_ns)
+    outer = svg.element("rect", **place, y=y, height=_BAR, rx=2, class_=f"fault{unproven}")
+    parts = [hint, outer, _in_force(fault, y, frame)]
+    inside = width_of(label) + 22 < width
+    at = x if inside or x + width_of(label) + 24 < GUTTER + PLOT else x - width_of(label) - 26
+    after = width if at == x and not inside else 0
+    parts.append(glyphs.fault(fault.kind, at + after + 10, y + _BAR / 2, fault.glyph))
+    parts.append(svg.text(at + after + 19, y + 12.5, label, class_="fault-label"))
+    return svg.group(parts)
+
+
+def _in_force(fault: FaultSeen, y: float, frame: Frame) -> Markup:
+    if fault.effective_ns is None:
+        return svg.EMPTY
+    place = frame.bar(fault.effective_ns, fault.heal_invoked_ns or frame.end_ns)
+    return svg.element("rect", **place, y=y, height=_BAR, rx=2, class_="fault-held")
+
+
+def _when(fault: FaultSeen) -> str:
+    proven = "not proven" if fault.effective_ns is None else f"proven at {at_seconds(fault.effective_ns)}"
+    healed = "never healed" if fault.healed_ns is None else f"healed at {at_seconds(fault.healed_ns)}"
+    return f"begun at {at_seconds(fault.invoked_ns)}, {proven}, {healed}"
+
+
+def anomalies(found: Sequence[Finding], frame: Frame) -> Lane | None:
+    """A mark for each finding that has a time, leading to its section."""
+    timed = sorted((f for f in found if f.time_ns is not None), key=lambda f: f.time_ns or 0)
+    if not timed:
+        return None
+    ends = [float("-inf")] * _MARK_ROWS_MAX
+    marks = []
+    for finding in timed:
+        x = frame.x(finding.time_ns or 0)
+        row = next((row for row, end in enumerate(ends) if end <= x), _MARK_ROWS_MAX - 1)
+        ends[row] = x + _MARK_WIDTH
+        marks.append(_mark(finding, x, (row + 0.5) * _MARK_ROW))
+    rows = sum(end > float("-inf") for end in ends)
+    note = "diamonds break a promise, rings are legal here; each leads to its section"
+    return Lane("Anomalies", note, rows * _MARK_ROW, svg.group(marks))
+
+
+def _mark(finding: Finding, x: float, y: float) -> Markup:
+    hint = svg.title(f"{finding.id} at {at_seconds(finding.time_ns or 0)}: {finding.summary}")
+    shape = glyphs.anomaly(illegal=finding.illegal, x=x, y=y)
+    return svg.element("a", hint, shape, href=f"#{finding.anchor}")

@@ -1,0 +1,137 @@
+"""Lanes of the load: how long sends took, and how many records went in and came out."""
+
+import numpy as np
+import numpy.typing as npt
+from markupsafe import Markup
+
+from checkers.history.units import NS_PER_MS, NS_PER_S
+from results.report.drawing import glyphs, svg
+from results.report.drawing.frame import GUTTER, INSET, PLOT, Frame, Lane, nice_step, row_name, width_of
+from results.report.limits import Limits
+from results.report.timeline.percentiles import PERCENTILES, bin_seconds, percentile_lines
+from results.run.observation import OUTCOMES, Numbers, Observed
+
+_LATENCY_HEIGHT = 118.0
+_RATE_HEIGHT = 84.0
+_BINS_MAX = 450
+_SHARE_OF_ODD_MARKS = 4
+_DECADES = {
+    -3: "0.001 ms",
+    -2: "0.01 ms",
+    -1: "0.1 ms",
+    0: "1 ms",
+    1: "10 ms",
+    2: "100 ms",
+    3: "1 s",
+    4: "10 s",
+}
+_OUTCOME_NAMES = {"ok": "acknowledged", "info": "unknown", "fail": "failed"}
+Floats = npt.NDArray[np.float64]
+
+
+def latency(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
+    """Every send by when it began and how long it took; on a log scale, thinned out where dots coincide."""
+    sends = observed.sends
+    if not sends.began_ns.size:
+        return None
+    took_log = np.log10(np.maximum(sends.took_ns, 1_000) / NS_PER_MS)
+    low, high = int(np.floor(took_log.min())), int(np.floor(took_log.max())) + 1
+    x = frame.places(sends.began_ns)
+
+    def height_of(log: Floats) -> Floats:
+        return _LATENCY_HEIGHT * (1 - (log - low) / (high - low))
+
+    y = height_of(took_log)
+    parts = [_decade(d, _LATENCY_HEIGHT * (1 - (d - low) / (high - low))) for d in range(low, high + 1)]
+    drawn = 0
+    for code, name in enumerate(OUTCOMES):
+        chosen = sends.outcome == code
+        most = limits.marks if name == "ok" else limits.marks // _SHARE_OF_ODD_MARKS
+        kept = thinned(x[chosen], y[chosen], most)
+        drawn += len(kept)
+        parts.append(glyphs.outcomes(name, kept.tolist()))
+    parts += percentile_lines(sends, frame, lambda ms: height_of(np.log10(np.maximum(ms, 0.001))))
+    seen = (name for code, name in enumerate(OUTCOMES) if (sends.outcome == code).any())
+    legend = _key({name: name for name in PERCENTILES} | {name: _OUTCOME_NAMES[name] for name in seen})
+    seconds = bin_seconds(frame.end_ns)
+    note = f"by when each began; lines: {f'every {seconds} s' if seconds > 1 else 'each second'}"
+    if drawn < x.size:
+        note += f"; {drawn:,} of {x.size:,} are drawn, one where several coincide"
+    return Lane("Latency of sends", note, _LATENCY_HEIGHT, svg.group(parts), legend, INSET)
+
+
+def thinned(x: Floats, y: Floats, most: int) -> Floats:
+    """Points of which no two share a cell of a grid, as rows; the grid is as fine as `most` allows."""
+    cell = 1.0
+    while True:
+        cells = np.round(x / cell) * 1e6 + np.round(y / cell)
+        first = np.unique(cells, return_index=True)[1]
+        if first.size <= most:
+            return np.stack([x[first], y[first]], axis=1)
+        cell *= 1.3
+
+
+def rates(observed: Observed, frame: Frame, _: Limits) -> Lane | None:
+    """Acknowledged and polled records a second; the final read is left out, it would dwarf the load."""
+    bin_ns = max(NS_PER_S, float(np.ceil(frame.end_ns / _BINS_MAX)))
+    acked = _per_second(observed.acks.time_ns, observed.acks.records, frame.end_ns, bin_ns)
+    polled = _per_second(observed.polls.time_ns, observed.polls.records, frame.end_ns, bin_ns)
+    most = float(max(acked.max(), polled.max()))
+    if not most:
+        return None
+    step = nice_step(most / 3)
+    top = step * np.ceil(most / step)
+    parts = [_level(value, top) for value in np.arange(0, top + step / 2, step)]
+    parts += [
+        _curve(series, top, bin_ns, frame, name) for name, series in (("acked", acked), ("polled", polled))
+    ]
+    legend = _key({"acked": "acknowledged", "polled": "polled"})
+    return Lane("Records per second", "final read left out", _RATE_HEIGHT, svg.group(parts), legend, INSET)
+
+
+def _decade(decade: int, y: float) -> Markup:
+    name = _DECADES.get(decade, f"{10 ** (decade - 3):,} s" if decade > 0 else f"1e{decade} ms")
+    return _rule(y) + row_name(name, y + 3.5)
+
+
+def _level(value: float, top: float) -> Markup:
+    y = _RATE_HEIGHT * (1 - value / top)
+    return _rule(y) + row_name(f"{value:,.0f}", y + 3.5)
+
+
+def _rule(y: float) -> Markup:
+    return svg.element("line", x1=GUTTER, x2=GUTTER + PLOT, y1=y, y2=y, class_="rule")
+
+
+def _per_second(times: Numbers, weights: Numbers, end_ns: int, bin_ns: float) -> Floats:
+    bins = int(end_ns // bin_ns) + 1
+    counted = np.bincount((times // bin_ns).astype(np.int64), weights=weights, minlength=bins)
+    return counted[:bins] / (bin_ns / NS_PER_S)
+
+
+def _curve(series: Floats, top: float, bin_ns: float, frame: Frame, name: str) -> Markup:
+    """A line through the middles of the bins that have anything before or after them."""
+    busy = np.flatnonzero(series)
+    if not busy.size:
+        return svg.EMPTY
+    first, last = max(int(busy[0]) - 1, 0), min(int(busy[-1]) + 2, series.size)
+    heights = np.round(_RATE_HEIGHT * (1 - series / top), 1)
+    points = (
+        f"{svg.number(frame.x((i + 0.5) * bin_ns))} {svg.number(heights[i])}" for i in range(first, last)
+    )
+    return svg.element("polyline", points=" ".join(points), class_=f"curve {name}")
+
+
+def _key(names: dict[str, str]) -> Markup:
+    """What marks and lines mean, from right to left."""
+    parts = []
+    x = 0.0
+    for kind, name in reversed(names.items()):
+        x -= width_of(name)
+        parts.append(svg.text(x, 0, name, class_="small"))
+        if kind in OUTCOMES:
+            parts.append(glyphs.outcome(kind, x - 8, -3.5))
+        else:
+            parts.append(svg.element("line", x1=x - 26, x2=x - 6, y1=-3.5, y2=-3.5, class_=f"curve {kind}"))
+        x -= 22 if kind in OUTCOMES else 40
+    return svg.group(parts)

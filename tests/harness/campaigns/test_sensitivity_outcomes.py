@@ -1,0 +1,256 @@
+"""``krucible sensitivity --outcomes``: what runs came to, kept in files where their stores do not survive."""
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from harness import cli
+from harness.campaigns import making as running
+from harness.campaigns.sensitivity import runs as sensitivity_runs
+from harness.campaigns.sensitivity.identity import bug_digest, is_script_of, schedule_digest
+from harness.campaigns.sensitivity.stored_runs import StoredRuns
+from harness.plan.planning import RunOptions, plan_run
+from harness.plan.schedule import plan as drawn
+from harness.seeded_bugs.catalogue import seeded_bugs
+from harness.seeded_bugs.script import script_of
+from results.sensitivity.outcomes import Line, Outcomes, decode_outcomes, encode_outcomes
+from tests.harness.fakes.measured_runs import FakeRuns
+from tests.mutations.recordings import journals
+
+LATE, EARLY = "commit-not-applied", "min-isr-ignored"
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRuns:
+    monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "runs"))
+    made = FakeRuns()
+    monkeypatch.setattr(running, "run_one", made)
+    monkeypatch.setattr(sensitivity_runs, "require_images", list)
+    return made
+
+
+@pytest.fixture
+def kept(tmp_path: Path) -> Path:
+    return tmp_path / "docs" / "before.json"
+
+
+def measure(*words: object) -> int:
+    return cli.invoke(["sensitivity", LATE, EARLY, "--budget", "1x30", *map(str, words)])
+
+
+def outcomes(file: Path) -> Outcomes:
+    return decode_outcomes(file.read_bytes())
+
+
+def change(file: Path, place: int, **fields: Any) -> Line:
+    """Alter one line of a file."""
+    had = outcomes(file)
+    line = msgspec.structs.replace(had.runs[place], **fields)
+    runs = (*had.runs[:place], line, *had.runs[place + 1 :])
+    file.write_bytes(encode_outcomes(msgspec.structs.replace(had, runs=runs)))
+    return line
+
+
+def test_what_stands_in_a_file_is_not_run_again_and_gives_the_same_page(
+    fake: FakeRuns, kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.seen = {EARLY}
+    assert measure("--outcomes", kept, "--json") == 0
+    said = capsys.readouterr().out
+    data = kept.read_bytes()
+    assert [line.place for line in outcomes(kept).runs] == [
+        (LATE, 1, False), (LATE, 1, True), (EARLY, 1, False), (EARLY, 1, True),
+    ]  # fmt: skip
+    seen = outcomes(kept).runs[2]
+    assert (seen.ending, seen.run_ms, seen.origin.commit) == ("seen", 50_000, "0123456789ab")
+    assert (seen.origin.kafka, seen.origin.bug) == ("c0ffeec0ffee", bug_digest(seeded_bugs()[EARLY]))
+
+    shutil.rmtree(tmp_path / "runs")
+    assert measure("--outcomes", kept, "--json") == 0
+    assert capsys.readouterr().out == said
+    assert kept.read_bytes() == data
+    assert len(fake.done) == 4
+
+
+def test_the_file_is_renewed_after_each_run(fake: FakeRuns, kept: Path) -> None:
+    fake.cancelled_at = 3
+    assert measure("--outcomes", kept) == 2
+    assert len(outcomes(kept).runs) == 2
+    fake.cancelled_at = 1_000
+    assert measure("--outcomes", kept) == 0
+    assert len(outcomes(kept).runs) == 4
+
+
+def test_two_processes_may_renew_one_file(
+    fake: FakeRuns, kept: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one comes and goes while the first one is in its last run."""
+    other = ["sensitivity", EARLY, "--budget", "1x30", "--outcomes", str(kept), "--runs", str(tmp_path / "b")]
+    ends: list[int] = []
+
+    def meanwhile(*given: Any) -> Any:
+        if len(fake.done) == 1:
+            fake.done.append(("another", 0))
+            ends.append(cli.invoke(other))
+        return fake(*given)
+
+    monkeypatch.setattr(running, "run_one", meanwhile)
+    assert cli.invoke(["sensitivity", LATE, "--budget", "1x30", "--outcomes", str(kept)]) == 0
+    assert ends == [0]
+    assert [line.bug for line in outcomes(kept).runs] == [LATE, LATE, EARLY, EARLY]
+
+
+@pytest.mark.usefixtures("fake")
+def test_what_the_store_holds_wins_over_a_file(kept: Path) -> None:
+    assert measure("--outcomes", kept) == 0
+    data = kept.read_bytes()
+    change(kept, 0, ending="seen", why="somewhere else")
+    assert measure("--outcomes", kept, "--no-run") == 0
+    assert kept.read_bytes() == data
+
+
+def test_outcomes_of_a_bug_or_of_faults_that_have_changed_are_told_and_run_again(
+    fake: FakeRuns, kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert measure("--outcomes", kept) == 0
+    shutil.rmtree(tmp_path / "runs")
+    origin = outcomes(kept).runs[0].origin
+    change(kept, 0, origin=msgspec.structs.replace(origin, bug="0" * 12))
+    change(kept, 1, origin=msgspec.structs.replace(origin, bug="", schedule="0" * 12))
+    change(kept, 2, command="krucible run exploratory/chaos --seed 1")
+    capsys.readouterr()
+    assert measure("--outcomes", kept, "--no-run", "--json") == 2
+    captured = capsys.readouterr()
+    assert captured.err.splitlines() == [
+        f"left out: {LATE} 1: the bug's file has changed since",
+        f"left out: {LATE} 1, control: the scenario plans other faults by now",
+        f"left out: {EARLY} 1: another run is planned by now",
+    ]
+    assert [one["bug"] for one in json.loads(captured.out)["left_out"]] == [LATE, LATE, EARLY]
+    assert len(outcomes(kept).runs) == 4
+    assert measure("--outcomes", kept) == 0
+    assert len(fake.done) == 4 + 3
+    capsys.readouterr()
+    assert measure("--outcomes", kept) == 0
+    assert "left out" not in capsys.readouterr().err
+
+
+def test_runs_of_the_store_that_are_of_another_bug_are_told_and_run_again(
+    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert measure() == 0
+    (script,) = (
+        file for file in tmp_path.rglob("seeded-bug.btm") if EARLY in file.read_text()
+    )  # fmt: skip
+    script.write_text(script.read_text().replace("RULE ", "RULE another ", 1))
+    assert measure() == 0
+    assert f"left out: {EARLY} 1: the bug's file has changed since" in capsys.readouterr().err
+    assert [bug for bug, _seed in fake.done[4:]] == [EARLY]
+
+
+def test_a_longer_budget_goes_on_with_the_file_of_a_shorter_one(fake: FakeRuns, kept: Path) -> None:
+    assert measure("--outcomes", kept) == 0
+    longer = ["sensitivity", LATE, EARLY, "--budget", "2x30", "--outcomes", str(kept)]
+    assert cli.invoke(longer) == 0
+    assert len(fake.done) == 8
+    assert outcomes(kept).asked.budget == "2x30"
+    assert measure("--outcomes", kept, "--no-run") == 0
+    assert (outcomes(kept).asked.budget, len(outcomes(kept).runs)) == ("2x30", 8)
+
+
+@pytest.mark.usefixtures("fake")
+def test_files_of_several_machines_are_put_together(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    other, stranger = kept.with_name("before-2.json"), kept.with_name("gambits.json")
+    one = ["sensitivity", "--budget", "1x30", "--series", "before gambits"]
+    assert cli.invoke([*one, LATE, "--outcomes", str(kept)]) == 0
+    assert cli.invoke([*one, EARLY, "--outcomes", str(other), "--runs", str(tmp_path / "there")]) == 0
+    assert cli.invoke(["sensitivity", EARLY, "--budget", "1x30", "--outcomes", str(stranger)]) == 0
+    shutil.rmtree(tmp_path / "runs")
+    capsys.readouterr()
+    assert measure("--outcomes", kept, "--outcomes-from", kept.parent, "--no-run") == 0
+    assert "gambits.json is of another measurement (gambits: Kafka 4.3.1" in capsys.readouterr().err
+    assert len(outcomes(kept).runs) == 4
+    assert outcomes(kept).series == "before gambits"
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_file_of_another_measurement_is_no_target(kept: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert measure("--outcomes", kept, "--series", "before") == 0
+    for words in (("--seed", "2"), ("--preset", "smoke"), ("--series", "after")):
+        assert measure("--outcomes", kept, "--no-run", *words) == 64
+        assert "this file has the outcomes of another measurement" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [("{}", "krucible_sensitivity"), ("<<<<<<< ours\n{}", "remove git's markers"), ("", "truncated")],
+)
+def test_what_is_no_file_of_outcomes_is_refused_with_what_to_do(
+    fake: FakeRuns, kept: Path, data: str, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept.parent.mkdir()
+    kept.write_text(data)
+    for option in ("--outcomes", "--outcomes-from"):
+        assert measure(option, kept) == 64
+        error = capsys.readouterr().err
+        assert told in error
+        assert str(kept) in error
+    assert kept.read_text() == data
+    assert fake.done == []
+
+
+def test_a_file_to_read_has_to_be_there(
+    fake: FakeRuns, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert measure("--outcomes-from", kept) == 64
+    assert "there is no such file" in capsys.readouterr().err
+    assert fake.done == []
+
+
+def test_a_failure_is_kept_and_is_tried_again(fake: FakeRuns, kept: Path, tmp_path: Path) -> None:
+    fake.failing = {LATE}
+    assert measure("--outcomes", kept) == 0
+    assert outcomes(kept).runs[0].why.startswith("no engine")
+    shutil.rmtree(tmp_path / "runs")
+    fake.failing = set()
+    assert measure("--outcomes", kept) == 0
+    assert outcomes(kept).runs[0].ending == "never triggered"
+
+
+def test_a_run_counts_once_it_was_decided_or_came_to_its_end(fake: FakeRuns, tmp_path: Path) -> None:
+    fake.cancelled_at = 1
+    assert measure() == 2
+    (folder,) = (file.parent for file in tmp_path.rglob("verdict.json"))
+    command = json.loads((folder / "run.json").read_text())["reproduce"]
+    store = StoredRuns(tmp_path / "runs")
+    store.look()
+    assert list(store.of(command)) == []
+    (folder / "history-runner.jsonl").write_bytes(journals("smoke")["history-runner.jsonl"])
+    assert [run.folder for run in store.of(command)] == [folder]
+
+
+def test_a_bug_is_known_by_its_rules_and_its_nodes() -> None:
+    bug = seeded_bugs()[EARLY]
+    worded = msgspec.structs.replace(bug, rules=bug.rules.replace("# summary: ", "# summary: Well: "))
+    elsewhere = msgspec.structs.replace(
+        bug, rules=bug.rules.replace("# nodes: broker", "# nodes: controller")
+    )
+    other = msgspec.structs.replace(bug, rules=bug.rules.replace("\nDO ", "\nDO  "))
+    assert bug_digest(worded) == bug_digest(bug)
+    assert len({bug_digest(one) for one in (bug, elsewhere, other)}) == 3
+    assert is_script_of(script_of(worded), bug)
+    assert not is_script_of(script_of(other), bug)
+
+
+def test_a_schedule_is_known_by_what_it_plans() -> None:
+    plan = plan_run(RunOptions(scenario="exploratory/chaos", seed=3))
+    again = plan_run(RunOptions(scenario="exploratory/chaos", seed=3, rate=7))
+    assert schedule_digest(plan.schedule) == schedule_digest(again.schedule)
+    other = drawn(plan.scenario.schedule, plan.scenario.topology, 4)
+    assert schedule_digest(plan.schedule) != schedule_digest(other)

@@ -1,0 +1,153 @@
+"""Both administrators, for real, against a broker that fails as the test decides."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from checkers.history.operations import OperationType
+from harness.clients import ClientFailedError, ClientKind
+from harness.clients.administrator import Administrator, AdministratorOptions, Answer
+from harness.clients.administrator_opening import open_administrator
+from tests.harness.fakes.admin_broker import (
+    ALTER,
+    COMMIT,
+    CREATE,
+    DELETE,
+    DESCRIBE,
+    FETCH_OFFSETS,
+    FakeAdminBroker,
+)
+from tests.harness.fakes.broker import COORDINATOR
+from tests.harness.waiting import BOUND_S
+
+OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
+LOADING, NOT_AVAILABLE, NOT_COORDINATOR, NOT_CONTROLLER = 14, 15, 16, 41
+PATIENT_MS = 30_000
+
+CHANGES: dict[int, Callable[[Administrator], Answer]] = {
+    COMMIT: lambda client: client.commit_offset("group-0", "log-0", 1, 17),
+    ALTER: lambda client: client.alter_config("log-0", "flush.ms", 17),
+    CREATE: lambda client: client.create_topic("made-0", 2, 1),
+    DELETE: lambda client: client.delete_topic("made-0"),
+}
+READS: dict[int, Callable[[Administrator], Answer]] = {
+    FETCH_OFFSETS: lambda client: client.committed_offset("group-0", "log-0", 1),
+    DESCRIBE: lambda client: client.config("log-0", "flush.ms"),
+}
+
+
+@pytest.fixture
+def broker() -> Iterator[FakeAdminBroker]:
+    with FakeAdminBroker() as made:
+        yield made
+
+
+@pytest.fixture(params=ClientKind)
+def kind(request: pytest.FixtureRequest) -> ClientKind:
+    chosen: ClientKind = request.param
+    return chosen
+
+
+@pytest.fixture
+def client(broker: FakeAdminBroker, kind: ClientKind) -> Iterator[Administrator]:
+    """For what is given up in the end: enough time for a slow machine to have asked by then."""
+    options = AdministratorOptions((broker.bootstrap,), 2_000, PATIENT_MS, operation_ms=2_500)
+    made = open_administrator(kind, options)
+    yield made
+    made.close(BOUND_S)
+
+
+@pytest.fixture
+def patient(broker: FakeAdminBroker, kind: ClientKind) -> Iterator[Administrator]:
+    """For what is answered."""
+    options = AdministratorOptions((broker.bootstrap,), PATIENT_MS, PATIENT_MS, PATIENT_MS)
+    made = open_administrator(kind, options)
+    yield made
+    made.close(BOUND_S)
+
+
+def test_an_offset_is_committed_and_fetched(patient: Administrator, broker: FakeAdminBroker) -> None:
+    client = patient
+    assert client.committed_offset("group-0", "log-0", 1) == Answer(OK, None)
+    assert client.commit_offset("group-0", "log-0", 1, 2**40) == Answer(OK)
+    assert client.commit_offset("group-1", "log-0", 1, 3) == Answer(OK)
+    assert client.committed_offset("group-0", "log-0", 1) == Answer(OK, 2**40)
+    assert broker.offsets == {("group-0", "log-0", 1): 2**40, ("group-1", "log-0", 1): 3}
+    assert not client.spent
+
+
+def test_a_config_is_altered_and_described(patient: Administrator, broker: FakeAdminBroker) -> None:
+    client = patient
+    assert client.config("log-0", "flush.ms") == Answer(OK, None)
+    assert client.alter_config("log-0", "flush.ms", 2**40) == Answer(OK)
+    assert client.config("log-0", "flush.ms") == Answer(OK, 2**40)
+    assert broker.configs == {("log-0", "flush.ms"): str(2**40)}
+    assert not client.spent
+
+
+def test_a_topic_is_created_and_deleted(patient: Administrator, broker: FakeAdminBroker) -> None:
+    assert patient.create_topic("made-0", 2, 1) == Answer(OK)
+    assert broker.topics == {"made-0"}
+    assert patient.delete_topic("made-0") == Answer(OK)
+    assert not broker.topics
+
+
+@pytest.mark.parametrize("key", CHANGES)
+def test_a_change_that_is_not_answered_is_of_unknown_fate(
+    client: Administrator, broker: FakeAdminBroker, key: int
+) -> None:
+    broker.errors[key] = None
+    answer = CHANGES[key](client)
+    assert (answer.outcome, answer.value) == (INFO, None)
+    assert answer.error
+
+
+@pytest.mark.parametrize("key", READS)
+def test_a_read_that_is_not_answered_failed(client: Administrator, broker: FakeAdminBroker, key: int) -> None:
+    broker.errors[key] = None
+    answer = READS[key](client)
+    assert (answer.outcome, answer.value) == (FAIL, None)
+    assert answer.error
+
+
+@pytest.mark.parametrize("key", [ALTER, CREATE, DELETE])
+def test_what_a_controller_that_resigned_refused_may_have_happened(
+    client: Administrator, broker: FakeAdminBroker, key: int
+) -> None:
+    broker.errors[key] = NOT_CONTROLLER
+    assert CHANGES[key](client).outcome is INFO
+    assert client.spent
+
+
+@pytest.mark.parametrize("error", [LOADING, NOT_COORDINATOR, NOT_AVAILABLE])
+def test_a_commit_certainly_failed_only_with_one_attempt_while_loading(
+    client: Administrator, broker: FakeAdminBroker, kind: ClientKind, error: int
+) -> None:
+    broker.errors[COMMIT] = error
+    once = kind is ClientKind.KAFKA_PYTHON
+    assert CHANGES[COMMIT](client).outcome is (FAIL if once and error == LOADING else INFO)
+    assert client.spent is once
+    assert not broker.offsets
+
+
+def test_a_commit_that_is_given_up_is_not_taken_for_the_next(
+    client: Administrator, broker: FakeAdminBroker
+) -> None:
+    broker.errors[COMMIT] = NOT_COORDINATOR
+    assert client.commit_offset("group-0", "log-0", 1, 5).outcome is INFO
+    del broker.errors[COMMIT]
+    assert client.commit_offset("group-0", "log-0", 1, 6) == Answer(OK)
+    assert broker.offsets["group-0", "log-0", 1] == 6
+
+
+def test_without_a_coordinator_nothing_is_committed(
+    client: Administrator, broker: FakeAdminBroker, kind: ClientKind
+) -> None:
+    broker.errors[COORDINATOR] = NOT_AVAILABLE
+    assert CHANGES[COMMIT](client).outcome is (FAIL if kind is ClientKind.KAFKA_PYTHON else INFO)
+    assert not broker.offsets
+
+
+def test_kafka_python_needs_a_broker_that_answers() -> None:
+    with pytest.raises(ClientFailedError, match=r"none of 127\.0\.0\.1:9 answers"):
+        open_administrator(ClientKind.KAFKA_PYTHON, AdministratorOptions(("127.0.0.1:9",)))

@@ -1,0 +1,192 @@
+"""The member of KIP-848's protocol, over a consumer of librdkafka's that does as the test says."""
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from confluent_kafka import KafkaException, TopicPartition
+
+from checkers.history.operations import OperationType
+from harness.clients.group import Gathered, MemberOptions, Membership
+from harness.clients.group_modern import ModernMember
+from harness.clients.group_opening import join_group
+from harness.clients.group_outdated import commit_as
+from harness.clients.interface import ClientKind, Message, ReadError
+from harness.kafka.wire import Connection
+from tests.harness.fakes.group_broker import FakeGroupBroker
+from tests.harness.waiting import BOUND_S
+
+OPTIONS = MemberOptions(("127.0.0.1:9",), "group-0", "log-0", modern=True)
+
+
+def places(*partitions: int) -> list[TopicPartition]:
+    return [TopicPartition("log-0", partition) for partition in partitions]
+
+
+class StubMessage:
+    """A record that librdkafka returned."""
+
+    def __init__(self, partition: int, offset: int) -> None:
+        self.partition = lambda: partition
+        self.offset = lambda: offset
+        self.error = lambda: None
+        self.value = lambda: b"v"
+
+
+class StubConsumer:
+    """Tells of an epoch, and plays what is due at the next poll, or with the rest of its records."""
+
+    def __init__(self, member: ModernMember) -> None:
+        self.member = member
+        self.epoch = 5
+        self.starts: dict[int, int] = {}
+        self.at: dict[int, int] = {}
+        self.due: list[Callable[[], None]] = []
+        self.due_later: list[Callable[[], None]] = []
+        self.first: StubMessage | None = None
+        self.refuses: str | None = None
+        self.moves_on = False
+
+    def poll(self, _wait_s: float) -> Any:
+        while self.due:
+            self.due.pop(0)()
+        return self.first
+
+    def consume(self, num_messages: int, timeout: float) -> list[Any]:
+        assert (num_messages, timeout) == (199, 0)
+        while self.due_later:
+            self.due_later.pop(0)()
+        return []
+
+    def assigns(self, *partitions: int) -> None:
+        self.member._on_assign(self, places(*partitions))
+
+    def revokes(self, *partitions: int) -> None:
+        self.member._on_revoke(self, places(*partitions))
+
+    def committed(self, partitions: list[Any], timeout: float) -> list[Any]:
+        assert timeout > 0
+        self.raising("committed")
+        return [TopicPartition("log-0", one.partition, self.starts[one.partition]) for one in partitions]
+
+    def incremental_assign(self, partitions: list[Any]) -> None:
+        self.at |= {one.partition: one.offset for one in partitions}
+
+    def incremental_unassign(self, partitions: list[Any]) -> None:
+        for one in partitions:
+            del self.at[one.partition]
+
+    def seek(self, place: Any) -> None:
+        self.raising("seek")
+        assert place.partition in self.at
+        self.at[place.partition] = place.offset
+
+    def consumer_group_metadata(self) -> bytes:
+        self.raising("metadata")
+        return b"CGMDv2:" + struct.pack("=i", self.epoch) + b"group-0\0m-1\0\1"
+
+    def commit(self, offsets: list[Any], asynchronous: bool) -> list[Any]:  # noqa: FBT001 - the library's way
+        assert not asynchronous
+        self.epoch += self.moves_on
+        return [TopicPartition("log-0", one.partition, one.offset) for one in offsets]
+
+    def raising(self, what: str) -> None:
+        if self.refuses == what:
+            raise KafkaException(what)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[StubConsumer]:
+    made = join_group(ClientKind.CONFLUENT, OPTIONS)
+    assert isinstance(made, ModernMember)
+    made.close(BOUND_S)
+    stub = StubConsumer(made)
+    monkeypatch.setattr(made, "_consumer", stub)
+    stub.starts = {0: 3, 1: -1001, 2: 7}
+    return stub
+
+
+def assigned(stub: StubConsumer, *partitions: int) -> Gathered:
+    stub.due.append(lambda: stub.assigns(*partitions))
+    return stub.member.poll(0.1)
+
+
+def test_an_assignment_that_grows_is_told_whole_and_begins_anew(stub: StubConsumer) -> None:
+    first = assigned(stub, 0, 1).assigned
+    assert first is not None
+    assert first.starts == {0: 3, 1: 0}
+    assert first.membership == Membership("m-1", 5)
+    stub.at[0], stub.starts[0], stub.epoch = 9, 6, 6
+    second = assigned(stub, 2).assigned
+    assert second is not None
+    assert second.starts == {0: 6, 1: 0, 2: 7}
+    assert second.membership == Membership("m-1", 6)
+    assert stub.at == {0: 6, 1: 0, 2: 7}
+    assert stub.member.owned == {0, 1, 2}
+
+
+def test_what_is_taken_back_is_not_owned_any_more_and_the_rest_goes_on(stub: StubConsumer) -> None:
+    assigned(stub, 0, 1)
+    stub.due.append(lambda: stub.revokes(1))
+    stub.first = StubMessage(0, 3)
+    assert stub.member.poll(0.1) == Gathered([Message(0, 3, b"v")])
+    assert stub.member.owned == {0}
+    assert stub.at == {0: 3}
+
+
+def test_an_epoch_that_moves_on_alone_is_told_once(stub: StubConsumer) -> None:
+    assert stub.member.poll(0.1) == Gathered([]), "it has no partition yet"
+    assigned(stub, 0)
+    stub.epoch = 8
+    assert stub.member.poll(0.1) == Gathered([], None, Membership("m-1", 8))
+    assert stub.member.poll(0.1) == Gathered([])
+    stub.refuses = "metadata"
+    assert stub.member.poll(0.1) == Gathered([])
+
+
+def test_a_commit_counts_where_its_epoch_is_known(stub: StubConsumer) -> None:
+    assigned(stub, 0)
+    assert stub.member.commit({0: 4}).outcome is OperationType.OK
+    stub.moves_on = True
+    assert stub.member.commit({0: 4}).outcome is OperationType.INFO
+    assert stub.member.commit({0: 4}).outcome is OperationType.FAIL, "no poll has told of this epoch"
+
+
+def test_an_assignment_within_a_batch_of_records_ends_the_member(stub: StubConsumer) -> None:
+    stub.first = StubMessage(0, 3)
+    stub.due_later.append(lambda: stub.assigns(0))
+    with pytest.raises(ReadError, match="within a batch"):
+        stub.member.poll(0.1)
+
+
+@pytest.mark.parametrize(
+    ("refuses", "text"), [("committed", "no committed offsets"), ("seek", "not set back")]
+)
+def test_where_to_begin_is_not_told_or_not_taken(stub: StubConsumer, refuses: str, text: str) -> None:
+    assigned(stub, 0)
+    stub.refuses = refuses
+    with pytest.raises(ReadError, match=text):
+        assigned(stub, 2)
+    assert set(stub.at) == {0, 2}, "librdkafka waits until what was assigned is taken"
+
+
+@pytest.mark.parametrize(("modern", "version"), [(False, 8), (True, 9)])
+def test_a_late_commit_is_of_a_version_that_tells_its_groups_errors(
+    monkeypatch: pytest.MonkeyPatch, version: int, *, modern: bool
+) -> None:
+    asked: list[int] = []
+    ask = Connection.ask
+
+    def noting(connection: Connection, request: Any, response: Any, *, at_most: int = 99) -> Any:
+        asked.append(at_most)
+        return ask(connection, request, response, at_most=at_most)
+
+    monkeypatch.setattr(Connection, "ask", noting)
+    with FakeGroupBroker() as broker:
+        options = MemberOptions((broker.bootstrap,), "group-0", "log-0", modern=modern)
+        assert commit_as(options, Membership("m-1", 4), {0: 1}).outcome is OperationType.OK
+    assert asked[-1] == version

@@ -1,0 +1,218 @@
+"""Both libraries' transactional producers, for real: a commit is as certain as what was answered."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+from kafka.structs import ConsumerGroupMetadata
+
+from checkers.history.operations import OperationType
+from harness.clients import ClientFailedError, ClientKind, ReadError, Sent
+from harness.clients.errors import Source
+from harness.clients.opening import open_transactional
+from harness.clients.transactional import (
+    GroupOffsets,
+    GroupOptions,
+    Identity,
+    TopicRecord,
+    TransactionalOptions,
+    TransactionalProducer,
+    TransactionError,
+)
+from harness.clients.transactional_confluent import committed_offsets
+from harness.clients.transactional_errors import TABLE, Committed, Row, classify_commit
+from tests.harness.fakes.coordinator import END, FakeCoordinatorBroker
+from tests.harness.waiting import BOUND_S
+
+OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
+FENCED, INVALID_TXN_STATE, LOADING, ILLEGAL_GENERATION, GROUP_AUTHORIZATION = 90, 48, 14, 22, 30
+BATCH = [TopicRecord("log-0", 0, b"a"), TopicRecord("log-0", 1, b"b")]
+
+
+@pytest.fixture
+def broker() -> Iterator[FakeCoordinatorBroker]:
+    with FakeCoordinatorBroker() as made:
+        yield made
+
+
+@pytest.fixture(params=ClientKind)
+def kind(request: pytest.FixtureRequest) -> ClientKind:
+    chosen: ClientKind = request.param
+    return chosen
+
+
+@pytest.fixture
+def client(broker: FakeCoordinatorBroker, kind: ClientKind) -> Iterator[TransactionalProducer]:
+    made = open_transactional(kind, options(broker))
+    yield made
+    made.close(BOUND_S)
+
+
+def options(broker: FakeCoordinatorBroker) -> TransactionalOptions:
+    return TransactionalOptions(
+        (broker.bootstrap,), "name", 60_000, delivery_ms=30_000, request_ms=20_000, connect_ms=30_000
+    )
+
+
+def begun(client: TransactionalProducer) -> TransactionalProducer:
+    client.initialise(BOUND_S)
+    client.begin()
+    assert client.send(BATCH) == [Sent(OK, 40), Sent(OK, 40)]
+    return client
+
+
+def test_a_transaction_is_committed(broker: FakeCoordinatorBroker, client: TransactionalProducer) -> None:
+    begun(client).commit(BOUND_S)
+    client.begin()
+    client.send(BATCH)
+    client.abort(BOUND_S)
+    assert broker.ended == [True, False]
+
+
+def test_kafka_python_tells_who_it_is_and_librdkafka_does_not(
+    kind: ClientKind, client: TransactionalProducer
+) -> None:
+    expected = Identity(7, 3) if kind is ClientKind.KAFKA_PYTHON else Identity()
+    assert client.initialise(BOUND_S) == expected
+
+
+def test_a_refused_commit_is_certain_only_where_the_library_shows_that_it_asked_once(
+    broker: FakeCoordinatorBroker, kind: ClientKind, client: TransactionalProducer
+) -> None:
+    broker.end_errors = [FENCED]
+    with pytest.raises(TransactionError) as raised:
+        begun(client).commit(BOUND_S)
+    assert raised.value.outcome is (FAIL if kind is ClientKind.KAFKA_PYTHON else INFO)
+    assert broker.ended == [True]
+
+
+def test_a_commit_that_is_refused_after_a_retry_is_open(
+    broker: FakeCoordinatorBroker, client: TransactionalProducer
+) -> None:
+    broker.end_errors = [LOADING, INVALID_TXN_STATE]
+    with pytest.raises(TransactionError) as raised:
+        begun(client).commit(BOUND_S)
+    assert (raised.value.outcome, broker.ended) == (INFO, [True, True])
+
+
+def test_a_commit_without_an_answer_is_open_and_bounded(
+    broker: FakeCoordinatorBroker, client: TransactionalProducer
+) -> None:
+    broker.end_errors = [None]
+    begun(client)
+    with pytest.raises(TransactionError) as raised:
+        client.commit(0.5)
+    assert raised.value.outcome is INFO
+
+
+def test_a_commit_that_nobody_began_was_never_asked_for(
+    broker: FakeCoordinatorBroker, client: TransactionalProducer
+) -> None:
+    client.initialise(BOUND_S)
+    with pytest.raises(TransactionError) as raised:
+        client.commit(BOUND_S)
+    assert raised.value.outcome is FAIL
+    assert END not in {key for key, _ in broker.asked}
+
+
+def test_a_begin_that_the_library_refuses_failed(client: TransactionalProducer) -> None:
+    with pytest.raises(TransactionError) as raised:
+        client.begin()
+    assert raised.value.outcome is FAIL
+
+
+def test_an_initialisation_is_bounded(broker: FakeCoordinatorBroker, client: TransactionalProducer) -> None:
+    broker.init_error = None
+    with pytest.raises(TransactionError):
+        client.initialise(0.5)
+
+
+def test_records_that_are_not_acknowledged_are_open(
+    broker: FakeCoordinatorBroker, client: TransactionalProducer
+) -> None:
+    client.initialise(BOUND_S)
+    client.begin()
+    broker.produce_error = FENCED
+    assert {sent.outcome for sent in client.send(BATCH)} == {INFO}
+    with pytest.raises(TransactionError):
+        client.commit(BOUND_S)
+
+
+def test_records_outside_of_a_transaction_are_refused(client: TransactionalProducer) -> None:
+    client.initialise(BOUND_S)
+    assert {sent.outcome for sent in client.send(BATCH)} == {INFO}
+
+
+def test_an_abort_that_is_refused_says_so(
+    broker: FakeCoordinatorBroker, client: TransactionalProducer
+) -> None:
+    broker.end_errors = [FENCED]
+    with pytest.raises(TransactionError):
+        begun(client).abort(BOUND_S)
+
+
+def test_offsets_of_a_member_that_was_put_out_are_refused(broker: FakeCoordinatorBroker) -> None:
+    broker.offsets_error = ILLEGAL_GENERATION
+    client = open_transactional(ClientKind.KAFKA_PYTHON, options(broker))
+    membership = ConsumerGroupMetadata("group", 5, "member", None)
+    with pytest.raises(TransactionError, match="IllegalGeneration"):
+        begun(client).send_offsets(GroupOffsets("group", "log-0", {0: 5}, membership), BOUND_S)
+    client.close(BOUND_S)
+
+
+def test_offsets_go_with_the_transaction(broker: FakeCoordinatorBroker) -> None:
+    client = open_transactional(ClientKind.KAFKA_PYTHON, options(broker))
+    membership = ConsumerGroupMetadata("group", 5, "member", None)
+    begun(client).send_offsets(GroupOffsets("group", "log-0", {0: 5}, membership), BOUND_S)
+    client.commit(BOUND_S)
+    client.close(BOUND_S)
+    assert broker.ended == [True]
+
+
+def test_a_call_that_does_not_return_is_left_behind(
+    broker: FakeCoordinatorBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = open_transactional(ClientKind.CONFLUENT, options(broker))
+    released = threading.Event()
+
+    class Hanging:
+        def commit_transaction(self, _timeout_s: float) -> None:
+            released.wait(BOUND_S)
+
+        def purge(self, *, blocking: bool) -> None:
+            assert not blocking
+
+    with monkeypatch.context() as patched:
+        patched.setattr(client, "_producer", Hanging())
+        with pytest.raises(TransactionError, match="did not end within") as raised:
+            client.commit(0.05)
+        assert raised.value.outcome is INFO
+        with pytest.raises(ClientFailedError, match="commit_transaction has not returned"):
+            client.close(1.0)
+        released.set()
+
+
+def test_a_groups_offsets_are_read(broker: FakeCoordinatorBroker) -> None:
+    group = GroupOptions((broker.bootstrap,), "group", "log-0", request_ms=30_000)
+    assert committed_offsets(group, [0, 1], BOUND_S) == {0: 17, 1: None}
+    broker.fetch_offsets_error = GROUP_AUTHORIZATION
+    with pytest.raises(ReadError):
+        committed_offsets(group, [0, 1], BOUND_S)
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.source}-{row.name}")
+def test_a_commit_is_refused_for_certain_exactly_where_the_table_says_so(row: Row) -> None:
+    once = classify_commit(row.source, row.key, only_attempt=True).outcome
+    again = classify_commit(row.source, row.key, only_attempt=False).outcome
+    assert (once is FAIL) == (row.committed is not Committed.MAYBE)
+    assert (again is FAIL) == (row.committed is Committed.NEVER_ASKED)
+
+
+def test_every_row_has_its_reason_and_is_the_only_one_of_its_key() -> None:
+    assert all(row.reason for row in TABLE)
+    assert len({(row.source, row.key) for row in TABLE}) == len(TABLE)
+
+
+@pytest.mark.parametrize("source", Source)
+def test_an_error_nobody_thought_of_is_open(source: Source) -> None:
+    assert classify_commit(source, "Unheard", only_attempt=True).outcome is INFO

@@ -1,0 +1,37 @@
+"""A broker that tells of one topic's configs."""
+
+from typing import Any
+
+from kafka.protocol.admin import DescribeConfigsRequest, DescribeConfigsResponse
+
+from tests.harness.fakes.node import FakeNode
+
+_DESCRIBE_CONFIGS = 32
+
+
+class ConfigBroker(FakeNode):
+    """Has ``log-0``, with configs of its own and one by default; knows no other topic."""
+
+    def __init__(self, own: dict[str, str]) -> None:
+        super().__init__()
+        self.own = own
+        self.versions |= {_DESCRIBE_CONFIGS: 4}
+        self.requests |= {_DESCRIBE_CONFIGS: DescribeConfigsRequest}
+        self.answers |= {_DESCRIBE_CONFIGS: self._configs}
+
+    def _configs(self, request: Any) -> Any:
+        one = DescribeConfigsResponse.DescribeConfigsResult
+        told = one.DescribeConfigsResourceResult
+        own = [told(name=name, value=value, config_source=1) for name, value in self.own.items()]
+        default = told(name="flush.ms", value="9", config_source=5)
+        results = [
+            one(
+                error_code=0 if asked.resource_name == "log-0" else 3,
+                error_message=None,
+                resource_type=2,
+                resource_name=asked.resource_name,
+                configs=[*own, default] if asked.resource_name == "log-0" else [],
+            )
+            for asked in request.resources
+        ]
+        return DescribeConfigsResponse(throttle_time_ms=0, results=results)

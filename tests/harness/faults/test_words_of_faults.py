@@ -1,0 +1,66 @@
+"""Every word of a fault is carried out by one class, and its injection tells what the word says of it."""
+
+from typing import get_args
+
+import msgspec
+import pytest
+
+from checkers.evidence.faults import FaultWindow, fault_windows
+from checkers.history.operations import History, Operation, OperationType
+from harness.faults.activate import makers
+from harness.faults.injecting import plan_of
+from harness.vocabulary.faults import Fault, LossPattern, PacketLoss, Partition, Pattern
+from harness.vocabulary.injected import Injected, kind_of
+from results.report.drawing import glyphs
+
+FIELDS = {Partition: {"pattern": Pattern.HALVES}, PacketLoss: {"pattern": LossPattern.LINK}}
+SPECS: dict[str, Fault] = {kind_of(word): word(**FIELDS.get(word, {})) for word in get_args(Fault)}
+KNOWN = (
+    "partition",
+    "packet-loss",
+    "lost-answers",
+    "held-requests",
+    "held-reports",
+    "kill",
+    "pause",
+    "stop",
+    "torn-write",
+    "wipe-disk",
+    "power-loss",
+    "dead-disk",
+)
+"""Kinds that there were before injections told what follows from them."""
+
+
+def window_of(value: object) -> FaultWindow:
+    operation = Operation(0, 0, "nemesis", OperationType.INVOKE, "inject", "f1", msgspec.to_builtins(value))
+    (window,) = fault_windows(History(run="r", began_at="2026-11-20T21:56:57Z", operations=(operation,)))
+    return window
+
+
+def test_every_word_has_its_class() -> None:
+    assert set(makers()) == set(get_args(Fault))
+
+
+@pytest.mark.parametrize("spec", SPECS.values(), ids=SPECS.keys())
+def test_checkers_and_report_are_told_what_the_word_says(spec: Fault) -> None:
+    plan = plan_of(spec)
+    window = window_of(plan)
+    assert (window.ends_processes, window.silences) == (spec.ends_processes, spec.silences)
+    assert plan.glyph == spec.glyph
+    if spec.glyph is not None:
+        assert f' d="{spec.glyph}"' in glyphs.fault("nobody-knows", 0, 0, spec.glyph)
+
+
+@pytest.mark.parametrize("kind", KNOWN)
+def test_a_kind_of_old_means_in_a_history_what_its_word_says(kind: str) -> None:
+    spec, before = SPECS[kind], window_of({"kind": kind, "spec": {"kind": kind}})
+    assert (before.ends_processes, before.silences) == (spec.ends_processes, spec.silences)
+    assert f' d="{spec.glyph}"' in glyphs.fault(kind, 0, 0)
+
+
+def test_a_word_that_says_nothing_of_itself_leaves_processes_alone() -> None:
+    class Silent(Injected, frozen=True, tag="silent"):
+        pass
+
+    assert (Silent().takes_process, Silent.drawn, Silent.glyph) == (False, False, None)

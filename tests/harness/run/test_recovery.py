@@ -1,0 +1,95 @@
+"""Recovery: awaited as far as it can come, and recorded as it is."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from checkers.history.operations import Operation, OperationType
+from harness.record.journal import Clock, Journals, Recorder
+from harness.run import recovery
+from harness.run.recovery import await_recovery, await_settled
+from tests.harness.fakes.node import METADATA, FakeNode, metadata_answer
+from tests.harness.recorded import recorded
+
+BOUND_MS = 60_000
+NOBODY = ("127.0.0.1", 9)
+
+
+class Bench:
+    """Two brokers that tell the same, a third that nobody reaches, and a history."""
+
+    def __init__(self, folder: Path, one: FakeNode, other: FakeNode) -> None:
+        self.nodes = (one, other)
+        self.brokers = {1: one.address, 2: other.address, 3: NOBODY}
+        self.written: list[tuple[int, ...]] = []
+        self._folder = folder
+        self._journals = Journals(folder, "run", Clock())
+        self._recorder = Recorder(self._journals.open("runner"), "runner")
+
+    def tell(self, replicas: list[int]) -> None:
+        """All brokers tell of two partitions with these replicas, of which the first two are in sync."""
+        for node in self.nodes:
+            node.answers[METADATA] = lambda _: metadata_answer(replicas, [(1, 4), (2, 5)])
+
+    def recover(self, brokers: Sequence[int], dead: frozenset[int], bound_ms: int = BOUND_MS) -> Operation:
+        def write(_topic: str, partitions: Sequence[int], _deadline: float) -> dict[int, bool]:
+            self.written.append(tuple(partitions))
+            return dict.fromkeys(partitions, True)
+
+        asked = {broker: self.brokers[broker] for broker in brokers}
+        done = await_recovery(self._recorder, asked, ["log-0"], bound_ms, write, dead=dead)
+        self._journals.close()
+        (_, ended) = [operation for operation in recorded(self._folder, "runner") if operation.f == "recover"]
+        assert done is (ended.type is OperationType.OK)
+        return ended
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    monkeypatch.setattr(recovery, "_PAUSE_S", 0.005)
+    with FakeNode() as one, FakeNode() as other:
+        yield Bench(tmp_path, one, other)
+
+
+def test_what_is_in_sync_and_takes_writes_has_recovered(bench: Bench) -> None:
+    bench.tell([1, 2])
+    ended = bench.recover([1, 2], frozenset())
+    assert ended.type is OperationType.OK
+    assert [(one["isr"], one["write_acked"]) for one in ended.value["partitions"]] == [([1, 2], True)] * 2
+    assert bench.written == [(0, 1)]
+
+
+def test_without_a_dead_broker_no_more_is_awaited_than_can_come(bench: Bench) -> None:
+    bench.tell([1, 2, 3])
+    ended = bench.recover([1, 2, 3], frozenset({3}))
+    assert ended.type is OperationType.INFO, "what lacks a replica has not recovered"
+    assert ended.value["took_ms"] < BOUND_MS
+    assert [(one["replicas"], one["isr"]) for one in ended.value["partitions"]] == [([1, 2, 3], [1, 2])] * 2
+    assert all(one["write_acked"] for one in ended.value["partitions"])
+    assert ended.value["dead"] == [3]
+
+
+def test_nothing_is_awaited_where_every_broker_is_dead(bench: Bench) -> None:
+    ended = bench.recover([1, 2], frozenset({1, 2}))
+    assert ended.type is OperationType.INFO
+    assert ended.value["took_ms"] < BOUND_MS
+    assert (ended.value["partitions"], ended.value["dead"]) == ([], [1, 2])
+    assert bench.written == []
+
+
+@pytest.mark.parametrize("dead", [frozenset(), frozenset({2})], ids=["nobody", "one that is in sync"])
+def test_what_lacks_a_living_broker_is_awaited_until_the_bound(bench: Bench, dead: frozenset[int]) -> None:
+    bench.tell([1, 2, 3])
+    ended = bench.recover([1, 2], dead, bound_ms=30)
+    assert ended.type is OperationType.INFO
+    assert ended.value["took_ms"] >= 30
+
+
+def test_before_a_load_every_broker_has_to_tell_of_all_that_is_in_sync(bench: Bench) -> None:
+    both, unreachable = [bench.brokers[1], bench.brokers[2]], bench.brokers[3]
+    bench.tell([1, 2])
+    assert await_settled(both, ["log-0"], 60)
+    assert not await_settled([*both, unreachable], ["log-0"], 0.05), "one broker tells nothing"
+    bench.tell([1, 2, 3])
+    assert not await_settled(both, ["log-0"], 0.05), "a replica is not in sync"
