@@ -54,7 +54,7 @@ class ReplicaLog:
         partition: which partition.
         seen: what else was told of it.
         op: index of the observation in the history.
-        time_ns: when it was told.
+        time_ns: when it was reported.
         columns: by the names of docs/histories.md, shape (batches,), each in its own integer type.
         left: offsets of the records of batches that lost some; None if not reported.
     """
@@ -172,7 +172,7 @@ class Batches:
 
     @property
     def partitions(self) -> tuple[PartitionName, ...]:
-        """Every partition of which a log was told, in the order of their names."""
+        """Every partition of which a log was reported, in the order of their names."""
         return tuple(dict.fromkeys(log.partition for log in self.logs))
 
     def of(self, partition: PartitionName) -> tuple[ReplicaLog, ...]:
@@ -217,7 +217,7 @@ _TOLD = {
     "leader_epoch": NONE,
     "attributes": 0,
 }
-"""Columns that fates are told by, each with what stands for unknown."""
+"""Columns that fates are reported by, each with what stands for unknown."""
 
 
 @once

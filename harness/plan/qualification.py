@@ -120,7 +120,7 @@ PRESETS: Mapping[str, Preset] = {
         required=_REACHED_ALL,
     ),
 }
-"""Every preset; what one is expected to take is told by ``krucible qualify --plan`` and `expected_ms`."""
+"""Every preset; what one is expected to take is reported by ``krucible qualify --plan`` and `expected_ms`."""
 
 
 class Role(StrEnum):

@@ -95,7 +95,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
         return self.outcome is Outcome.FAILED or self.ending is Ending.FAILED
 
     def __post_init__(self) -> None:
-        """Refuse a line that tells nothing.
+        """Refuse a line that reports nothing.
 
         Raises:
             ValueError: it says not how the run ended.

@@ -64,7 +64,7 @@ def attribute(evidence: Evidence | None, partition: PartitionName, offsets: Inte
     Args:
         evidence: what lay on the replicas' disks, and which producers were refused.
         partition: the partition.
-        offsets: shape (2, n), two offsets at which each of them stands.
+        offsets: shape (2, n), two offsets at which each of them is.
     """
     if evidence is None:
         return _unknown(offsets)

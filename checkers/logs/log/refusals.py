@@ -29,7 +29,7 @@ _REFUSED = re.compile(
 
 
 class Disks(NamedTuple):
-    """What tells whose fault a duplicate is.
+    """What reports whose fault a duplicate is.
 
     Attributes:
         batches: what lay on the replicas' disks.
@@ -41,7 +41,7 @@ class Disks(NamedTuple):
 
 
 def disks_of(history: History) -> Disks:
-    """What tells whose fault the duplicates of a history are.
+    """What reports whose fault the duplicates of a history are.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.

@@ -32,7 +32,7 @@ class Order(NamedTuple):
 
 
 class Word(StrEnum):
-    """What is told beside orders."""
+    """What is reported beside orders."""
 
     CANCEL = "end the run early, heal and judge it"
     STOP = "stop at once"

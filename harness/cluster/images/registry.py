@@ -35,7 +35,7 @@ REPOSITORY_VARIABLE = "KRUCIBLE_KAFKA_REPOSITORY"
 
 _MIB = 1 << 20
 _STEP_MIB = 64
-"""So much more of a layer or several is told."""
+"""So much more of a layer or several is reported."""
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -47,7 +47,7 @@ class Wanted(NamedTuple):
 
     @property
     def tag(self) -> str:
-        """What tells it apart in the name of an image."""
+        """What distinguishes it in the name of an image."""
         return f"{self.version}-{self.digest[7:19]}" if self.digest else self.version
 
 
@@ -200,7 +200,7 @@ class RegistryProvider:
 
 
 def known_as(client: DockerClient, image: str, version: str) -> frozenset[str]:
-    """What the runs of an image record of it, as far as this host can tell; no registry is asked.
+    """What the runs of an image record of it, as far as this host can report; no registry is asked.
 
     Args:
         client: of the engine.
