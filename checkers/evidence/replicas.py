@@ -141,7 +141,7 @@ class Fates(NamedTuple):
         nodes: names that the rows of `held` belong to, those whose log was read.
         held: shape (nodes, offsets), whether a batch of that node's log spans the offset.
         producer_id: of the batch on the first node that holds it; `NONE` where nobody does.
-        producer_epoch: the same.
+        producer_epoch: of that batch too.
         sequence: the record's own, which is the batch's base plus the distance; `NONE` where there is none.
         leader_epoch: the same as the producer's id, of the leader that appended it.
         transactional: whether its batch belongs to a transaction.

@@ -164,7 +164,7 @@ class Build(NamedTuple):
 
     Attributes:
         name: what it is called in a report.
-        version: Kafka's.
+        version: the version of Kafka.
         options: the run options that choose it.
     """
 

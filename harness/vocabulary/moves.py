@@ -135,7 +135,7 @@ class Configure(msgspec.Struct, frozen=True, tag_field="move", tag="configure"):
     """Change a node's server.properties for its next start.
 
     Attributes:
-        member: whose.
+        member: the node.
         properties: by name; a node's name in braces stands for its address; None takes a property out.
     """
 

@@ -78,7 +78,7 @@ class Open(NamedTuple):
     """A transaction that is open.
 
     Attributes:
-        producer: whose.
+        producer: the producer that began it.
         coordinator: id of the broker that added its partitions.
         leaders: id of the leader that each partition's record was sent to.
         sent: its records, those that were acknowledged with their offsets.

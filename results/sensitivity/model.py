@@ -183,7 +183,7 @@ class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a page is made from.
 
     Attributes:
-        version: Kafka's.
+        version: the version of Kafka.
         preset: whose drawn runs these are.
         budget: runs and seconds of each bug, as it is typed.
         seed: that the plan was drawn from.

@@ -138,7 +138,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured; outcomes of one measurement have the same, but for the number of runs.
 
     Attributes:
-        kafka_version: Kafka's.
+        kafka_version: the version of Kafka.
         preset: whose drawn runs these are.
         budget: runs of each bug and seconds of each run, ``3x120``.
         seed: that the plan was drawn from.

@@ -21,7 +21,7 @@ class Order(NamedTuple):
     """A run is to be made.
 
     Attributes:
-        plan: of it.
+        plan: the plan of the run.
         keep: leave its cluster up.
         following: the run that is expected to come next.
     """

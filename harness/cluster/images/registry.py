@@ -205,7 +205,7 @@ def known_as(client: DockerClient, image: str, version: str) -> frozenset[str]:
     Args:
         client: of the engine.
         image: as it was named, by tag or digest.
-        version: Kafka's.
+        version: the version of Kafka.
 
     Returns:
         Its digests, ``sha256:…``, and the reference of the image that krucible makes of it; empty where this
