@@ -80,7 +80,7 @@ def verdict_of(results: Sequence[CheckerResult], setup: Setup | None) -> Verdict
 
 
 def _in_order(reasons: Sequence[str], validity: Validity) -> tuple[str, ...]:
-    """Why nobody knows, what hit the harness first: most of the rest comes of that."""
+    """Why nobody knows, what went wrong with the harness first: most of the rest comes of that."""
     if validity is not Validity.UNKNOWN:
         return tuple(reasons)
     return tuple(sorted(reasons, key=lambda reason: f": {LASTED}: " not in reason))

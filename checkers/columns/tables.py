@@ -148,7 +148,7 @@ class Assigns:
 
 @dataclass(frozen=True, slots=True)
 class FinalReads:
-    """Final reads that told how far they came, one row each.
+    """Final reads that reported how far they came, one row each.
 
     Attributes:
         call: row of `Calls`.

@@ -23,7 +23,7 @@ class Fate(StrEnum):
 
 
 def fate(*, found: bool, told: bool) -> Fate:
-    """The fate of a request.
+    """The outcome of a request.
 
     Args:
         found: whether a record since the request does what it requested.
@@ -35,7 +35,7 @@ def fate(*, found: bool, told: bool) -> Fate:
 
 
 def counted(fates: Iterable[Fate]) -> dict[str, int]:
-    """How many requests have which fate; those that none has are left out."""
+    """How many requests have which outcome; those that none has are left out."""
     return {str(each): count for each, count in sorted(Counter(fates).items())}
 
 

@@ -30,7 +30,7 @@ class Noted(msgspec.Struct, frozen=True):
         partition: which partition.
         entries: epochs and their first offsets, in the order of the file.
         op: index of the observation in the history.
-        time_ns: when it was told.
+        time_ns: when it was reported.
     """
 
     node: str
@@ -67,7 +67,7 @@ class LeaderEpochs:
     begun: Mapping[PartitionName, Mapping[str, Mapping[int, int]]]
 
     def of(self, partition: PartitionName, node: str) -> Entries:
-        """What one node noted; nothing where it told nothing."""
+        """What one node noted; nothing where it reported nothing."""
         return self.noted.get(partition, {}).get(node, [])
 
     def begun_by(self, partition: PartitionName, node: str) -> Mapping[int, int]:

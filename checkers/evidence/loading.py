@@ -183,7 +183,7 @@ class _Loader:
             self._sends.complete(operation, offsets, [_OUTCOMES[entry[3]] for entry in value])
 
     def _txn(self, operation: Operation) -> None:
-        """Take a transaction: its sends, whose fate is that of the transaction, and what it polled."""
+        """Take a transaction: its sends, whose outcome is that of the transaction, and what it polled."""
         sends = [] if operation.value is None else sends_of(operation)
         if operation.type is INVOKE:
             self._invoked_ns[operation.process] = operation.time_ns
@@ -267,7 +267,7 @@ class _Loader:
 
 
 def _reader_of(operation: Operation) -> ReaderName:
-    """Who reads; a transaction that does not tell reads committed records."""
+    """Who reads; a transaction without an isolation level reads committed records."""
     return ReaderName(operation.value["client"], operation.value.get("isolation", "read_committed"))
 
 

@@ -37,7 +37,7 @@ class MetadataLog(NamedTuple):
     """A node's metadata log.
 
     Attributes:
-        operation: the observation that tells of it.
+        operation: the observation that reports it.
         seen: its content.
         epoch: epoch of its last record, -1 where it has none.
         end: offset after its last record; where records are missing at its end, after the last that is there.
@@ -110,7 +110,7 @@ class AppendTimes:
             if end != NONE:
                 ends.setdefault(told.leader_epoch, []).append((end, told.began_ns))
             if NONE < end < told.high_watermark:
-                continue  # an answer that contradicts itself tells no times
+                continue  # an answer that contradicts itself reports no times
             committed.append((told.high_watermark, operation.time_ns))
             self._told.add((told.leader_epoch, told.high_watermark))
         self._ends = {epoch: _latest_up_to(some) for epoch, some in ends.items()}
@@ -128,12 +128,12 @@ class AppendTimes:
         )
 
     def complete_until_ns(self, log: MetadataLog) -> int:
-        """Until when a log certainly tells all that was committed; `NEVER` if no more was reported.
+        """Until when a log certainly reports all that was committed; `NEVER` if no more was reported.
 
         More than it has is a high watermark behind its end, or one of a later epoch, in which at least the
-        record of the new leader is committed.  The last record of its own epoch that was told to be committed
-        shows that no later epoch had begun when it was appended, and what is before it is in the log.
-        Where a leader of an earlier epoch had more, committed records are gone, and nothing is certain.
+        record of the new leader is committed.  The last record of its own epoch that was reported as
+        committed shows that no later epoch had begun when it was appended, and what is before it is in the
+        log.  Where a leader of an earlier epoch had more, committed records are gone, and nothing is certain.
         """
         newest, end = log.epoch, log.end
         beyond = {epoch for epoch, mark in self._told if mark > end}

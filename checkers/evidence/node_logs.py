@@ -73,7 +73,7 @@ _MEANINGS = (
     (THREAD_DIED, re.compile(r"\]:? (Error due to|Stopped due to fatal error with exit code)")),
     (FATAL_LINE, re.compile(r"Encountered fatal fault:|Exiting Kafka due to fatal exception")),
 )
-"""What lines say whose level does not tell; the first that fits counts.
+"""What lines say whose level does not say it; the first that fits counts.
 
 The words are those of Kafka's KafkaThread, KafkaScheduler, ShutdownableThread, ProcessTerminatingFaultHandler
 and Kafka.main, and of the JVM's own handler.
@@ -86,7 +86,8 @@ class LogLine(msgspec.Struct, frozen=True):
     Attributes:
         index: the observation's place in the history.
         node: whose log it is from.
-        time_ns: when it was written, on the history's clock; when it was gathered if that can't be told.
+        time_ns: when it was written, on the history's clock; when it was gathered if that can't be
+            determined.
         number: the line's number in the log; None for the last entry of a log of which not all was kept.
         level: WARN, ERROR or FATAL; empty where the entry is no line.
         text: the line, with what belongs to it.
@@ -177,7 +178,7 @@ def cause_of_death(lines: Sequence[LogLine], node: str, time_ns: int) -> LogLine
 
 
 def excerpt(line: LogLine) -> str:
-    """The exception that a line tells, or the line itself where it tells none; shortened."""
+    """The exception that a line reports, or the line itself where it reports none; shortened."""
     told = _EXCEPTION.search(line.text)
     text = told[0] if told else _HEAD.sub("", line.text)
     return _on_one_line(text)[:_CAUSE_CHARACTERS]

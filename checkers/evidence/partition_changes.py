@@ -128,7 +128,7 @@ class Step(NamedTuple):
         record: the record.
         partition: its name; where nothing named the topic, the id stands for that.
         before: how it stood; None where nothing told of it.
-        after: how it stands; None where a change is told of a partition that nothing told of.
+        after: its state; None where a change is told of a partition that nothing told of.
         told: what the record has.
         has_topic: whether a record before it made the topic, and none has removed that since; a snapshot may
             be of later records and does not count.
@@ -207,8 +207,8 @@ class PartitionChanges:
 def partition_changes(history: History) -> PartitionChanges:
     """Replay the metadata log that reaches farthest.
 
-    Left out are partitions that it does not tell from their creation on, a snapshot having replaced that, and
-    those of topics that were removed: what was asked of them may be meant for others of their name.
+    Left out are partitions that it does not report from their creation on, a snapshot having replaced that,
+    and those of topics that were removed: what was asked of them may be meant for others of their name.
 
     Raises:
         msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.
@@ -259,7 +259,7 @@ class Replay:
         return self._names.get(topic_id, topic_id)
 
     def held_by(self, broker: int) -> Iterator[tuple[PartitionName, PartitionState]]:
-        """Partitions that have a broker in their ISR or ELR, and how they stand."""
+        """Partitions that have a broker in their ISR or ELR, and their states."""
         for (topic_id, number), state in self._states.items():
             if broker in state.isr or broker in state.elr:
                 yield PartitionName(self.name_of(topic_id), number), state

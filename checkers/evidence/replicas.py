@@ -54,7 +54,7 @@ class ReplicaLog:
         partition: which partition.
         seen: what else was told of it.
         op: index of the observation in the history.
-        time_ns: when it was told.
+        time_ns: when it was reported.
         columns: by the names of docs/histories.md, shape (batches,), each in its own integer type.
         left: offsets of the records of batches that lost some; None if not reported.
     """
@@ -141,7 +141,7 @@ class Fates(NamedTuple):
         nodes: names that the rows of `held` belong to, those whose log was read.
         held: shape (nodes, offsets), whether a batch of that node's log spans the offset.
         producer_id: of the batch on the first node that holds it; `NONE` where nobody does.
-        producer_epoch: the same.
+        producer_epoch: of that batch too.
         sequence: the record's own, which is the batch's base plus the distance; `NONE` where there is none.
         leader_epoch: the same as the producer's id, of the leader that appended it.
         transactional: whether its batch belongs to a transaction.
@@ -172,7 +172,7 @@ class Batches:
 
     @property
     def partitions(self) -> tuple[PartitionName, ...]:
-        """Every partition of which a log was told, in the order of their names."""
+        """Every partition of which a log was reported, in the order of their names."""
         return tuple(dict.fromkeys(log.partition for log in self.logs))
 
     def of(self, partition: PartitionName) -> tuple[ReplicaLog, ...]:
@@ -217,7 +217,7 @@ _TOLD = {
     "leader_epoch": NONE,
     "attributes": 0,
 }
-"""Columns that fates are told by, each with what stands for unknown."""
+"""Columns that fates are reported by, each with what stands for unknown."""
 
 
 @once

@@ -31,7 +31,7 @@ STRICTEST = ConsistencyModel.STRICT_SERIALIZABLE
 _NAMED_MAX = 3
 
 READING = "reading"
-"""Name of the result that tells what was read."""
+"""Name of the result that reports what was read."""
 
 
 class UnfitError(ValueError):

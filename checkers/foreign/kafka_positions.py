@@ -53,7 +53,7 @@ class Positions:
         Args:
             chunks: partition and offsets of what was polled.
             failed: whether that was in a transaction that failed.
-            told: whether everything that was polled is told.
+            told: whether everything that was polled is reported.
         """
         before = dict(self._next)
         for partition, offsets in chunks:

@@ -42,7 +42,7 @@ class Record(msgspec.Struct, frozen=True):
         error: what went wrong, as text.
         time_ns: when; None where the record does not say.
         line: where in the file it begins, from 1.
-        column: the same.
+        column: its column, from 1.
         extra: the record's other fields.
     """
 

@@ -152,7 +152,7 @@ def _changed(asked: Operation) -> OffsetCommitted | OffsetsDeleted:
 
 
 def _told(places: _Places, call: _Call) -> OffsetsFetched | None:
-    """What an answer reports about offsets; None where it tells nothing of them."""
+    """What an answer reports about offsets; None where it reports nothing of them."""
     answered = call.answered
     if answered is None:
         return None
@@ -168,7 +168,7 @@ def _told(places: _Places, call: _Call) -> OffsetsFetched | None:
 def _compared(
     places: _Places, told: OffsetsFetched, *, final: bool
 ) -> Iterator[tuple[tuple[str, int], int | None, _Place]]:
-    """Places of which an answer must tell what is there, and what it tells."""
+    """Places of which an answer must report what is there, and what it reports."""
     for partition, offset in told.offsets:
         place = places.get((told.topic, partition))
         if place is not None and place.by is not None and (final or told.to == place.by):

@@ -85,7 +85,7 @@ def find_premature(groups: Groups, group: str) -> Iterator[Anomaly]:
 def premature(groups: Groups, group: str) -> Iterator[tuple[Commit, int, Assignment | None]]:
     """Commits in a generation that no poll told of which had begun by then, however they ended.
 
-    Of a group of which an assignment without a generation is told, any may have been known.
+    Of a group of which an assignment without a generation is reported, any may have been known.
 
     Yields:
         The commit, the generation that it names, and the newest assignment that was known.

@@ -165,7 +165,7 @@ class Groups:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Ids of all groups of which anything is told, in alphabetical order."""
+        """Ids of all groups of which anything is reported, in alphabetical order."""
         return tuple(sorted({*self.assignments, *self.commits, *self.polls}))
 
     def places(self, group: str) -> list[GroupPartition]:

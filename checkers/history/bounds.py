@@ -29,7 +29,7 @@ def check_file(path: Path) -> None:
 
     Raises:
         HistoryError: as said.
-        OSError: nobody can tell.
+        OSError: it can't be determined.
     """
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):

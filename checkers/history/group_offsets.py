@@ -37,6 +37,6 @@ class OffsetsWanted(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OffsetsFetched(OffsetsWanted, frozen=True, kw_only=True):
-    """And what was told: partition and offset, None where nothing is committed."""
+    """And what was reported: partition and offset, None where nothing is committed."""
 
     offsets: tuple[tuple[int, int | None], ...]

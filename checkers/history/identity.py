@@ -1,4 +1,4 @@
-"""A run's identity: everything that tells one run from another, as kept in its ``run.json``."""
+"""A run's identity: everything that distinguishes one run from another, as kept in its ``run.json``."""
 
 from typing import Any
 

@@ -22,7 +22,7 @@ GAMBITS = "gambits"
 BLINKS = "nemesis-blinks"
 _FILE = re.compile(r"history-(.+)\.jsonl")
 _OWN = frozenset({"nemesis", "holds", "nodes", "replicas", "observer-quorum-state"})
-"""Journals that only a run of krucible's own has; where some are, its runner wrote one too."""
+"""Journals that only a run of krucible itself has; where some are, its runner wrote one too."""
 _OWN_AT_LEAST = 2
 _SCRIPTED = "scripted-transactions"
 _OF_SCRIPT = 2
@@ -47,7 +47,7 @@ class Run(msgspec.Struct, frozen=True):
 
 
 def journal_of(file: str) -> str | None:
-    """Name of the journal that a file should hold; None where its name does not tell."""
+    """Name of the journal that a file should hold; None where its name does not report."""
     named = _FILE.fullmatch(file)
     return named[1] if named else None
 
@@ -155,7 +155,7 @@ def is_unheard(history: History) -> Callable[[NDArray[np.int64]], NDArray[np.boo
 
 
 def _sender(workload: Workload, processes: int, worker: int) -> str:
-    """Name of the journal in which a worker tells what it sends."""
+    """Name of the journal in which a worker reports what it sends."""
     if workload.kind == "bulk" and worker < processes and workload.writers:
         return f"bulk-{worker % workload.writers}"
     return f"worker-{worker}"
@@ -180,13 +180,13 @@ def _load(workload: Workload, processes: int) -> Iterator[str]:
 
 
 def _planned_of(operations: Sequence[Operation]) -> Setup | None:
-    """What the set-up tells, where it is one of krucible's own runs; None where it can't be read."""
+    """What the set-up reports, where it is one of krucible's own runs; None where it can't be read."""
     planned = _told_of(operations)
     return planned if planned is not None and planned.scenario else None
 
 
 def _told_of(operations: Sequence[Operation]) -> Setup | None:
-    """What the set-up tells; None if there is none, or it can't be read."""
+    """What the set-up reports; None if there is none, or it can't be read."""
     value = next((operation.value for operation in operations if operation.f == SETUP), None)
     try:
         return msgspec.convert(value, Setup)

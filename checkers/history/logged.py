@@ -18,7 +18,7 @@ class FindingLogged(msgspec.Struct, frozen=True):
     """A line that stands out, with the exception that it logs as a second one.
 
     Attributes:
-        line: its number, from 1; None where it stands for `text` many more.
+        line: its number, from 1; None where it is for `text` many more.
         at: wall-clock time of the line.
         level: WARN, ERROR or FATAL.
         text: the line, with what belongs to it.
@@ -162,7 +162,7 @@ class LogTruncated(msgspec.Struct, frozen=True):
         topic: of the partition.
         partition: its number.
         end: where the log ends since then.
-        high_watermark: the follower's until then, as its leaders had told it.
+        high_watermark: the follower's until then, as its leaders had reported it.
     """
 
     line: int

@@ -102,7 +102,7 @@ class OffsetsSeen(Observation, frozen=True):
         what: what was requested.
         since_ms: the timestamp that was requested, if one was.
         wall_ms: the host's wall clock at `began_ns`, milliseconds.
-        topics: by topic what it told; the partitions that it refused are left out.
+        topics: by topic what it reported; the partitions that it refused are left out.
     """
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
@@ -166,7 +166,7 @@ class CommitsUnread(Observation, frozen=True):
         partition: its number.
         end: the offset behind the last whole batch.
         epoch: leader epoch of that batch; -1 where there is none.
-        error: why nothing is told.
+        error: why nothing is reported.
     """
 
     partition: Partition
@@ -212,7 +212,7 @@ class TopicConfigsSeen(msgspec.Struct, frozen=True):
 
 
 class CoordinatorsSeen(msgspec.Struct, frozen=True):
-    """The value of an observation ``coordinators``; what a broker did not tell is None.
+    """The value of an observation ``coordinators``; what a broker did not report is None.
 
     Attributes:
         began_ns: when the broker was asked, nanoseconds of the history's clock.

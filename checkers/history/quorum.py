@@ -64,12 +64,12 @@ class LeaderSeen(QuorumSeen, frozen=True):
 
     @property
     def end_offset(self) -> int:
-        """Where the leader's log ends as it tells it, -1 where it does not."""
+        """Where the leader's log ends as it reports it, -1 where it does not."""
         return next((voter.log_end_offset for voter in self.voters if voter.id == self.leader_id), UNKNOWN)
 
 
 class QuorumStateSeen(Observation, frozen=True):
-    """A reading of a node's ``quorum-state`` and ``meta.properties``; None and -1 where they do not tell.
+    """A reading of a node's ``quorum-state`` and ``meta.properties``; None and -1 where they do not report.
 
     Attributes:
         directory_id: identity of the disk.

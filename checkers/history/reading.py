@@ -232,7 +232,7 @@ def _told_by(journals: list[_Journal], operations: Sequence[Operation]) -> Run:
 
 
 def _contradicted(journals: list[_Journal]) -> dict[str, str]:
-    """Journals that are whole by what they say, and of which the runner tells another number of lines."""
+    """Journals that are whole by what they say, and of which the runner reports another number of lines."""
     told = {
         name: lines
         for journal in journals

@@ -8,7 +8,7 @@ from collections.abc import Collection
 import msgspec
 
 _CROWDED = 10.0
-"""Tasks for each CPU from which on a host tells nothing of Kafka's time to recover: a heartbeat that is due
+"""Tasks for each CPU from which on a host reports nothing of Kafka's time to recover: a heartbeat that is due
 twice a second waits for a CPU longer than sessions last."""
 
 
@@ -53,7 +53,7 @@ class Recovery(RecoveryAwaited, frozen=True, kw_only=True, omit_defaults=True):
     Attributes:
         took_ms: how long it took.
         partitions: how each of the workload's partitions stood.
-        load_per_cpu: tasks of the host for each CPU; None where an older run does not tell.
+        load_per_cpu: tasks of the host for each CPU; None where an older run does not report.
         dead: ids of brokers whose processes had ended by themselves.
     """
 

@@ -22,7 +22,7 @@ Endpoint = tuple[str, str, int]
 
 
 class AdminAsked(msgspec.Struct, frozen=True, kw_only=True):
-    """What all requests tell.
+    """What all requests report.
 
     Attributes:
         to: name of the node that was asked; unset where a client of the workload asked.
@@ -83,7 +83,7 @@ class HeartbeatSent(AdminAsked, frozen=True, kw_only=True):
 
 
 class AdminAnswered(msgspec.Struct, frozen=True, kw_only=True):
-    """What all answers tell.
+    """What all answers report.
 
     Attributes:
         took_ms: how long the answer took; unset before it is recorded.

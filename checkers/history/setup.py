@@ -14,7 +14,7 @@ from checkers.history.shapes import LARGEST, written
 from checkers.history.validity import Validity
 
 SETUP = "setup"
-"""Function by which the runner tells what the run is made of."""
+"""Function by which the runner reports what the run is made of."""
 
 _W = TypeVar("_W")
 COMPACT = "compact"

@@ -66,7 +66,7 @@ def last_wiped(facts: Facts) -> Iterator[Event]:
 
 
 def _partitions(facts: Facts) -> Iterator[tuple[Topic, PartitionName]]:
-    """Partitions of the run's topics, if any disk was ever struck."""
+    """Partitions of the run's topics, if any disk was ever hit by a fault."""
     if any(window.kind in STRIKING for window in facts.windows):
         topics = {topic.name: topic for topic in facts.setup.topics}
         for partition in facts.partitions:

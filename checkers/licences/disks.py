@@ -44,7 +44,8 @@ class Strike(NamedTuple):
 def hits(history: History, window: FaultWindow, topic: str, partition: int | None = None) -> bool:
     """Whether a fault of a disk hit what the node had of a topic, or of one of its partitions.
 
-    Of several log directories one may be struck alone: then what was removed decides, where that was told.
+    Of several log directories one may be hit by a fault alone: then what was removed decides, where that was
+    told.
     """
     told = [history.operations[index].value or {} for index in window.operations]
     spec: dict[str, Any] = told[0].get("spec") or {}
@@ -55,7 +56,7 @@ def hits(history: History, window: FaultWindow, topic: str, partition: int | Non
     removed = next((value["probe"]["removed"] for value in told if "removed" in value.get("probe", ())), None)
     if spec.get("log_dir") is None or removed is None:
         return True
-    # Of the metadata log its files may be told, without the folder.
+    # Of the metadata log its files may be reported, without the folder.
     folders = [part.rpartition("-") for path in removed for part in str(path).split("/")]
     numbers = {number for name, _, number in folders if name == topic}
     return bool(numbers) if partition is None else str(partition) in numbers

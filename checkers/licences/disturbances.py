@@ -45,7 +45,7 @@ class Move(NamedTuple):
 def moves(facts: Facts) -> Iterator[Move]:
     """Find rises of partitions' leader epochs.
 
-    Brokers may tell an old epoch, so a move lies between the first sightings of the old and the new one.
+    Brokers may report an old epoch, so a move lies between the first sightings of the old and the new one.
     """
     seen: dict[PartitionName, tuple[int, int]] = {}
     for operation in facts.history.observed(PARTITIONS):

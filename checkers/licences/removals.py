@@ -78,7 +78,7 @@ def _first_sent_since(facts: Facts, since_ns: dict[PartitionName, int]) -> dict[
 
 
 def _acknowledged(value: Any) -> Iterator[tuple[int, int]]:
-    """Partition and offset of what a completion tells to be acknowledged; of a run its lowest offset."""
+    """Partition and offset of what a completion reports to be acknowledged; of a run its lowest offset."""
     if not is_answered(value):
         return
     if isinstance(value, dict):

@@ -39,7 +39,7 @@ def requested(facts: Facts) -> Iterator[Event]:
 def configured(facts: Facts) -> Iterator[Event]:
     """Unclean elections while configs may have allowed them.
 
-    Where the metadata log can't tell of them, all that may have been one.
+    Where the metadata log can't show them, all that may have been one.
     """
     spans = {topic.name: permitted(facts, topic) for topic in facts.setup.topics}
     for partition, states in facts.changes.states.items():
@@ -122,7 +122,7 @@ def _told(facts: Facts, partition: PartitionName, state: PartitionState) -> Iter
 def settled_ns(facts: Facts, partition: PartitionName, epoch: int) -> int:
     """Time from which no broker can have acted in an older epoch.
 
-    A broker that never told of the epoch had told what it told last: it was gone from then on.
+    A broker that never reported the epoch had reported what it reported last: it was gone from then on.
     """
     known: dict[str, int] = {}
     last: dict[str, int] = {}

@@ -166,7 +166,7 @@ def _quorum_leaders(history: History) -> set[tuple[int, int]]:
 
 
 def _keeps(window: FaultWindow, old: str, controllers: set[str]) -> bool:
-    """Whether a fault may keep an old leader from learning: it is not down, or who tells it is hit."""
+    """Whether a fault may keep an old leader from learning: it is not down, or its informant is hit."""
     learns_late = not window.down and _hits(window, old)
     return learns_late or any(_hits(window, controller) for controller in controllers)
 

@@ -30,7 +30,7 @@ class Findings:
     def add(
         self, kind: AnomalyKind, seen: Integers, tell: Telling, *, rank: int = 0, illegal: bool = True
     ) -> None:
-        """Add anomalies of one kind; only the first few, by the stamp at which they were seen, are told.
+        """Add anomalies of one kind; only the first few, by the stamp at which they were seen, are reported.
 
         Those of one id are listed by rank.
         """

@@ -5,7 +5,7 @@ knew (KIP-500: brokers apply the metadata log in its order, each at its own time
 promise by itself while faults last.  What must hold nevertheless:
 
 1. A read in the final phase returns the last acknowledged value, or one whose write did not end before that
-   write began: ``lost-value``.  What a cache tells counts against writes that were acknowledged some time
+   write began: ``lost-value``.  What a cache reports counts against writes that were acknowledged some time
    before (`LAGS_NS`).
 2. A read that begins after recovery has succeeded returns nothing that had been overwritten when recovery
    began, nor, by a cache, some time before the read: ``nonmonotonic-after-heal``.  A write with an unknown
@@ -45,8 +45,8 @@ _WENT = {
 LAGS_NS = {"offsets": 0, "metadata": MARGIN_NS}
 """Workloads whose registers Kafka keeps, and how long whoever answers may be behind.
 
-A config is told from the cache of any broker, which applies the metadata log as it comes; within what time is
-nowhere promised.  The margin is that of a deposed coordinator, which learns in the same way.
+A config is reported from the cache of any broker, which applies the metadata log as it comes; within what
+time is nowhere promised.  The margin is that of a deposed coordinator, which learns in the same way.
 """
 
 

@@ -25,7 +25,7 @@ _PLAIN = frozenset({int, str, type(None)})
 
 
 class Unreadable(NamedTuple):
-    """Why the registers of a history can't be told."""
+    """Why the registers of a history can't be loaded."""
 
     reason: str
 

@@ -26,7 +26,7 @@ CHECKER = "availability"
 ISLAND_NS = 1_000_000_000
 """Longest time between two acknowledgements that is no gap."""
 PARTITIONS_TOLD = 20
-"""Of how many partitions the gaps are told, those with the longest first."""
+"""Of how many partitions the gaps are reported, those with the longest first."""
 
 
 class Gaps(NamedTuple):

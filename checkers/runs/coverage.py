@@ -55,7 +55,7 @@ class _Watch(NamedTuple):
 
 
 def coverage_of(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> list[Assumption]:
-    """What was seen of a run of krucible's own, as assumptions; none of others' histories.
+    """What was seen of a run of krucible itself, as assumptions; none of others' histories.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
@@ -147,7 +147,7 @@ def _missed(before: int, after: int, away: Sequence[tuple[int, int]]) -> int:
 
 
 def _views_of_all(history: History) -> Assumption:
-    """Each partition of the run's topics was told by a broker."""
+    """Each partition of the run's topics was reported by a broker."""
     told: dict[str, set[int]] = {}
     for operation in history.observed(PARTITIONS):
         for topic, states in msgspec.convert(operation.value, PartitionsSeen).topics.items():
@@ -186,7 +186,7 @@ def _epochs_noted(history: History) -> Assumption:
 
 
 def _folders_told(history: History, setup: Setup) -> Iterator[Assumption]:
-    """Where folders were to be listed, those of all brokers were; runs of before report none."""
+    """Where folders were to be listed, those of all brokers were; older runs report none."""
     if EVIDENCE_FOLDERS in told_setup(history).evidence:
         told = {operation.node for operation in history.observed(FOLDERS)}
         brokers = (node.name for node in setup.nodes if "broker" in node.roles)
@@ -194,7 +194,7 @@ def _folders_told(history: History, setup: Setup) -> Iterator[Assumption]:
 
 
 def _coordinators_told(history: History, setup: Setup) -> Iterator[Assumption]:
-    """Where brokers were to be asked what they coordinate, those that run have told it."""
+    """Where brokers were to be asked what they coordinate, those that run have reported it."""
     if EVIDENCE_COORDINATORS in told_setup(history).evidence:
         told = {
             operation.node
@@ -229,7 +229,7 @@ def first_of(names: Sequence[str]) -> str:
 def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:
     """Where logs were read for votes, those of all controllers were, to their ends.
 
-    Runs of before report no votes at all.
+    older runs report no votes at all.
     """
     ends = {o.node: o.value for o in history.observed(VOTE) if o.value["line"] is None}
     if history.observed(VOTE):

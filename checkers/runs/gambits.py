@@ -2,9 +2,9 @@
 
 A gambit's faults are held for no longer than its conditions take, so what makes one count is the probe that
 proved it and the gambit as a whole, and not how long it was in force.  One whose condition was not reached
-ended early, which is told and no reason to believe less: only a run in which most did has not tried what it
-was meant to try.  One that was not begun because the schedule was over is none of those: how many fit into a
-schedule depends on how long the ones before waited, on the host and on Kafka.
+ended early, which is reported and no reason to believe less: only a run in which most did has not tried what
+it was meant to try.  One that was not begun because the schedule was over is none of those: how many fit into
+a schedule depends on how long the ones before waited, on the host and on Kafka.
 """
 
 from collections.abc import Sequence

@@ -39,7 +39,7 @@ ANOMALIES = by_id(NODE_DIED, FATAL_LINE, UNCAUGHT_EXCEPTION, THREAD_DIED)
 
 
 def check_nodes(history: History) -> CheckerResult:
-    """Judge whether all processes lived as planned, and list what their logs tell.
+    """Judge whether all processes lived as planned, and list what their logs report.
 
     Unknown where a node of the setup was never observed, or not when it was killed or stopped.  Log lines
     never make a history invalid.

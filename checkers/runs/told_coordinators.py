@@ -29,7 +29,7 @@ TWO_COORDINATORS = AnomalyKind(
 
 
 class _Claim(NamedTuple):
-    """Since when a broker has told without interruption that it coordinates something.
+    """Since when a broker has reported without interruption that it coordinates something.
 
     Attributes:
         first: index of the first such answer.

@@ -63,7 +63,7 @@ class _Seen:
     fenced: int = 0
 
     def take(self, operation: Operation) -> None:
-        """Take a library's invocation or completion; one without a value tells nothing."""
+        """Take a library's invocation or completion; one without a value reports nothing."""
         if operation.value is None or operation.value["client"] == SCRIPT:
             return
         client = operation.value["client"]

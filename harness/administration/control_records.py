@@ -235,7 +235,7 @@ def _epochs(heads: Iterable[_Head]) -> Iterator[tuple[int, int]]:
 
 
 def _decoded(record: Record, offset: int, epoch: int) -> ControlRecord:
-    """A record as it is told.
+    """A record as it is reported.
 
     Raises:
         ValueError: not even its type can be read.

@@ -13,7 +13,7 @@ from harness.kafka.wire import Connection, WireError
 from harness.vocabulary.administration import ElectionType
 
 ANSWER_SLACK_S = 1.0
-"""An answer may come so much later than the timeout that Kafka was told: its own refusal comes first."""
+"""An answer may come so much later than the timeout that Kafka was given: its own refusal comes first."""
 TYPES = {ElectionType.PREFERRED: 0, ElectionType.UNCLEAN: 1}
 FIRST_WITH_TYPES = 1
 """Before this version of the request every election is a preferred one, and none has a type."""
@@ -53,7 +53,8 @@ def elect_leaders(
 
     Args:
         address: its listener.
-        election: preferred, or unclean: that one takes any live replica, and only where there is no leader.
+        election: preferred, or unclean: that one takes any live replica, and only where there is no
+            leader.
         partitions: topic and partition; None for all of the cluster.
         timeout_ms: how long Kafka may take.
 

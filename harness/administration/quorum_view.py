@@ -95,7 +95,7 @@ def view_of(told: Told, controllers: Mapping[int, Address], now_ms: int) -> Quor
     Args:
         told: the leader's answer.
         controllers: by id, the addresses of those that are known to be controllers besides those it reported.
-        now_ms: wall clock, for leaders that do not tell theirs.
+        now_ms: wall clock, for leaders that do not report theirs.
     """
     known = {**(told.controllers or {}), **controllers}
     leader = next((voter for voter in told.voters if voter.id == told.leader_id), None)

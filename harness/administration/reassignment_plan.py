@@ -88,5 +88,5 @@ def _is_number(value: object) -> bool:
 
 
 def _kind(value: object) -> str:
-    """What was found, short enough to be told."""
+    """What was found, short enough to be shown."""
     return "nothing" if value is None else json.dumps(value)[:60]

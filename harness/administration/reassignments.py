@@ -19,7 +19,7 @@ from harness.kafka.answers import Ongoing
 from harness.kafka.wire import Connection, WireError
 
 ANSWER_SLACK_S = 1.0
-"""An answer may come so much later than the timeout that Kafka was told: its own refusal comes first."""
+"""An answer may come so much later than the timeout that Kafka was given: its own refusal comes first."""
 LIST_TIMEOUT_MS = 5000
 MAY_HAPPEN = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER)
 """It may have been appended before that was said."""
@@ -109,7 +109,7 @@ def alter_reassignments(address: Address, targets: Sequence[Target], timeout_ms:
 def list_reassignments(
     address: Address, timeout_ms: int = LIST_TIMEOUT_MS, partitions: Iterable[tuple[str, int]] | None = None
 ) -> tuple[Ongoing, ...]:
-    """The ongoing reassignments, by topic and partition; of partitions that don't exist nothing is told.
+    """The ongoing reassignments, by topic and partition; of partitions that don't exist nothing is reported.
 
     Args:
         address: a broker's listener.
@@ -170,7 +170,7 @@ def log_sizes(
 
     Args:
         address: that broker's listener; the request is never forwarded.
-        broker: its id, which the answer does not tell.
+        broker: its id, which the answer does not report.
         partitions: of which to tell; None for all.
         timeout_ms: how long it may take.
 

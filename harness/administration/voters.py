@@ -139,7 +139,7 @@ class Row(NamedTuple):
     """One answer and what it means.
 
     Attributes:
-        code: Kafka's.
+        code: Kafka's error code.
         name: Kafka's name for it.
         says: words that the message has; "" stands for no message, None for any.
         done: whether the change was made.

@@ -29,7 +29,7 @@ def _answered(operation: Operation) -> str:
         return ended.get(operation.type, f"ended early, {operation.error}")
     if operation.f == "await":
         return "so it is" if operation.type is OperationType.OK else f"no, {value.get('saw')}"
-    if "code" not in value:  # nobody answered, or a client of the workload asked, which tells no code
+    if "code" not in value:  # nobody answered, or a client of the workload asked, which reports no code
         how = {OperationType.OK: "done", OperationType.FAIL: "not done"}.get(operation.type, "unknown")
         return f"{how} ({operation.error})" if operation.error else how
     results = Counter(row[2] for row in value.get("results", ()))

@@ -39,7 +39,7 @@ class _State(msgspec.Struct):
     """What a campaign has done so far; seeds are text because they are keys of JSON.
 
     Attributes:
-        asked: what tells it from other campaigns; its folder is named by the hash of this.
+        asked: what distinguishes it from other campaigns; its folder is named by the hash of this.
         done: folders of runs.
         failed: why the harness failed.
         kafka: which bytes of Kafka it is of, for people.
@@ -56,7 +56,7 @@ class _State(msgspec.Struct):
 
 
 class Recalled(NamedTuple):
-    """What a campaign's folder tells.
+    """What a campaign's folder reports.
 
     Attributes:
         options: of `RunOptions`, those that its plans share, the seed not among them; empty if unknown.
@@ -81,8 +81,8 @@ class Campaign:
         scenario: the scenario's name.
         plans: a plan for every seed.
         keep_complete: stay with what is done where nothing is missing.
-        asked: what tells it from other campaigns; by default the options of its plans, Kafka's content in
-            place of its path, and the seeds.
+        asked: what distinguishes it from other campaigns; by default the options of its plans, Kafka's
+            content in place of its path, and the seeds.
         each: what the keys of `plans` are.
         contents: by whom Kafka's content is looked up; by default by somebody of its own.
 
@@ -259,7 +259,7 @@ def folder_for(runs: Path, plan: RunPlan, contents: Contents) -> Path:
 
 
 def recall(folder: Path) -> Recalled:
-    """What a campaign's folder tells, wherever its store is now.
+    """What a campaign's folder reports, wherever its store is now.
 
     Raises:
         RunUnreadableError: if its state is missing or damaged.

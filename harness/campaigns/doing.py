@@ -55,7 +55,7 @@ def told_on_terminal(steps: int) -> Iterator[Tell]:
     """Show which of some steps of the block goes on, once the block has taken `PATIENCE_S`; gone at its end.
 
     Args:
-        steps: how many will be told.
+        steps: how many will be reported.
     """
     # Stderr is None where it was closed by whoever called; rich would take FORCE_COLOR for a terminal.
     if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("CI"):
@@ -87,7 +87,7 @@ def told_on_terminal(steps: int) -> Iterator[Tell]:
 
 
 def telling(tell: Tell, checkers: Mapping[str, Checker]) -> dict[str, Checker]:
-    """The same checkers, each of which tells its name before it looks."""
+    """The same checkers, each of which reports its name before it looks."""
     return {name: _telling(tell, name, checker) for name, checker in checkers.items()}
 
 

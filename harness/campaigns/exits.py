@@ -28,7 +28,7 @@ def forgive_streams() -> None:
 
 
 def coded(action: Callable[[], object]) -> int:
-    """What something returns, as an exit code; whatever goes wrong is told, without a traceback."""
+    """What something returns, as an exit code; whatever goes wrong is reported, without a traceback."""
     try:
         code = action()
     except click.ClickException as error:

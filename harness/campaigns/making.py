@@ -31,7 +31,7 @@ def run_one(plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Pa
 def run_missing(
     campaign: Campaign, plans: Mapping[int, RunPlan], venue: Venue, cancelled: threading.Event
 ) -> None:
-    """Run what a campaign lacks, until it is cancelled; that the harness failed is told and recorded.
+    """Run what a campaign lacks, until it is cancelled; that the harness failed is reported and recorded.
 
     Args:
         campaign: that lacks runs.

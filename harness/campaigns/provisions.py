@@ -14,7 +14,7 @@ from harness.plan.planning import ImageAsked, RunPlan
 def require_images(plans: Iterable[RunPlan]) -> None:
     """Look for every image that runs need, as `krucible doctor` does; nothing is pulled or built.
 
-    What is not here yet and can be had is told: the first run that wants it waits for it.
+    What is not here yet and can be had is reported: the first run that wants it waits for it.
 
     Raises:
         UsageError: if there is no such version.

@@ -43,7 +43,7 @@ class Administrator(Protocol):
         ...
 
     def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> Answer:
-        """OffsetCommit by a client that is no member of the group (generation -1)."""
+        """OffsetCommit by a client that is not a member of the group (generation -1)."""
         ...
 
     def committed_offset(self, group: str, topic: str, partition: int) -> Answer:

@@ -69,7 +69,7 @@ class ConfluentAdministrator:
         return _told(lambda: _own_number(described.value[key]), OperationType.FAIL)
 
     def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
-        """See `Administrator.create_topic`; the library does not tell the id."""
+        """See `Administrator.create_topic`; the library does not report the id."""
         asked = [NewTopic(topic, num_partitions=partitions, replication_factor=replication_factor)]
         return self._asked(
             lambda admin: admin.create_topics(
@@ -117,7 +117,7 @@ class ConfluentAdministrator:
 
 
 class _Group:
-    """One group's offsets, by a consumer that is no member of it."""
+    """One group's offsets, by a consumer that is not a member of it."""
 
     def __init__(self, options: AdministratorOptions, group: str) -> None:
         self._ended: dict[int, KafkaError | None] = {}

@@ -62,7 +62,7 @@ def classify_commit(code: int, text: str, *, only_attempt: bool) -> tuple[Operat
     """Whether a commit that was answered with this code certainly did not happen, and the error to record.
 
     Args:
-        code: Kafka's.
+        code: Kafka's error code.
         text: the library's words.
         only_attempt: whether the library sends a commit once at most.
     """

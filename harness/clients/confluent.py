@@ -173,7 +173,7 @@ def producer_config(options: ProducerOptions) -> dict[str, Any]:
 
 
 def refused(error: Exception) -> Sent:
-    """The fate of a record at which the library's own call raised."""
+    """The outcome of a record at which the library's own call raised."""
     if not isinstance(error, (BufferError, KafkaException, ValueError)):
         return Sent(OperationType.INFO, error=told(error))
     outcome, reason = raised_by_send(told(error))

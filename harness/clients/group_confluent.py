@@ -132,7 +132,7 @@ class ConfluentMember:
         }
 
     def _committed(self, consumer: Consumer, partitions: Iterable[int]) -> dict[int, int] | None:
-        """The group's committed offsets, 0 if it has none; None if not reported, which poll tells."""
+        """The group's committed offsets, 0 if it has none; None if not reported, which poll reports."""
         self._failure = None
         asked = [TopicPartition(self._options.topic, partition) for partition in partitions]
         try:

@@ -1,8 +1,8 @@
 """confluent-kafka's member of a group of KIP-848's protocol behind the interface.
 
 The coordinator assigns, partition by partition, and every member has an epoch of its own, which moves on
-without a new assignment too; a commit carries it.  An assignment is told whole all the same: whenever
-partitions are added, all that the member has begin again where the group has committed.
+without a new assignment too; a commit carries it.  An assignment is reported as a whole nevertheless:
+whenever partitions are added, all that the member has begin again where the group has committed.
 """
 
 from collections.abc import Mapping

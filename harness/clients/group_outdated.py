@@ -20,9 +20,9 @@ from harness.kafka.wire import Connection, WireError
 _GROUP = 0
 _FIND_COORDINATOR_SINGLE = 3
 _COMMIT_AT_MOST = 8
-"""Of the classic protocol; the next one tells the errors of KIP-848's."""
+"""Of the classic protocol; the next one reports the errors of KIP-848's."""
 _NOBODY = Membership("", -1)
-"""What OffsetCommit names where who asks is no member."""
+"""What OffsetCommit names where who asks is not a member."""
 
 
 def commit_as(options: MemberOptions, membership: Membership, offsets: Mapping[int, int]) -> Answer:
@@ -57,7 +57,7 @@ def commit_as(options: MemberOptions, membership: Membership, offsets: Mapping[i
 
 
 def reset_offsets(options: MemberOptions, offsets: Mapping[int, int]) -> Answer:
-    """Set a group's offsets as an administrator does (KIP-396), who is no member; never raises."""
+    """Set a group's offsets as an administrator does (KIP-396), who is not a member; never raises."""
     return commit_as(options, _NOBODY, offsets)
 
 

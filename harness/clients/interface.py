@@ -18,7 +18,7 @@ class ClientKind(StrEnum):
 
 
 VALUE_HEADER = "value"
-"""Name of the header that tells which tombstone a record is: it has no value to tell it by."""
+"""Name of the header that reports which tombstone a record is: it has no value to tell it by."""
 
 
 class Record(NamedTuple):
@@ -86,8 +86,8 @@ class ProducerOptions(msgspec.Struct, frozen=True):
         bootstrap: ``host:port`` of every broker.
         topic: where it sends to.
         acks: ``all``, ``1`` or ``0``.
-        idempotent: with it the library retries on its own, without it it is told not to.
-        delivery_ms: after so long a record's fate is reported, whatever it is.
+        idempotent: with it the library retries on its own, without it it is configured not to.
+        delivery_ms: after so long a record's outcome is reported, whatever it is.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
         pipelined: each record in a batch of its own, up to five of them on their way to one partition at

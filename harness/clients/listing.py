@@ -17,7 +17,7 @@ from harness.kafka.wire import Connection
 _AT_MOST = 8
 """The version before those about remote storage, which answers by timestamps may wait for."""
 _ONESELF = -1
-"""The id of who asks, where that is no broker."""
+"""The id of who asks, where that is not a broker."""
 _DEBUGGING = -2
 """The id by which any replica answers, not the leader alone (`ListOffsetsRequest.DEBUGGING_REPLICA_ID`)."""
 _ANY_EPOCH = -1

@@ -28,7 +28,7 @@ class TransactionalOptions(msgspec.Struct, frozen=True):
         bootstrap: ``host:port`` of every broker.
         transactional_id: its name; a later instance of the same name fences it.
         transaction_timeout_ms: after so long the coordinator aborts what nobody ended.
-        delivery_ms: after so long a record's fate is reported, whatever it is.
+        delivery_ms: after so long a record's outcome is reported, whatever it is.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
     """

@@ -1,10 +1,10 @@
 """confluent-kafka's (librdkafka's) transactional producer behind the interface.
 
-It does not tell its producer id, nor whether it sent a request twice: no refusal of a coordinator proves that
-a commit did not happen.  Rebalances are served within poll, because callbacks are registered; without them
-librdkafka would change the assignment behind the application's back.  Calls do not
-always return within their timeouts (measured with 2.16, and known: librdkafka's issues 5456 and 5511), so
-every one is waited for aside.
+It does not report its producer id, nor whether it sent a request twice: no refusal of a coordinator proves
+that a commit did not happen.  Rebalances are served within poll, because callbacks are registered; without
+them librdkafka would change the assignment behind the application's back.  Calls do not always return within
+their timeouts (measured with 2.16, and known: librdkafka's issues 5456 and 5511), so every one is waited for
+aside.
 """
 
 import time

@@ -151,7 +151,7 @@ class NodeContainers:
 
     @contextmanager
     def _of_a_process(self) -> Iterator[None]:
-        """What the engine refuses in the block because there is no process is told as that."""
+        """What the engine refuses in the block because there is no process is reported as that."""
         try:
             yield
         except APIError as error:

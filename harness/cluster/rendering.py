@@ -156,7 +156,7 @@ def render_compose(
 
 
 def disk_suffixes(topology: Topology) -> list[str]:
-    """What tells the names of a node's disks apart; nothing for the first."""
+    """What distinguishes the names of a node's disks; nothing for the first."""
     return ["", *(f"-{number}" for number in range(2, topology.log_dirs + 1))]
 
 

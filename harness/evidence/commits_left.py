@@ -1,8 +1,8 @@
 """Evidence from disks: what compaction left of ``__consumer_offsets``, on each replica.
 
-A replica tells at which offsets records are left.  What was there was told while the log was written, but
-for what came after the last look: so one replica of each partition tells the end of its log again, from the
-last batch on that compaction has touched.
+A replica reports at which offsets records are left.  What was there was reported while the log was written,
+but for what came after the last look: so one replica of each partition reports the end of its log again, from
+the last batch on that compaction has touched.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,7 +24,7 @@ from harness.record.journal import Recorder
 STRETCHES_MAX = 20_000
 """A replica whose records lie farther apart than in so many stretches is not told."""
 BATCHES_TOLD_MAX = 300
-"""So many batches of a log's end are told again."""
+"""So many batches of a log's end are reported again."""
 READINGS_MAX = 5
 _CONTROL = 0x20
 _REPLACED = "segments are being replaced"

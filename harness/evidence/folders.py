@@ -1,6 +1,6 @@
 """Evidence from disks: the folders of partitions on each broker, with their topics.
 
-A folder is ``<topic>-<partition>``; where it ends otherwise, that tells the outcome of it: ``-delete`` and
+A folder is ``<topic>-<partition>``; where it ends otherwise, that reports the outcome of it: ``-delete`` and
 ``-stray`` are set aside, ``-future`` is to take another's place.
 """
 

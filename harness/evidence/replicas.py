@@ -1,6 +1,6 @@
 """Evidence from disks: the batches of every replica, read while the nodes run.
 
-Why so is told in docs/decisions/0005; what is written is docs/histories.md, Replicas.
+Why so is reported in docs/decisions/0005; what is written is docs/histories.md, Replicas.
 """
 
 import shutil

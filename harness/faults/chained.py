@@ -66,7 +66,7 @@ class Chained:
         return sum(int(match[1]) for match in found if match)
 
     def enter(self, node: str, command: str) -> str:
-        """What a command tells in the network of a node."""
+        """The output of a command in the network of a node."""
         return self._bench.containers[node].enter_holder(command)
 
 

@@ -76,7 +76,7 @@ def inject(aimed: Aimed, plan: PlannedFault, outcome: Outcome, over: Callable[[]
 
     Args:
         aimed: what, and at whom.
-        plan: of it.
+        plan: the planned fault.
         outcome: of the injection.
         over: called where nothing was done.
     """
@@ -107,7 +107,7 @@ def heal(
 
     Args:
         active: what is in force.
-        plan: of it.
+        plan: the planned fault.
         outcome: of the heal.
         over: called once it is undone, before that is looked at.
     """

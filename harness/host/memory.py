@@ -8,7 +8,7 @@ THREE_NODES_BYTES = 2 * GIB
 
 
 def available_bytes() -> int | None:
-    """What can be had without swapping; None on a system that does not tell."""
+    """What can be had without swapping; None on a system that does not report."""
     if not INFORMATION.exists():
         return None
     lines = INFORMATION.read_text().splitlines()

@@ -120,7 +120,7 @@ def install(packages: list[Package], say: Say) -> None:
 
 
 def _apt(command: tuple[str, ...], wanted: set[str], say: Say) -> None:
-    """Run apt-get; of the many packages that it sets up, only those that were asked for are told."""
+    """Run apt-get; of the many packages that it sets up, only those that were asked for are reported."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
     said: list[str] = []
     with subprocess.Popen(

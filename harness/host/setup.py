@@ -31,7 +31,7 @@ def setup(version: str, source: str = Source.AUTO, say: Say = print, given: str 
     Args:
         version: Kafka's, e.g. ``4.3.1``.
         source: ``auto``, ``artifacts``, ``registry`` or ``tarball``.
-        say: is told, in lines, what will be done before it is done.
+        say: gets, in lines, what will be done before it is done.
         given: the one image of a registry, or the tarball, that Kafka's image is to be made from.
 
     Raises:

@@ -48,7 +48,7 @@ class Endpoint:
 
         Args:
             topics: names, or None for all.
-            elr: ask for eligible leader replicas too, where the broker can tell (3.8 and newer).
+            elr: ask for eligible leader replicas too, where the broker can report (3.8 and newer).
 
         Raises:
             WireError: no answer.

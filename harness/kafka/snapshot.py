@@ -119,7 +119,7 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
         )
 
     def in_sync(self, place: Place) -> set[int]:
-        """Who is in sync by what every broker reports; one that is cut off may tell what was."""
+        """Who is in sync by what every broker reports; one that is cut off may report what was."""
         told = [set(state.isr) for state in self.told.get(place, ())]
         return set.intersection(*told) if told else set()
 

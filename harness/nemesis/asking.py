@@ -183,7 +183,7 @@ class Asking:
     def as_it_moves(self, snapshot: ClusterSnapshot, timeout_ms: int) -> ClusterSnapshot:
         """The snapshot with what moves now; what was observed may be older than the last request.
 
-        Where nobody answers, nobody has told what moves.
+        Where nobody answers, nobody has reported what moves.
         """
         try:
             address = self.address_of(self.answering(snapshot))

@@ -55,7 +55,7 @@ class ClusterView:
             self._ongoing = (self._clock(), ongoing)
 
     def told_by(self, node: str) -> Mapping[str, TopicAnswer]:
-        """What a broker reported topics, by their names; nothing if it told nothing lately."""
+        """What a broker reported topics, by their names; nothing if it reported nothing lately."""
         with self._lock:
             at, topics = self._brokers.get(node, (-self._fresh_s, {}))
             return topics if self._fresh(at) else {}
@@ -63,7 +63,7 @@ class ClusterView:
     def snapshot(
         self, nodes: tuple[Node, ...], topics: Sequence[TopicAnswer], sizes: TopicSizes
     ) -> ClusterSnapshot:
-        """What was told lately, all of it at one moment.
+        """What was reported lately, all of it at one moment.
 
         Args:
             nodes: all nodes.

@@ -58,7 +58,7 @@ def folder_story(folder: str) -> str:
     try:
         module = ast.parse(Path(room, folder.replace("-", "_"), "__init__.py").read_bytes())
     except SyntaxError:
-        return ""  # each scenario of the folder tells the error in its own place
+        return ""  # each scenario of the folder reports the error in its own place
     return ast.get_docstring(module) or ""
 
 

@@ -120,7 +120,7 @@ PRESETS: Mapping[str, Preset] = {
         required=_REACHED_ALL,
     ),
 }
-"""Every preset; what one is expected to take is told by ``krucible qualify --plan`` and `expected_ms`."""
+"""Every preset; what one is expected to take is reported by ``krucible qualify --plan`` and `expected_ms`."""
 
 
 class Role(StrEnum):
@@ -164,7 +164,7 @@ class Build(NamedTuple):
 
     Attributes:
         name: what it is called in a report.
-        version: Kafka's.
+        version: the version of Kafka.
         options: the run options that choose it.
     """
 

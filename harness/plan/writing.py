@@ -18,7 +18,7 @@ def write_scenario(scenario: Scenario, docstring: str) -> str:
     """The source of a module that has the scenario as ``SCENARIO``.
 
     Args:
-        scenario: any that the vocabulary can tell.
+        scenario: any that the vocabulary can express.
         docstring: what the module is for.
     """
     names = sorted(set(_names(scenario)), key=lambda name: (name.casefold(), name))

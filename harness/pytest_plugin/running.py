@@ -27,7 +27,7 @@ class NotAsExpectedError(Exception):
 
 
 def run_scenario(item: pytest.Item, asked: ItemOptions) -> None:
-    """Run and judge what was requested; the item gets the properties that tell the run from others.
+    """Run and judge what was requested; the item gets the properties that distinguish the run from others.
 
     Raises:
         NotAsExpectedError: if the verdict is not as expected; unknown never is, unless that was expected.

@@ -68,7 +68,7 @@ def asked_of(config: pytest.Config) -> ItemOptions:
 
 
 class Sessions:
-    """Hears the outcome of every item; tells a CI job at the end."""
+    """Hears the outcome of every item; informs a CI job at the end."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

@@ -66,7 +66,7 @@ def place_run(folder: Path, root: Path, scenario: str, name: str) -> Path:
 def create_cluster_folder(root: Path, run: str) -> Path:
     """Make the folder of a cluster that no run started; no ``latest`` link leads to it.
 
-    It has the cluster's id for its name, because runs are told by names that begin with a time.
+    It has the cluster's id for its name, because runs are found by names that begin with a time.
 
     Raises:
         KrucibleError: if the folder can't be made.

@@ -144,7 +144,7 @@ class Journal:
         Returns:
             How many lines the journal has; None where it got no end.
         """
-        with self._lock, suppress(JournalError):  # a disk that is full has been told of
+        with self._lock, suppress(JournalError):  # a disk that is full has been reported
             if not self._outstanding:
                 lines = self._index + _FIRST_AND_LAST
                 entry = Entry(self.name, OperationType.OK, END, value=JournalEnded(lines, tuple(journals)))
@@ -224,7 +224,7 @@ class Journals:
         Raises:
             JournalError: there is one of that name, or the disk refuses.
         """
-        # Listed first: what is listed and not there is told, what is there and not listed could get lost.
+        # Listed first: what is listed and not there is reported, what is there and not listed could get lost.
         self.expect(name, role)
         journal = Journal(
             self.folder / f"history-{name}.jsonl", self.header(name), self.clock, self._listener

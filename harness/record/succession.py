@@ -47,7 +47,7 @@ def left_in(path: Path) -> Left | None:
     completion is cut is outstanding.
 
     Raises:
-        JournalError: it can't be read, or it is no journal.
+        JournalError: it can't be read, or it is not a journal.
     """
     try:
         text = path.read_bytes() if path.exists() else b""

@@ -40,7 +40,7 @@ class NodeTold(msgspec.Struct, frozen=True, kw_only=True):
         out_of_memory: whether the kernel killed it for want of memory.
         quorum: a controller's answer to DescribeQuorum, or why there is none.
         quorum_state: its file of that name.
-        brokers: ids of the brokers that it believes registered and unfenced, or why it does not tell.
+        brokers: ids of the brokers that it believes registered and unfenced, or why it does not report.
         truncated_to: lowest offset to which its log says that it truncated its metadata log.
         fatal: the line by which it said that it ends.
         complaints: the last lines of its log that stand out.
@@ -58,7 +58,7 @@ class NodeTold(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a start came to nothing.
+    """Why a start failed.
 
     Attributes:
         waited_for: what was not reached.

@@ -145,7 +145,7 @@ class Execution:
         try:
             strike(schedule)
         except BaseException:
-            # What ended the schedule is told, and not what else came of it.
+            # What ended the schedule is reported, and not what else came of it.
             self._dismiss()
             raise
         self._dismiss()
@@ -202,7 +202,7 @@ class Execution:
         )
 
     def _asked_for(self, topic: str) -> dict[Place, tuple[PartitionAnswer, ...]]:
-        """Partitions of a topic, as each broker that answers tells now."""
+        """Partitions of a topic, as each broker that answers reports now."""
         found: dict[Place, tuple[PartitionAnswer, ...]] = {}
         for node, address in self._stage.cluster.observe_listeners.items():
             if node in self.nemesis.down:

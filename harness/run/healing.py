@@ -85,11 +85,11 @@ def heal_after(client: Engine, owner: Owner, folders: Iterable[Path], say: Say) 
 
 
 def _unremoved(folders: Iterable[Path], owner: Owner) -> Iterator[Leftover]:
-    """Runs of an owner that has ended, of whose removal their ledgers do not tell."""
+    """Runs of an owner that has ended, of whose removal their ledgers do not report."""
     for folder in folders:
         try:
             entries = read_ledger(folder)
-        except OSError:  # whose it is nobody can tell; what the engine has of it is found by its labels
+        except OSError:  # whose it is can't be determined; what the engine has of it is found by its labels
             continue
         if any(isinstance(entry, RunRemoved) for entry in entries):
             continue
@@ -131,7 +131,7 @@ def _left_alone_because(leftover: Leftover, named: tuple[str, ...]) -> str | Non
 
 
 def _heal_one(client: Engine, leftover: Leftover, say: Say) -> None:
-    """Undo and remove; what the run's folder can't tell any more does not keep its containers alive."""
+    """Undo and remove; what the run's folder can't report any more does not keep its containers alive."""
     _keep_logs(client, leftover, say)
     cluster = _described(client, leftover)
     if cluster is None:

@@ -119,7 +119,7 @@ def _leads(address: Address) -> bool:
         return False
     finally:
         endpoint.close()
-    # The voters are listed before an election is over: only a high watermark tells that one leads.
+    # The voters are listed before an election is over: only a high watermark reports that one leads.
     return answer.error == 0 and answer.high_watermark >= 0
 
 

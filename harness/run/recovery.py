@@ -18,7 +18,7 @@ from harness.record.journal import Recorder
 _PAUSE_S = 0.2
 _ASK_TIMEOUT_S = 2.0
 WriteProbe = Callable[[str, Sequence[int], float], dict[int, bool]]
-"""Writes to partitions of a topic within a deadline (monotonic seconds) and tells which acknowledged."""
+"""Writes to partitions of a topic within a deadline (monotonic seconds) and reports which acknowledged."""
 View = Mapping[str, tuple[PartitionAnswer, ...]]
 """Partitions by topic."""
 

@@ -46,12 +46,12 @@ def limits_of(topics: Iterable[WorkloadTopic]) -> tuple[tuple[str, str], ...]:
 def end_retention(
     operator: Performing, brokers: Iterable[Address], limits: Iterable[tuple[str, str]], bound_s: float
 ) -> Iterator[str]:
-    """Take limits back, and wait until every broker that answers tells so; yields what could not be done.
+    """Take limits back, and wait until every broker that answers reports so; yields what could not be done.
 
     Args:
         operator: asks, and records that.
         brokers: listeners of those that are up.
-        limits: as `limits_of` tells.
+        limits: as `limits_of` reports.
         bound_s: for all of it, seconds.
 
     Raises:
@@ -75,7 +75,7 @@ def _taken_back(operator: Performing, topic: str, limit: str) -> bool:
 
 
 def _still(broker: Address, topic: str, limit: str) -> bool:
-    """Whether a broker reports a limit; one that does not answer tells nothing."""
+    """Whether a broker reports a limit; one that does not answer reports nothing."""
     try:
         with Connection(*broker, _LOOK_TIMEOUT_S) as connection:
             told = own_configs(connection, (topic,))

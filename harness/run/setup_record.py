@@ -86,7 +86,7 @@ def setup_of_run(
 
 
 def _topics(workload: Workload, created: Sequence[TopicAnswer]) -> Iterator[Topic]:
-    """The topics that were created, as the setup tells of them."""
+    """The topics that were created, as the setup has them."""
     for made, new, asked in zip(created, wanted_topics(workload), workload.topics, strict=True):
         yield Topic(
             name=made.name,

@@ -182,7 +182,7 @@ def _remove(client: Engine, plan: Plan, ledger: Ledger) -> None:
     remove_run(client, plan.run, plan.folder)
     with suppress(OSError):  # the same disk; only a start by hand would need them
         make_mount_points(plan.folder, plan.topology)
-    with suppress(KrucibleError):  # the disk is full, which has been told; nothing is left to heal
+    with suppress(KrucibleError):  # the disk is full, which has been reported; nothing is left to heal
         ledger.write(RunRemoved())
 
 

@@ -99,7 +99,7 @@ def start_ready(
 
 
 def _given_up(stage: Teller, cluster: Cluster, error: NotReadyError, number: int) -> Diagnosis:
-    """Why a start came to nothing, recorded, with the evidence kept.
+    """Why a start failed, recorded, with the evidence kept.
 
     Raises:
         NotReadyError: the host is the reason.

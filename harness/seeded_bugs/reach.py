@@ -20,7 +20,7 @@ def read_traces(folder: Path, name: str) -> Mapping[str, Traces]:
 
 
 def stage_in(folder: Path, name: str) -> Stage | None:
-    """How far a bug came in a run; None where the folder has no log of any node, so that nothing is told.
+    """How far a bug came in a run; None where the folder has no log of any node, so that nothing is reported.
 
     Raises:
         OSError: a log can't be read.

@@ -39,7 +39,7 @@ def with_bug(topology: Topology, name: str, version: str, folder: Path, progress
     Args:
         topology: the cluster.
         name: the bug's; empty: none.
-        version: Kafka's.
+        version: the version of Kafka.
         folder: the run's, which gets the script.
         progress: is told what is resolved.
 

@@ -22,7 +22,7 @@ FAILURES_MAX = 5
 
 
 class Stage(StrEnum):
-    """How far a bug came in a run, as far as logs tell; whether it was seen is the verdict's."""
+    """How far a bug came in a run, as far as logs report; whether it was seen is the verdict's."""
 
     NOT_INJECTED = "not-injected"
     """No node said that it was installed, or Byteman could not use a rule."""
@@ -39,7 +39,7 @@ class Traces(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         installed: how many lives of its JVM began with the bug.
         reached: in how many of them the bug's place in the code was come to.
-        triggered: how often it was triggered, at least: each life tells the last power of ten alone.
+        triggered: how often it was triggered, at least: each life reports the last power of ten alone.
         first_at: when it was first triggered, ISO 8601 in UTC; empty if never.
         failures: what Byteman said of rules that it could not use, the first `FAILURES_MAX`.
     """

@@ -79,7 +79,7 @@ class Partition(Injected, frozen=True, tag="partition"):
     inward: bool = False
 
     def unavailable_because(self, topology: Topology) -> str | None:
-        """Each side of a cut needs a node; controllers are told from brokers in isolated mode alone."""
+        """Each side of a cut needs a node; controllers are distinct from brokers only in isolated mode."""
         many = self.pattern in (Pattern.BRIDGE, Pattern.MAJORITY_RING)
         return _lacks_nodes(f"{self.pattern} partition", 3 if many else 2, self.among, topology)
 
@@ -249,7 +249,7 @@ class WipeDisk(Injected, frozen=True, tag="wipe-disk"):
         log_dir: which log directory, counted from 1; None: all that the node has.
         draw: decides among equals.
         sparing: do it only where Kafka promises that nothing acknowledged goes with the disk, by what the
-            cluster tells at that moment; where it does not, the fault is withheld.
+            cluster reports at that moment; where it does not, the fault is withheld.
     """
 
     ends_processes = True

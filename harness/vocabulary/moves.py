@@ -106,7 +106,7 @@ class Perform(msgspec.Struct, frozen=True, tag_field="move", tag="perform"):
     Attributes:
         operation: what is requested.
         expect: Kafka's error codes of which each answer must be one for the run to mean anything; empty: any.
-        timeout_ms: how long the request may take, as it tells Kafka.
+        timeout_ms: how long the request may take, as given to Kafka.
         background: continue with the next move while it is under way.
         until_ms: ask again until an expected code comes, for so long; 0: ask once.
     """
@@ -135,7 +135,7 @@ class Configure(msgspec.Struct, frozen=True, tag_field="move", tag="configure"):
     """Change a node's server.properties for its next start.
 
     Attributes:
-        member: whose.
+        member: the node.
         properties: by name; a node's name in braces stands for its address; None takes a property out.
     """
 

@@ -32,7 +32,7 @@ def bulk_workers(context: BulkContext) -> list[Worker]:
 
 
 class BulkWriter(Worker):
-    """Starts one process, hands on what it tells, ends it by ending its input.
+    """Starts one process, hands on what it reports, ends it by ending its input.
 
     One that a signal ends, such as the kernel's for want of memory, is replaced: what it had outstanding is
     of unknown outcome, and the load continues.

@@ -131,7 +131,7 @@ class Lane:
 
 
 def _refusal(error: object) -> tuple[OperationType, None, str]:
-    """The fate of a record that librdkafka did not take."""
+    """The outcome of a record that librdkafka did not take."""
     outcome, reason = raised_by_send(str(error))
     return outcome, None, reason
 

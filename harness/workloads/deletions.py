@@ -15,7 +15,7 @@ class Deletions:
         self._queues: list[SimpleQueue[Deleted]] = []
 
     def heard(self) -> "SimpleQueue[Deleted]":
-        """What is told from now on, for one listener."""
+        """What is reported from now on, for one listener."""
         queue: SimpleQueue[Deleted] = SimpleQueue()
         with self._lock:
             self._queues.append(queue)

@@ -121,7 +121,7 @@ class Membered(Worker):
         return self.committed(offsets, self.membership, commit) if offsets else None
 
     def reset(self, offsets: Mapping[int, int], commit: Commit) -> OperationType:
-        """Commit offsets as somebody who is no member; how that ended."""
+        """Commit offsets as somebody who is not a member; how that ended."""
         return self._commit(offsets, None, commit, outsider=True)
 
     def committed(

@@ -144,7 +144,8 @@ class CreatorWorker(Worker):
     def delete_once(self) -> None:
         """One deletion, of the oldest topic; tried once.  Chance draws whether its name is taken again.
 
-        Before it a record is appended, if the topic's id was told: the name's next topic must not have it.
+        Before it a record is appended, if the topic's id was reported: the name's next topic must not have
+        it.
         """
         name = self._kept.popleft()
         topic_id = self._ids.pop(name, None)

@@ -3,7 +3,7 @@
 A dropped offset that is soon committed again would not be noticed.  Still groups commit once, and that offset
 must be returned from then on.
 
-One process alone does all of that to them, one request after the other, so that what an answer must tell
+One process alone does all of that to them, one request after the other, so that what an answer must report
 follows from its own requests.  None of the groups has members.
 """
 
@@ -178,7 +178,7 @@ class ErasingWorker(Worker):
 
 
 class FinalErasureReader(Worker):
-    """Fetches the offsets of all groups of both kinds until each was told, or no time is left.
+    """Fetches the offsets of all groups of both kinds until each was answered, or no time is left.
 
     Args:
         context: the run's.
@@ -193,7 +193,7 @@ class FinalErasureReader(Worker):
         self._deadline = deadline
 
     def work(self) -> None:
-        """Fetch until all were told."""
+        """Fetch until all were answered."""
         left = [*GROUPS, *STILL]
         while left and time.monotonic() < self._deadline:
             left = [group for group in left if not self._erasing.fetch(group)]

@@ -147,7 +147,7 @@ class FinalRegisterReader(Worker):
         try:
             self._read_all()
             if self._lag_s:
-                # No condition tells that a broker's cache has caught up: what is promised is a time.
+                # No condition reports that a broker's cache has caught up: what is promised is a time.
                 self.stopping.wait(min(settled, self._deadline) - time.monotonic())
                 self._read_all()
         finally:

@@ -3,8 +3,8 @@
 Each takes one of a few transactional ids that nobody else has, sends a record to each of some partitions,
 request by request, and is looked at: its coordinator is asked for the transaction, the partitions' leaders
 are asked for the producer (KIP-664).  An administrator's abort is for transactions that nobody will end, and
-comes to those alone.  What a zombie sends after the timeout is told as a transaction of its own, of whose end
-nothing is known: it may be a part of the first one, where that was not aborted yet.
+comes to those alone.  What a zombie sends after the timeout is reported as a transaction of its own, of whose
+end nothing is known: it may be a part of the first one, where that was not aborted yet.
 """
 
 import random
@@ -78,7 +78,7 @@ class Open(NamedTuple):
     """A transaction that is open.
 
     Attributes:
-        producer: whose.
+        producer: the producer that began it.
         coordinator: id of the broker that added its partitions.
         leaders: id of the leader that each partition's record was sent to.
         sent: its records, those that were acknowledged with their offsets.

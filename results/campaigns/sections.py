@@ -167,7 +167,7 @@ def _runs(summary: Summary, runs_max: int | None) -> Section:
 
 
 def _newness(run: RunOutcome) -> tuple[str, str]:
-    """When it began, then its folder; one that tells no time is older than all others."""
+    """When it began, then its folder; one that reports no time is older than all others."""
     return (run.identity.began_at if run.identity else "", run.folder)
 
 

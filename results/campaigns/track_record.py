@@ -42,7 +42,7 @@ class SideRecord(msgspec.Struct, frozen=True, kw_only=True):
         scenario: the scenario's name.
         summary: what the scenario does, in a sentence.
         because: the ticket or rule behind what is expected.
-        version: Kafka's.
+        version: the version of Kafka.
         features: feature levels that were requested.
         config: properties that were requested.
         expected_red: whether the verdict is to be invalid.

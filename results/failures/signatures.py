@@ -94,7 +94,7 @@ class _Sight(NamedTuple):
 def signatures_in(verdict: Verdict) -> tuple[FailureSignature, ...]:
     """One for each cause that breaks a promise; none of a run that is as its scenario expects.
 
-    The cause's most severe kind that is not expected tells it.  Equal ones come once.
+    The cause's most severe kind that is not expected reports it.  Equal ones come once.
     """
     if passes(verdict):
         return ()

@@ -27,7 +27,7 @@ def clean(text: str, limit: int) -> str:
     r"""One visible line of at most about `limit` characters.
 
     Unsafe characters are written as their escapes (``\x1b``, ``\u202e``); of a longer text the beginning
-    is kept and its length is told.
+    is kept and its length is reported.
     """
     kept = text if len(text) <= limit else text[:limit]
     visible = _COMBINING_MAX.sub(r"\1", _UNSAFE.sub(_escaped, kept))

@@ -187,7 +187,7 @@ def _states(question: Question, runs: Sequence[Run]) -> Iterator[State]:
 
 
 def _reached(name: str, runs: Sequence[Run]) -> tuple[tuple[str, ...], int]:
-    """The runs in which a state was reached, and how many can tell."""
+    """The runs in which a state was reached, and how many can report."""
     told = [run for run in outcomes(runs) if _tells(run, name)]
     return tuple(run.folder for run in told if run.measures and run.measures.coverage[name] > 0), len(told)
 

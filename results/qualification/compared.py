@@ -45,8 +45,8 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: what was measured.
         pairs: of runs that both have a figure.
-        candidate: middle and largest, over those pairs.
-        baseline: the same.
+        candidate: median and maximum, over those pairs.
+        baseline: median and maximum of the baseline.
         shift_ms: of the median, candidate less baseline; positive is longer.
         low_ms: lower end of its interval; None where there are too few pairs.
         high_ms: upper end.

@@ -1,7 +1,8 @@
 """Draws the pairs behind a comparison: a hollow ring for the baseline, a filled dot for the candidate.
 
 Places along the axis are percentages of the drawing's width, so that texts and dots keep their size on a
-narrow screen.  No script: a pointer that rests on a pair is told its figures, and a click leads to its runs.
+narrow screen.  No script: a pointer that rests on a pair shows its figures, and a click leads to its
+runs.
 """
 
 import math

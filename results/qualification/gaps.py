@@ -13,7 +13,7 @@ from results.qualification.records import Role, Run, of_role, outcomes
 EXAMPLES = 3
 """How many runs a sentence names."""
 REASON_MAX = 160
-"""How much of a run's reason it tells."""
+"""How much of a run's reason it reports."""
 
 
 def gaps_of(question: Question, said: Qualification) -> tuple[str, ...]:

@@ -71,7 +71,7 @@ class FaultKind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """One interesting state: in how many runs it was reached, of those that could tell.
+    """One interesting state: in how many runs it was reached, of those that could report.
 
     The candidate's runs that reached it are `folders`.
     """

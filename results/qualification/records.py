@@ -70,7 +70,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def content(self) -> str:
-        """What tells the bytes of Kafka that it ran from others; empty if unknown."""
+        """What distinguishes the bytes of Kafka that it ran from others; empty if unknown."""
         return content_of(self.identity.image if self.identity else None, self.image_checksums)
 
 

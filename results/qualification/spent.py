@@ -67,7 +67,7 @@ def spent_on(outcomes: Iterable[RunOutcome]) -> Spent:
 
 
 def ended_at(run: RunOutcome) -> str:
-    """When a run was over by its own clock, ISO 8601 in UTC; empty where that can't be told."""
+    """When a run was over by its own clock, ISO 8601 in UTC; empty where that can't be determined."""
     began = _began(run)
     if began is None:
         return ""
@@ -76,7 +76,7 @@ def ended_at(run: RunOutcome) -> str:
 
 
 def spent_text(spent: Spent) -> str:
-    """The sentences of a report; empty where no run tells."""
+    """The sentences of a report; empty where no run reports."""
     if not spent.runs:
         return ""
     counted = number(spent.runs, "run") if spent.runs == spent.of else f"{spent.runs:,} of {spent.of:,} runs"

@@ -28,11 +28,11 @@ Some = TypeVar("Some")
 
 
 class Told(NamedTuple):
-    """What tells whether runs should have the same verdict.
+    """What reports whether runs should have the same verdict.
 
     Attributes:
         run: the run's id.
-        content: what tells the bytes of Kafka from others.
+        content: what distinguishes the bytes of Kafka from others.
         schedule: the line that runs it, without the choice of Kafka.
         replay_of: id of the run whose schedule it carried out; empty if it planned its own.
         verdict: empty if it has none.
@@ -102,7 +102,7 @@ def _schedule(one: Told, here: Mapping[str, Told]) -> str:
 
 
 def told_of(identity: RunIdentity, verdict: str) -> Told:
-    """What a run's identity tells.
+    """What a run's identity reports.
 
     Args:
         identity: as the run recorded it.
@@ -118,7 +118,7 @@ def told_of(identity: RunIdentity, verdict: str) -> Told:
 
 
 def content_of(image: ImageIdentity | None, checksums: Mapping[str, str]) -> str:
-    """What tells the bytes of Kafka in an image from others; empty if unknown.
+    """What distinguishes the bytes of Kafka in an image from others; empty if unknown.
 
     Not the engine's id, where its jars are known: every machine that builds an image has another id of it.
 

@@ -114,7 +114,7 @@ def causes_of(verdict: Verdict, checker: str | None = None) -> tuple[Cause, ...]
         if checker not in {None, result.checker}:
             continue
         for sighting in _sightings(result, starts):
-            # Without an epoch, nearness alone tells causes of one place apart.
+            # Without an epoch, nearness alone distinguishes causes of one place.
             epoch = None if sighting.epochs is None else sighting.epochs[0]
             alike.setdefault((sighting.illegal, sighting.place, epoch), []).append(sighting)
         unplaced += _unplaced(result)

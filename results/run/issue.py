@@ -13,7 +13,7 @@ from results.store.runs import write_whole
 
 ISSUE_FILE = "issue.md"
 CAUSES_MAX = 10
-"""How many causes are told, each with its witness."""
+"""How many causes are reported, each with its witness."""
 TITLE_MAX = 230
 """UTF-16 units of a title: GitHub takes 256 characters, 24 of them for the signature, and JIRA takes 255."""
 _NAMES_MAX = (300, 80, 60, 40, 20, 10, 5, 2)

@@ -64,7 +64,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: its scenario's.
         cases: one per checker, and `EXPECTATION`.
-        properties: what tells it from other runs, and how to run it again.
+        properties: what distinguishes it from other runs, and how to run it again.
         began_at: ISO 8601 in UTC; empty where it is not known.
         duration_ms: from its beginning to its last operation.
         said: its reasons, one a line.
@@ -121,7 +121,7 @@ def stored_suite(folder: Path) -> Suite:
 def properties_of(
     folder: Path, identity: RunIdentity | None, verdict: Verdict | None = None
 ) -> dict[str, str]:
-    """What tells a run from others: seed, image, folder, and the commands to repeat and minimise it."""
+    """What identifies a run: seed, image, folder, and the commands to repeat and minimise it."""
     if identity is None:
         return {"folder": str(folder)}
     smaller = "" if verdict is None else minimise_command(folder, verdict, identity)
@@ -138,7 +138,7 @@ def properties_of(
 def explained(result: CheckerResult, verdict: Verdict) -> tuple[str, ...]:
     """What a checker found against a promise, by cause, or could not decide.
 
-    Each cause is told with the first anomaly of each kind, the promise that it breaks and the proof.
+    Each cause is reported with the first anomaly of each kind, the promise that it breaks and the proof.
     """
     lines: list[str] = []
     causes = illegal_causes(verdict, result.checker)

@@ -31,7 +31,7 @@ def asked(operation: Operation) -> int:
 
 
 def answer(operation: Operation) -> RecordsOutcome:
-    """What a completion tells of its records."""
+    """What a completion reports about its records."""
     value = operation.value
     if operation.f == "write":
         return RecordsOutcome({}, [])
@@ -45,7 +45,7 @@ def answer(operation: Operation) -> RecordsOutcome:
 
 
 def _of_transaction(operation: Operation) -> RecordsOutcome:
-    """A transaction's records share its fate, whatever each was answered."""
+    """A transaction's records share its outcome, whatever each was answered."""
     sends = [mop for mop in operation.value["mops"] if mop[0] == "send"]
     committed = operation.type is OperationType.OK
     acks = [(mop[1], mop[2], 1) for mop in sends] if committed else []

@@ -58,7 +58,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
         operations: operations in its history.
         sent_ok: records acknowledged, each counted.
         sent_fail: records that were certainly not appended.
-        sent_info: records whose fate the client does not know.
+        sent_info: records whose outcome the client does not know.
         polled: records that polls returned, each counted.
         read_finally: records that the final read returned, both clients and isolation levels together.
         others: what clients did beside sending and reading records: ok, info and fail of each f.

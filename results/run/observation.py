@@ -51,7 +51,7 @@ class FaultSeen(msgspec.Struct, kw_only=True):
         heal_invoked_ns: when healing began.
         healed_ns: when the probe had confirmed the heal.
         error: what was told of an injection or heal that was not confirmed.
-        glyph: its shape as its history tells it, unchecked.
+        glyph: its shape as its history reports it, unchecked.
     """
 
     id: str

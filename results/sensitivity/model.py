@@ -16,7 +16,7 @@ from results.repeats.wilson import Interval, wilson
 
 
 class Reach(StrEnum):
-    """How far a bug came in a run, as far as the nodes' logs tell."""
+    """How far a bug came in a run, as far as the nodes' logs report."""
 
     NOT_INJECTED = "not-injected"
     NEVER_REACHED = "never-reached"
@@ -35,7 +35,7 @@ class Ending(StrEnum):
     """The verdict is invalid, and no log reports a trigger: no find of this bug, and to be looked at."""
     TRIGGERED = "triggered and not seen"
     UNKNOWN = "unknown"
-    """The run came to no decision, or left no log that tells how far the bug came."""
+    """The run came to no decision, or left no log that reports how far the bug came."""
     NEVER_TRIGGERED = "never triggered"
     NEVER_REACHED = "never reached"
     """The place in the code was never come to, which is one way of never being triggered."""
@@ -60,7 +60,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         mode: of the cluster.
         command: the line that runs it again.
         ending: how it ended.
-        reach: how far the bug came; None where no log tells.
+        reach: how far the bug came; None where no log reports.
         folder: the run's, by its name; empty if there is none.
         found: by what it was invalid, what was visible first in front.
         run_ms: how long the run took from its beginning to its last operation.
@@ -183,7 +183,7 @@ class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
     """Everything that a page is made from.
 
     Attributes:
-        version: Kafka's.
+        version: the version of Kafka.
         preset: whose drawn runs these are.
         budget: runs and seconds of each bug, as it is typed.
         seed: that the plan was drawn from.
@@ -221,7 +221,7 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 def ending_of(outcome: Outcome, reach: Reach | None) -> Ending:
-    """How a run with a bug ended, from its verdict and from what its nodes' logs tell.
+    """How a run with a bug ended, from its verdict and from what its nodes' logs report.
 
     Whether what it showed is the bug's own is for `Trial.held_to`.
     """

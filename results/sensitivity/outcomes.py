@@ -95,7 +95,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
         return self.outcome is Outcome.FAILED or self.ending is Ending.FAILED
 
     def __post_init__(self) -> None:
-        """Refuse a line that tells nothing.
+        """Refuse a line that reports nothing.
 
         Raises:
             ValueError: it says not how the run ended.
@@ -138,7 +138,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
     """What was measured; outcomes of one measurement have the same, but for the number of runs.
 
     Attributes:
-        kafka_version: Kafka's.
+        kafka_version: the version of Kafka.
         preset: whose drawn runs these are.
         budget: runs of each bug and seconds of each run, ``3x120``.
         seed: that the plan was drawn from.

@@ -74,7 +74,7 @@ class Listing:
     """All runs at or below a folder; every `entries` looks again, and reads those that changed.
 
     Attributes:
-        root: what places are told from: that folder, or the one above where it is a run itself.
+        root: what places are relative to: that folder, or the one above where it is a run itself.
     """
 
     def __init__(self, folder: Path) -> None:

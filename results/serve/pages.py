@@ -216,7 +216,7 @@ def _anomalies(entry: Entry) -> tuple[tuple[Markup, str, str], ...]:
 
 
 def _without_place(entry: Entry, problem: str) -> str:
-    """A problem without the folder, which the row tells already."""
+    """A problem without the folder, which the row reports already."""
     place = str(entry.summary.folder)
     return problem.replace(f" (in {place})", "").replace(f" in {place}", "").replace(f"{place}/", "")
 

@@ -38,7 +38,7 @@ class Browser(ThreadingHTTPServer):
         super().__init__((ADDRESS, port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that have gone; a defect is told on stderr."""
+        """Say nothing of clients that have gone; a defect is reported on stderr."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 

@@ -55,7 +55,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
         folder: the run's folder.
         scenario: its scenario, from the identity or else from its place in the store.
         kafka_version: empty where the identity can't be read.
-        seed: None where neither the identity nor the folder's name tells.
+        seed: None where neither the identity nor the folder's name reports.
         began_at: ISO 8601 in UTC; empty where the identity can't be read.
         validity: None where there is no readable verdict.
         as_expected: None where nothing was expected or nothing was judged.
@@ -63,7 +63,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
         illegal: those ids of which at least one breaks a promise.
         replay_of: id of the run that it replays, runs again or makes smaller; empty if there is none.
         seeded_bug: name of the bug that was put into Kafka; empty if it ran as it was released.
-        told: what tells whether it should have another run's verdict; None where the identity can't be read.
+        told: what reports whether it should have another run's verdict; None where the identity can't be
+            read.
         problems: what could not be read, one sentence each; empty for a whole run.
     """
 
@@ -347,7 +348,7 @@ def _by_short_name(root: Path, name: str, *, originals: bool) -> Path | None:
 
 
 def _is_replay(folder: Path) -> bool:
-    """Whether it is known to be one; whoever needs the identity tells what is wrong with it."""
+    """Whether it is known to be one; whoever needs the identity reports what is wrong with it."""
     try:
         return bool(load_identity(folder).replay_of)
     except RunUnreadableError:

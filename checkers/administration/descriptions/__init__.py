@@ -115,7 +115,7 @@ def _reliable(history: History, place: PartitionName | None, to: int, since_ns: 
     """Whether a broker must know what was acknowledged by a time, where it answers as the leader.
 
     Args:
-        history: tells who led.
+        history: reports who led.
         place: the partition; None if unknown.
         to: the broker's id.
         since_ns: the time.

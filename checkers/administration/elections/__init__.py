@@ -41,7 +41,7 @@ _SLACK_NS = 1_000_000_000
 
 
 def check_elections(history: History) -> CheckerResult:
-    """Judge elections; unknown where some were requested and the metadata log does not tell the states.
+    """Judge elections; unknown where some were requested and the metadata log does not report the states.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.

@@ -97,7 +97,7 @@ def find_premature(steps: list[Step], op: int | None) -> Iterator[Anomaly]:
 
     Args:
         steps: all ends of reassignments.
-        op: index of the observation that tells the metadata log.
+        op: index of the observation that reports the metadata log.
     """
     for step in steps:
         if step.premature:
@@ -149,7 +149,7 @@ def find_not_restored(
     Args:
         steps: all ends of reassignments.
         asked: by partition all sets of replicas that a request may have requested.
-        op: index of the observation that tells the metadata log.
+        op: index of the observation that reports the metadata log.
     """
     for step in steps:
         left = step.after.replicas

@@ -79,7 +79,7 @@ def early_marks(history: History, asked: list[RequestedRecord]) -> Iterator[Anom
     """Of each leader and epoch the first answer before something was requested that is below its mark.
 
     Args:
-        history: tells the answers.
+        history: reports the answers.
         asked: as `asked_of` returns it.
     """
     claims = sorted(views_of(history).claims, key=lambda claim: (claim.epoch, claim.node, claim.time_ns))

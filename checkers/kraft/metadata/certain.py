@@ -47,7 +47,7 @@ class CertainTopics(NamedTuple):
 
 @once
 def certain_topics(history: History) -> CertainTopics | None:
-    """The topics of the metadata log that reaches farthest; None where it does not tell what never was.
+    """The topics of the metadata log that reaches farthest; None where it does not report what never was.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.

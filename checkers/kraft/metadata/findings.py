@@ -66,7 +66,7 @@ def _phantom(name: str, listing: Listing, why: str, *others: Operation) -> Anoma
 
 
 def find_changed_ids(metadata: Metadata) -> Iterator[Anomaly]:
-    """Names of which more ids were told than topics were created under them, each at the first such list.
+    """Names of which more ids were reported than topics were created under them, each at the first such list.
 
     A creation with an unknown outcome may have been asked for twice, so that from its beginning on nothing is
     known.

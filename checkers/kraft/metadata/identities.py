@@ -38,7 +38,7 @@ def find_identities(history: History, metadata: Metadata) -> Iterator[Anomaly]:
 
 
 def _reused(metadata: Metadata) -> Iterator[Anomaly]:
-    """Creations that told an id which another one told, or somebody before they were requested."""
+    """Creations that reported an id which another one reported, or somebody before they were requested."""
     first: dict[str, tuple[str, Operation]] = {}
     for name, tellings in tellings_of(metadata).items():
         for telling in tellings.values():

@@ -17,7 +17,7 @@ class Life(NamedTuple):
     Attributes:
         creation: how it began; not a failed one.
         deletions: those that were requested before the next creation, failed ones too.
-        topic_id: the id that its acknowledged creation told; None where it told none.
+        topic_id: the id that its acknowledged creation reported; None where it reported none.
         settled: whether everything that was requested under the name before had an answer when it began.
     """
 

@@ -77,7 +77,7 @@ class Metadata:
 
 
 def told_id(change: Change) -> str | None:
-    """The id that the acknowledgement of a creation told; None where it told none."""
+    """The id that the acknowledgement of a creation reported; None where it reported none."""
     if not change.acknowledged:
         return None
     created: TopicCreated = converted(change.last, TopicCreated)

@@ -37,8 +37,9 @@ class Marks:
     def denied(self, record: Record, after_ns: int) -> int | None:
         """An answer to a question after a time, by which a record was not committed; None without one.
 
-        The leader is that of the record's epoch, or a later one.  The first answer of each that tells a high
-        watermark counts: in its epoch it never decreases.  One that fell says nothing; another rule tells it.
+        The leader is that of the record's epoch, or a later one.  The first answer of each that reports a
+        high watermark counts: in its epoch it never decreases.  One that fell says nothing; another rule
+        reports it.
         """
         for epoch, claims in self._by_epoch.items():
             if epoch >= record.epoch:

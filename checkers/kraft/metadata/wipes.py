@@ -94,7 +94,7 @@ def _majority_wiped(history: History) -> tuple[int, str] | None:
 
 
 def _voters(claims: Iterable[LeaderClaim], until_ns: int) -> frozenset[int]:
-    """The voters that the newest leader had told until a time; none where none had."""
+    """The voters that the newest leader had reported until a time; none where none had."""
     told = (claim for claim in claims if claim.time_ns <= until_ns)
     last = max(told, key=lambda claim: (claim.epoch, claim.time_ns), default=None)
     return frozenset() if last is None else frozenset(voter.id for voter in last.voters)

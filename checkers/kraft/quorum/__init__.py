@@ -130,7 +130,7 @@ def _judged(
     windows: tuple[FaultWindow, ...],
     forgetting: Forgetting,
 ) -> CheckerResult:
-    """What can only be told by who the nodes are and how they are configured."""
+    """What follows only from who the nodes are and how they are configured."""
     changes = voter_changes(history)
     dynamic_ns = dynamic_since_ns(history, setup.features)
     told, logged = told_sets(views.claims, dynamic_ns), logged_sets(history)
@@ -205,7 +205,7 @@ def _strikes(history: History) -> list[FaultWindow]:
 
 
 def _struck_metadata(history: History) -> candidates.Struck:
-    """Tells whether a fault may have hit the disk of a node's metadata log between two times."""
+    """Says whether a fault may have hit the disk of a node's metadata log between two times."""
     strikes = _strikes(history)
 
     def struck(node: str, from_ns: int, to_ns: int) -> bool:

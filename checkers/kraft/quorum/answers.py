@@ -193,7 +193,7 @@ def _regression(voter: ReplicaState, claim: LeaderClaim, before: LeaderClaim, ha
 
 
 class Kept(NamedTuple):
-    """Up to where a voter's disk has what is committed, and the answer that told it."""
+    """Up to where a voter's disk has what is committed, and the answer that reported it."""
 
     end: int
     claim: LeaderClaim
@@ -202,7 +202,7 @@ class Kept(NamedTuple):
 def _forgotten(ordered: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Anomaly]:
     """Voters that lack what was committed, and what an earlier leader had reported that they had.
 
-    Where the leader itself lacks it, it is lost, which another rule tells.
+    Where the leader itself lacks it, it is lost, which another rule reports.
 
     Args:
         ordered: all answers, by epoch.

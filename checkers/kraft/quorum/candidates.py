@@ -34,7 +34,7 @@ Struck = Callable[[str, int, int], bool]
 
 
 def candidates_unasked(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
-    """Candidates whose own log tells that too few would vote for them.
+    """Candidates whose own log reports that too few would vote for them.
 
     Where a version takes part that knows no pre-votes, its voters need not be asked.
     """
@@ -57,7 +57,7 @@ def candidates_unasked(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
 
 
 def votes_unkept(logs: Logs, files: Sequence[StateFile], struck: Struck) -> Iterator[Anomaly]:
-    """Of each node the first vote of which its next quorum-state file tells nothing.
+    """Of each node the first vote of which its next quorum-state file reports nothing.
 
     Args:
         logs: votes that nodes logged.

@@ -13,7 +13,7 @@ def departed_claims(claims: Sequence[LeaderClaim]) -> dict[int, LeaderClaim]:
     that had the set already, the same one or one before it.
 
     Returns:
-        By the index of such an answer the one that told where the log ended.
+        By the index of such an answer the one that reported where the log ended.
     """
     outside = [claim for claim in claims if claim.voters and not _votes(claim)]
     ordered = sorted(outside, key=lambda claim: (claim.node, claim.epoch, claim.began_ns))

@@ -28,7 +28,7 @@ AUTO_JOIN = "controller.quorum.auto.join.enable"
 AUTO_JOIN_SINCE = (4, 2)
 
 Automatic = Callable[[Flip], bool]
-"""Tells whether a controller may have brought a change about by itself."""
+"""Says whether a controller may have brought a change about by itself."""
 
 
 def automatic(setup: Setup, files: Iterable[StateFile]) -> Automatic:

@@ -66,8 +66,9 @@ class Forgetting(msgspec.Struct, frozen=True):
     def elected_after_ns(self, sighting: LeaderClaim | StateFile) -> int:
         """A time after which the leader that a view names was elected for that epoch; 0 if nothing shows.
 
-        The node itself had reported a lower epoch then.  What it told with a later disk counts only if it is
-        the node's own answer as leader, with that disk: what others tell may be of its earlier disk's time.
+        The node itself had reported a lower epoch then.  What it reported with a later disk counts only if it
+        is the node's own answer as leader, with that disk: what others report may be of its earlier disk's
+        time.
         """
         name = self.names.get(sighting.leader_id)
         own = isinstance(sighting, LeaderClaim) and sighting.node == name

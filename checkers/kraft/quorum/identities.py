@@ -66,7 +66,7 @@ def _other_directory(before: StateFile, after: StateFile) -> Anomaly:
 def _another(
     kind: AnomalyKind, summary: str, files: tuple[StateFile, StateFile], told: tuple[str, str]
 ) -> Anomaly:
-    """Two files that should tell the same of a disk, and what each told."""
+    """Two files that should report the same of a disk, and what each told."""
     first, second = files
     return kind.found(
         summary,

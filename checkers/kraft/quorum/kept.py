@@ -59,7 +59,7 @@ class KeptLogs:
     def lacking(self, claim: LeaderClaim, struck: Struck) -> dict[int, ReplicaLog]:
         """The logs that lack what a leader reported to be committed, by the ids of their nodes.
 
-        Those are left out that were read before it was told, and those that a fault of their disks hit.
+        Those are left out that were read before it was reported, and those that a fault of their disks hit.
         """
         return {
             voter: log
@@ -108,7 +108,7 @@ def committed_gone(
 
 
 def _highest(claims: Iterable[LeaderClaim]) -> Iterator[LeaderClaim]:
-    """Of each epoch the answer with the highest mark; one that contradicts itself tells none."""
+    """Of each epoch the answer with the highest mark; one that contradicts itself reports none."""
     sound = (
         claim for claim in claims if claim.end_offset == NONE or claim.high_watermark <= claim.end_offset
     )

@@ -22,7 +22,7 @@ POWER_LOSS = "power-loss"
 
 
 class _Had(NamedTuple):
-    """Up to where a voter had what was committed, and the answer that told so."""
+    """Up to where a voter had what was committed, and the answer that reported it."""
 
     end: int
     claim: LeaderClaim

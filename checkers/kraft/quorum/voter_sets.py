@@ -25,7 +25,7 @@ class VoterSet(msgspec.Struct, frozen=True):
 
     Attributes:
         members: the voters.
-        epoch: of the leader that told it or appended it.
+        epoch: of the leader that reported it or appended it.
         index: the observation's place in the history.
         began_ns: when it was true at the earliest, 0 for a record.
         time_ns: when it was true at the latest.

@@ -157,7 +157,7 @@ class Bounds(msgspec.Struct, frozen=True):
     """What voters' logs had at least, when they were asked for votes.
 
     Attributes:
-        votes: each with what the voter had that was committed, and the answer that tells it.
+        votes: each with what the voter had that was committed, and the answer that reports it.
     """
 
     votes: tuple[tuple[Vote, Kept, tuple[int, int]], ...]
@@ -195,7 +195,7 @@ def bounds_of(logs: Logs, claims: Sequence[LeaderClaim], setup: Setup, history: 
 
 
 def _epochs(history: History) -> Callable[[int], int | None]:
-    """Tells the epoch of the record at an offset, by where leaders of the farthest metadata log began."""
+    """Gives the epoch of the record at an offset, by where leaders of the farthest metadata log began."""
     log = farthest(history)
     begun = [] if log is None else [(r[0], r[1]) for r in log.seen.records if r[2] == "LEADER_CHANGE"]
 

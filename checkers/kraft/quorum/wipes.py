@@ -43,7 +43,7 @@ class Wipes(msgspec.Struct, frozen=True):
     wipes: tuple[Wipe, ...]
 
     def life(self, view: LeaderClaim | StateFile) -> int:
-        """How many wipes of the node's disk came before what it told, see `lives`."""
+        """How many wipes of the node's disk came before what it reported, see `lives`."""
         return self.lives(view.node, view.time_ns)
 
     def lives(self, node: str, time_ns: int) -> int:

@@ -36,7 +36,7 @@ class StaleClaim(msgspec.Struct, frozen=True):
         newer: a view of a later leader that was complete before the question; None if there was none.
         deserted_ms: for how long, by the answer itself, no majority had fetched; None if one had.
         removal: the acknowledged removal of the leader from the voters; None if there was none.
-        departed: the answer, this or one before, that told where the leader's log ended when it was no
+        departed: the answer, this or one before, that reported where the leader's log ended when it was no
             voter any more, if that is committed by this answer; None otherwise.
     """
 

@@ -43,7 +43,7 @@ class _Bounds(NamedTuple):
 def find_behind(story: Story, place: ListedLog) -> Iterator[Anomaly]:
     """Ends that lie below what had been acknowledged, or told, before they were requested.
 
-    A leader answers once its high watermark has come to where its epoch began (KIP-207), and so tells all
+    A leader answers once its high watermark has come to where its epoch began (KIP-207), and so reports all
     that those before it had committed.  The last stable offset is the high watermark where there are no
     transactions; where there are any, it is compared with itself.
     """
@@ -102,7 +102,7 @@ def _known(bounds: _Bounds, row: int) -> str:
 
 
 def find_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
-    """Offsets that lie behind a record which was sent only after they had been told.
+    """Offsets that lie behind a record which was sent only after they had been reported.
 
     A record that its leader alone had to have may be where another leader has others.
     """

@@ -37,7 +37,7 @@ class ListedPartition(NamedTuple):
         time_ns: when its answer was there.
         wall_ns: what is to be added to times of the history for those of the host's clock.
         leader_epoch: in which it led.
-        offset: what it told; -1: there is none.
+        offset: what it reported; -1: there is none.
         timestamp_ms: of the record there.
         fence_ns: what was acknowledged by then, by whichever leader, it must have known when it was asked.
     """
@@ -63,7 +63,7 @@ class ListedLog(NamedTuple):
 
 
 def places_of(facts: Facts) -> list[ListedLog]:
-    """All partitions of the run's topics of which anything was told, in the order of their names.
+    """All partitions of the run's topics of which anything was reported, in the order of their names.
 
     Of other topics nobody says what they may lose, and a topic that is created again is another one with the
     same name.  A broker leads in an epoch until the next one begins; then it may not know it.  So it must
@@ -91,7 +91,7 @@ def places_of(facts: Facts) -> list[ListedLog]:
 
 
 class _Fences:
-    """Tells when the first epoch after one began at the earliest."""
+    """Says when the first epoch after one began at the earliest."""
 
     def __init__(self, changes: PartitionChanges) -> None:
         self._changes = changes
@@ -218,7 +218,7 @@ class Story:
 
 
 def answers(place: ListedLog, *what: OffsetsAsked) -> list[ListedPartition]:
-    """Answers of some kinds that tell an offset."""
+    """Answers of some kinds that report an offset."""
     return [told for told in place.told if told.what in what and told.offset != NONE]
 
 

@@ -99,7 +99,7 @@ def opened_in(history: History) -> dict[PartitionName, list[Opened]]:
 
 
 class _Ends:
-    """Tells when a transaction may have ended at the earliest."""
+    """Says when a transaction may have ended at the earliest."""
 
     def __init__(self, history: History) -> None:
         self._timeout_ms = told_setup(history).workload.transaction_timeout_ms

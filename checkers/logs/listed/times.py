@@ -76,7 +76,7 @@ def _misdated(
 def _passed_over(
     story: Story, place: ListedLog, told: ListedPartition, sent: Sent, slack: int
 ) -> Iterator[Found]:
-    """A record that was there, that nobody had asked to delete, and that should have been told instead.
+    """A record that was there, that nobody had asked to delete, and that should have been reported instead.
 
     Kafka looks in the first segment that has a record since the time.  Where the log's start is beyond that
     segment and its file not yet gone, the answer is that there is none: after a deletion that says nothing.

@@ -65,7 +65,7 @@ class _Placed(NamedTuple):
     Attributes:
         row: row of `Sends`.
         offset: where the record is.
-        claim: the claim of readers that tells it, `NONE` where the acknowledgement does.
+        claim: the claim of readers that reports it, `NONE` where the acknowledgement does.
     """
 
     row: Integers
@@ -82,7 +82,7 @@ def _placed(log: PartitionLog) -> _Placed:
     sends, rows = log.columns.sends, log.sends
     offset, claim = sends.offset[rows], np.full(len(rows), NONE)
     if log.columns.foreign:
-        # Where other harnesses lose an acknowledgement, readers tell the place, if all tell the same one.
+        # Where other harnesses lose an acknowledgement, readers report the place, if all report the same one.
         of_value = found_in(log.sent.value, sends.value[rows])
         silent = (offset == NONE) & (sends.outcome[rows] != Outcome.FAIL)
         claim = np.where(silent, at(_sole_claims(log), of_value, NONE), NONE)
@@ -145,7 +145,7 @@ def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -
 
 
 def _told_ns(log: PartitionLog, placed: _Placed) -> Integers:
-    """When the offsets of some sends were told."""
+    """When the offsets of some sends were reported."""
     acknowledged = placed.claim == NONE
     completed_ns = log.columns.sends.completed_ns[placed.row]
     return np.where(acknowledged, completed_ns, at(log.claims.known_ns, placed.claim, NONE))

@@ -44,7 +44,7 @@ class FinalView:
 
         What it passed is covered, and what lay below the offset at which the log began; so is, if it came
         to the end, what was known before the end was listed, wherever it stood: then the log has become
-        shorter.  Where no offset was told, only a log that is still whole from offset 0 decides.  To
+        shorter.  Where no offset was reported, only a log that is still whole from offset 0 decides.  To
         read_committed readers the log ends where the first open transaction begins (the last stable offset),
         so there it is covered only what they passed.
         """
@@ -69,7 +69,7 @@ class PartitionLog:
         sends: rows of `columns.sends` for this partition, ascending.
         reads: rows of `columns.reads` for this partition, ascending.
         sent: the values that were sent to it.
-        claims: which value stands where, by whom.
+        claims: which value is where, by whom.
         visibility: what of that read_committed readers may be given.
         horizon: how far it was known to reach, as time passed.
         finals: the final reads of it.

@@ -32,7 +32,7 @@ _REFUSED = re.compile(
 
 
 class Disks(NamedTuple):
-    """What tells whose fault a duplicate is.
+    """What reports whose fault a duplicate is.
 
     Attributes:
         batches: what lay on the replicas' disks.
@@ -55,7 +55,7 @@ class _Refusal(NamedTuple):
 
 
 def disks_of(history: History) -> Disks:
-    """What tells whose fault the duplicates of a history are.
+    """What reports whose fault the duplicates of a history are.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.

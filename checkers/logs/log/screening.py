@@ -134,7 +134,7 @@ class _Block:
         self.acked = acknowledged(columns.sends, self.sends)
 
     def unfit(self) -> Integers:
-        """Partitions with transactions, or with acknowledgements that tell no offset.
+        """Partitions with transactions, or with acknowledgements that report no offset.
 
         Of other harnesses, with any sends that readers alone tell the offset of.
         """
@@ -205,7 +205,7 @@ def _twice(partition: Integers, value: Integers) -> Integers:
 
 
 def _matched(rows: _Block, slots: _Slots, doubt: Booleans) -> tuple[Integers, Booleans]:
-    """When the sending of each slot's value began, and whether its fate was told as unknown.
+    """When the sending of each slot's value began, and whether its outcome was reported as unknown.
 
     There is doubt where a value was sent twice, or stands somewhere although nobody sent it or that failed.
     """

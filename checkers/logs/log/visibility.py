@@ -43,7 +43,7 @@ def visibility_of(
         send_rows: sends to the partition, ascending.
         read_rows: reads of the partition, ascending.
         sent: the values sent to the partition.
-        claims: which value stands where.
+        claims: which value is where.
     """
     size = len(claims.value)
     if not columns.sends.transactional[send_rows].any():

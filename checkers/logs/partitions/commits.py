@@ -1,10 +1,10 @@
 """Acknowledged commits of groups, and the offsets of their records in ``__consumer_offsets``.
 
 A coordinator answers a commit once all replicas in sync have its record.  So within a stretch of one broker's
-leadership (`copies`) the log of every member of the ISR reaches beyond it.  No answer tells where the record
-is.  It is found by what it commits: group, topic, partition and offset.  Of several that commit the same the
-first one counts: the acknowledged one is there or after it, and a log that has it has the first one too.
-Reasons why a correct Kafka causes no finding:
+leadership (`copies`) the log of every member of the ISR reaches beyond it.  No answer reports where the
+record is.  It is found by what it commits: group, topic, partition and offset.  Of several that commit the
+same the first one counts: the acknowledged one is there or after it, and a log that has it has the first one
+too.  Reasons why a correct Kafka causes no finding:
 
 - *A client asks again, two clients commit the same, or an older offset is committed again*: several records,
   and the first of them counts.  That there is none before it is known: a record counts only where the log was
@@ -13,8 +13,8 @@ Reasons why a correct Kafka causes no finding:
   or could not be read does not count as read.
 - *The coordinator moves, or a deposed one appends what is truncated later*: the first record must be of a
   leader epoch of the stretch.  Truncated records count among the records: they can only hide something.
-- *An unclean election, disks that were struck, the topic made again, metadata that is not certain*: the
-  stretches end there, as for all records.
+- *An unclean election, disks that were hit by a fault, the topic made again, metadata that is not certain*:
+  the stretches end there, as for all records.
 - *Commits of transactions* are acknowledged otherwise: they are no records here, and nobody looks for them.
 - *Deletions of groups and offsets* (tombstones) append to the log and take nothing from it.
 - *Clocks*: all times are the host's; the look began after the answer was there.
@@ -54,7 +54,7 @@ class Commit(NamedTuple):
         where: what was committed.
         sent_ns: when it was requested, nanoseconds.
         told_ns: when it was acknowledged; `NEVER` if it was not.
-        op: index of the operation that tells; of the invocation where nothing does.
+        op: index of the operation that reports; of the invocation where nothing does.
         transacted: whether it is part of a transaction.
     """
 
@@ -184,7 +184,7 @@ def _wheres(asked: Operation) -> Iterator[Where]:
 
 
 def _row(written: Written | None, where: Where) -> RecordPlace | None:
-    """Where the first record of a commit stands; None where that is not known."""
+    """Where the first record of a commit is; None where that is not known."""
     row = None if written is None else written.rows.get(where)
     return row if written is not None and row is not None and written.reaches(row) else None
 

@@ -53,11 +53,11 @@ class Had(NamedTuple):
     Attributes:
         kind: what is found where a member lacks one.
         text: what the record of a row is, as the beginning of a sentence.
-        verb: what was done when it was told of.
+        verb: what was done when it was reported.
         sent_ns: when it was sent, nanoseconds.
         told_ns: when it was acknowledged, or returned.
         offset: where it is.
-        op: index of the operation that tells.
+        op: index of the operation that reports.
         epoch: the leader epoch in which it was appended; `NONE` if not reported.
     """
 

@@ -1,9 +1,9 @@
 """Whether another replica is elected after a log directory has failed (KIP-112, KIP-858).
 
 A broker that can't read or write a log takes the directory of that offline, answers KAFKA_STORAGE_ERROR for
-all partitions in it, and tells the active controller at once.  The controller elects other leaders, or none.
-So it must not happen that a broker answers that error for a partition that it leads, for `BOUND_NS`, by the
-committed metadata log, in one leader epoch, if
+all partitions in it, and reports the active controller at once.  The controller elects other leaders, or
+none.  So it must not happen that a broker answers that error for a partition that it leads, for `BOUND_NS`,
+by the committed metadata log, in one leader epoch, if
 
 - its process stays the same,
 - no fault is in force at it or at a controller but that of its disk: such times don't count,

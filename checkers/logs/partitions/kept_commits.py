@@ -13,7 +13,8 @@ Kafka causes no finding:
 - *What was truncated* is in no log that ends there, and is not expected.  If a permitted unclean election or
   faults of disks may have truncated what had replaced a commit, this is licensed: only what is committed
   makes a cleaner remove anything, and that is not lost otherwise (`checkers.licences.internal`).
-- *A disk that was struck* is not judged, nor is a log that is damaged, or whose segments are being replaced.
+- *A disk that was hit by a fault* is not judged, nor is a log that is damaged, or whose segments are being
+  replaced.
 - *Deletions* disappear after a time; they are not expected.
 
 A leader's active segment is never cleaned, and nobody else has cleaned what the leader appended to it in the
@@ -190,7 +191,7 @@ def _left(history: History) -> dict[int, list[_Left]]:
 
 
 def _farthest(facts: Facts, partition: PartitionName, replicas: Sequence[_Left]) -> list[_Left]:
-    """Those that end where the farthest one does, and whose disks nothing struck."""
+    """Those that end where the farthest one does, and whose disks no fault hit."""
     end = max((replica.seen.epoch, replica.seen.end) for replica in replicas)
     struck = {
         node

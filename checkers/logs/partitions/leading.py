@@ -43,7 +43,7 @@ class LeaderAnswer(NamedTuple):
         leader_epoch: number of the leadership, by the same.
         error: Kafka's code, as it answered the consumer's question.
         began_ns: when it was asked for its metadata.
-        asked_ns: when it was asked as a leader; its metadata had been told by then.
+        asked_ns: when it was asked as a leader; its metadata had been reported by then.
         time_ns: when that was answered.
     """
 

@@ -14,7 +14,7 @@ _SEEN_WITHIN_NS = 2_000_000_000
 
 
 def is_one_life(facts: Facts, before: BrokerAnswer, after: BrokerAnswer) -> bool:
-    """Whether a broker's process certainly was the same when it told two things."""
+    """Whether a broker's process certainly was the same when it reported two things."""
     return one_life(facts, after.node, before.began_ns, after.time_ns)
 
 

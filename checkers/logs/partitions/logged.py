@@ -14,7 +14,7 @@ causes no finding:
   that no other request repeats, acknowledged or not.
 - *A client asks again*: any record of the commit will do.
 - *Commits of transactions* are judged once the transaction's commit was acknowledged, and only where records
-  within transactions were told and could be read.
+  within transactions were reported and could be read.
 - *A permitted unclean election, or faults of disks that hit all copies in sync*: licensed
   (`checkers.licences.internal`), where they may have come between the commit and the witness.
 - *Brokers acknowledge before followers have a commit*, which a config allowed before 4.0: nothing is judged.

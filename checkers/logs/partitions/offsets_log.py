@@ -27,7 +27,7 @@ class Where(NamedTuple):
 
 
 class RecordPlace(NamedTuple):
-    """Where a record stands: its offset, and the leader epoch in which it was appended."""
+    """Where a record is: its offset, and the leader epoch in which it was appended."""
 
     offset: int
     epoch: int

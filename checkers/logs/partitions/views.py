@@ -56,7 +56,7 @@ def contradictions(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
 
 
 def two_leaders(facts: Facts) -> Iterator[Anomaly]:
-    """Find leader epochs of which two leaders were told."""
+    """Find leader epochs of which two leaders were reported."""
     leaders: dict[tuple[PartitionName, int], dict[int, BrokerAnswer]] = defaultdict(dict)
     for answer in answers_of(facts.history):
         for telling in answer.tellings:
@@ -83,7 +83,7 @@ def is_one(facts: Facts, partition: PartitionName) -> bool:
 
 
 def without_record(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
-    """Find what was told and was not so, or not yet.
+    """Find what was reported and was not so, or not yet.
 
     Args:
         facts: the history.
@@ -104,7 +104,7 @@ def without_record(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
 
 
 def _begun_ns(changes: PartitionChanges, telling: Telling) -> int | None:
-    """When what was told may have become so at the earliest; None if it never did.
+    """When what was reported may have become so at the earliest; None if it never did.
 
     The ELR is requested by a request of its own, which comes later: it may be that of a later state.
     """
@@ -160,7 +160,7 @@ def went_back(facts: Facts) -> Iterator[Anomaly]:
 
 
 def denied(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
-    """Find partitions that were told to have recovered, and had not.
+    """Find partitions that were reported as recovered, and had not.
 
     Args:
         facts: the history.

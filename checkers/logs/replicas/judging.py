@@ -197,7 +197,7 @@ FIGURES = (
     "folders_told",
     "removals_applied",
 )
-"""What a result tells beside anomalies: numbers over all logs; what was compared counts once per pair."""
+"""What a result reports beside anomalies: numbers over all logs; what was compared counts once per pair."""
 
 
 def _judge_alone(log: ReplicaLog, findings: _Findings) -> None:

@@ -2,9 +2,9 @@
 
 A broker writes where its logs begin (``log-start-offset-checkpoint``) every
 ``log.flush.start.offset.checkpoint.interval.ms``, a minute, and when it stops cleanly.  Of a log that begins
-where its first segment does, it writes nothing: then the name of that segment tells the start.  DeleteRecords
-is answered once every live replica has moved its start in memory.  So a replica that was in sync until the
-answer has the start on its disk later, if its broker
+where its first segment does, it writes nothing: then the name of that segment reports the start.
+DeleteRecords is answered once every live replica has moved its start in memory.  So a replica that was in
+sync until the answer has the start on its disk later, if its broker
 
 - ran as one process from before the request for an interval after the answer, or
 - ran as one process from before the request until it was stopped after the answer, and exited cleanly.  What
@@ -13,8 +13,9 @@ answer has the start on its disk later, if its broker
 Disks were read at the end, and a broker logs where each log begins as it loads it.
 
 Retention and deletions of segments only raise a start.  What could lower it is not judged: an unclean
-election, a disk that was struck, half a batch that a fault wrote, a replica that moved, a topic that was
-deleted or is compacted.  Where the metadata log does not tell all states of a partition, nothing is judged.
+election, a disk that was hit by a fault, half a batch that a fault wrote, a replica that moved, a topic that
+was deleted or is compacted.  Where the metadata log does not report all states of a partition, nothing is
+judged.
 """
 
 from collections import Counter
@@ -110,7 +111,7 @@ def _loaded(history: History) -> Iterator[_Start]:
 
 
 class _Promises:
-    """Tells which deletions the disk of a replica must have, and why."""
+    """Says which deletions the disk of a replica must have, and why."""
 
     def __init__(self, history: History) -> None:
         self._facts = Facts(history)

@@ -3,7 +3,7 @@
 A transaction's record is known on disk by the offset that its client was told.  The next marker of the
 batch's producer in that partition ends the transaction (KIP-98); with transaction version 2 the marker has a
 later epoch than the batch (KIP-890).  All partitions of a transaction get the same marker, whether its client
-was told an end or not.  The producer's next transaction begins nowhere before: its coordinator refuses to add
+was reported an end or not.  The producer's next transaction begins nowhere before: its coordinator refuses to add
 partitions until all markers are written (CONCURRENT_TRANSACTIONS).
 
 Partitions whose logs may have been truncated are left out, because another record may be at the offset; so
@@ -33,7 +33,7 @@ class Marked(NamedTuple):
         transaction: index of the transaction's invocation in the history.
         end: type of the marker, `ABORT` or `COMMIT`.
         marker: offset of the marker.
-        logs: the log that tells it, by partition.
+        logs: the log that reports it, by partition.
     """
 
     send: Integers

@@ -110,7 +110,7 @@ def deletions_of(history: History) -> dict[PartitionName, list[Deletion]]:
 
 
 class Licensing:
-    """Tells which event permits that deleted records come back."""
+    """Says which event permits that deleted records come back."""
 
     def __init__(self, history: History) -> None:
         self._facts = Facts(history)

@@ -146,7 +146,7 @@ def find_unended(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
 def _found(
     kind: AnomalyKind, where: tuple[ReplicaLog, FinalRead, int, str], summary: str, did: str
 ) -> Anomaly:
-    """A contradiction between a log and a final read at an offset, where the log holds what is told."""
+    """A contradiction between a log and a final read at an offset, where the log holds what is reported."""
     log, read, offset, there = where
     return kind.found(
         summary,

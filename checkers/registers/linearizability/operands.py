@@ -15,7 +15,7 @@ def argument_of(invoke: Operation, completion: Operation | None) -> object:
     """What was requested: the invocation's value, or the ok's where the invocation has none.
 
     Raises:
-        UnreadableError: where an ok tells another argument than its invocation.
+        UnreadableError: where an ok reports another argument than its invocation.
     """
     if completion is None or completion.type is not OK or completion.value is None:
         return invoke.value

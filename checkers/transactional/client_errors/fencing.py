@@ -2,7 +2,7 @@
 
 What explains a refusal, and makes it none of ours: somebody else initialised the transactional id, or may
 have; the transaction may have exceeded its timeout, by which the coordinator aborts it and raises the epoch
-(KIP-890; how it is told then differs: KAFKA-19690, KAFKA-20785).  What leaves a doubt: the coordinator's
+(KIP-890; how it is reported then differs: KAFKA-19690, KAFKA-20785).  What leaves a doubt: the coordinator's
 partition of ``__transaction_state`` may have lost legally what this producer requested last before, so that
 an older epoch is in force, or another transaction; other trouble within the transaction, after which
 libraries raise the epoch by themselves (KIP-360); and an initialisation that the library may have asked for

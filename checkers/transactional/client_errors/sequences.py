@@ -14,7 +14,7 @@ whatever was lost.  Whose epoch is outdated is told that, and not this.
 A leader that is to verify a transaction (KIP-890, of producers without a new epoch for each) remembers the
 lowest sequence that it had to verify since, and refuses all above it.  A batch that was sent again, as nobody
 had answered, may come once more after its successors: it is refused, and so is what follows then, although
-nothing was lost.  librdkafka tells that it had sent a batch of the partition again.
+nothing was lost.  librdkafka reports that it had sent a batch of the partition again.
 """
 
 from bisect import bisect_left

@@ -8,7 +8,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 def find_unasked(history: History) -> Iterator[Anomaly]:
-    """One finding for each partition and answer that tells such an offset.
+    """One finding for each partition and answer that reports such an offset.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -20,7 +20,7 @@ def find_unasked(history: History) -> Iterator[Anomaly]:
 
 
 def _unasked(operation: Operation, asked: Mapping[int, set[int]]) -> Iterator[Anomaly]:
-    """Offsets of one answer; of partitions for which nobody asked anything, another rule tells."""
+    """Offsets of one answer; of partitions for which nobody asked anything, another rule reports."""
     for partition, offset in operation.value["offsets"]:
         known = asked.get(partition, {offset})
         if offset is not None and offset not in known:

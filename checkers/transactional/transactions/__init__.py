@@ -24,10 +24,10 @@ The method is Adya's (Weak Consistency, 1999), made to work on what clients obse
    stronger class short, the proof says so, and the history is invalid all the same.
 5. Where nothing illegal was found in a small history, the orders of versions that nothing settles are tried
    (`cycles.version_orders`): none may explain it.
-6. `judge_edges` tells each cycle as a proof, with the models that it rules out; `draw_cycle` draws it.
+6. `judge_edges` reports each cycle as a proof, with the models that it rules out; `draw_cycle` draws it.
 
 To judge edges of another source: build a `Graph`, write a `Story` (what a transaction is, why an edge holds),
-and call ``judge_edges(graph, story, forbidden)`` with a function that tells which anomaly ids are illegal.
+and call ``judge_edges(graph, story, forbidden)`` with a function that reports which anomaly ids are illegal.
 
 Real time is the order of operations in the history.  A transaction with an unknown outcome counts as
 committed where something that it wrote was read, and gives no edges otherwise.

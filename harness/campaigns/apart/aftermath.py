@@ -110,10 +110,10 @@ def judge_left(folder: Path, how: str, output: IO[bytes] | None = None) -> Verdi
     Args:
         folder: the run's.
         how: the outcome of the process.
-        output: where the verdict is told; by default where we write to.
+        output: where the verdict is reported; by default where we write to.
 
     Raises:
-        KrucibleError: that came to nothing.
+        KrucibleError: that failed.
     """
     with disk_errors_told():  # the process may have died when it had judged already
         (folder / VERDICT_FILE).unlink(missing_ok=True)

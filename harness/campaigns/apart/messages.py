@@ -21,7 +21,7 @@ class Order(NamedTuple):
     """A run is to be made.
 
     Attributes:
-        plan: of it.
+        plan: the plan of the run.
         keep: leave its cluster up.
         following: the run that is expected to come next.
     """
@@ -32,7 +32,7 @@ class Order(NamedTuple):
 
 
 class Word(StrEnum):
-    """What is told beside orders."""
+    """What is reported beside orders."""
 
     CANCEL = "end the run early, heal and judge it"
     STOP = "stop at once"

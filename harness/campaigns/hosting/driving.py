@@ -186,7 +186,7 @@ class WorkingHosts:
 
 @contextmanager
 def working_hosts(asked: OnHosts, runs: Path, images: Iterable[ImageAsked]) -> Iterator[WorkingHosts]:
-    """Hosts that lack nothing, for the block; all were looked at, and what one lacks was told.
+    """Hosts that lack nothing, for the block; all were looked at, and what one lacks was reported.
 
     Args:
         asked: which hosts, and how.

@@ -132,7 +132,7 @@ def _scratch(scratch: Path) -> Iterator[Check]:
 
 
 def file_system_of(folder: Path, mounts: Path = _MOUNTS) -> str:
-    """The kind of file system that a folder is on, as the kernel names it; empty where it does not tell."""
+    """The kind of file system that a folder is on, as the kernel names it; empty where it does not report."""
     if not mounts.exists():
         return ""
     place, best, kind = folder.resolve(), -1, ""

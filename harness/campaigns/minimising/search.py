@@ -29,7 +29,7 @@ Asking = Generator[Trial, Outcome, None]
 
 
 def key_of(scenario: Scenario) -> str:
-    """What tells a scenario from others, the same whenever it is requested."""
+    """What distinguishes a scenario from others, the same whenever it is requested."""
     return hashlib.sha256(write_scenario(scenario, "").encode()).hexdigest()[:_DIGITS]
 
 

@@ -118,7 +118,7 @@ def slots(
         bugs: those to look for; each fits the version.
         budget: of each.
         preset: whose drawn runs are the pool, one of each mode as often as the preset has seeds of it.
-        version: Kafka's.
+        version: the version of Kafka.
         seed: fixes scenarios, their seeds and the order.
     """
     pool = list(drawn_runs(preset, version))

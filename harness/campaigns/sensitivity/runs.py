@@ -127,7 +127,7 @@ class Measuring:
     def run_all(self, cancelled: threading.Event, limit_s: float | None, over: Callable[[], None]) -> None:
         """Run what is missing, in order; a bug that was seen is not run again.
 
-        Each run is a campaign of its own, whose state tells why the harness failed.
+        Each run is a campaign of its own, whose state reports why the harness failed.
 
         Args:
             cancelled: when set, the run that is under way is the last one.

@@ -31,8 +31,8 @@ class StoredRun(NamedTuple):
     Attributes:
         folder: the run's.
         identity: what it says of itself.
-        origin: by what it is known to be of the same bug and faults as another; a digest that can't be told
-            is empty, that of a bug also where its file has changed since.
+        origin: by what it is known to be of the same bug and faults as another; a digest that can't be
+            determined is empty, that of a bug also where its file has changed since.
     """
 
     folder: Path
@@ -111,7 +111,7 @@ def _origin(folder: Path, identity: RunIdentity) -> Origin:
 
 
 def _schedule(folder: Path) -> str:
-    """Digest of what a run planned; empty where today's vocabulary can't tell it."""
+    """Digest of what a run planned; empty where today's vocabulary can't express it."""
     try:
         return schedule_digest(decode(_bytes(folder / SCHEDULE_FILE)))
     except msgspec.DecodeError:

@@ -179,7 +179,7 @@ def build_of(text: str) -> Build:
     """A build of Kafka from what was typed: a tarball's path, an image's reference, or a version.
 
     Raises:
-        UsageError: if it is none of them, or does not tell Kafka's version.
+        UsageError: if it is none of them, or does not report Kafka's version.
     """
     if text.endswith((".tgz", ".tar.gz")):
         given: dict[str, Any] = {"kafka_tarball": str(_tarball(text))}
@@ -246,7 +246,7 @@ def _run_all(
     """Run what is missing, in order, until that is cancelled; each run is a campaign of its own.
 
     All are planned and their images looked for before the first is run, so that whatever does not fit or
-    can't be had is told at once.
+    can't be had is reported at once.
     """
     plans = [(job, plan_run(job.options)) for job in jobs]
     stores = Stores((runs,), contents)

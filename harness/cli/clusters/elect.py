@@ -159,7 +159,7 @@ def _selection(topic: str | None, partition: tuple[int, ...], file: Path | None,
 
 def _from_file(file: Path) -> Partitions:
     try:
-        # The standard library's reader tells line and column, msgspec the field.
+        # The standard library's reader reports line and column, msgspec the field.
         places = msgspec.convert(json.loads(file.read_bytes()), _Places).partitions
     except (OSError, ValueError, RecursionError) as error:
         raise UsageError(

@@ -167,7 +167,7 @@ def remove(
 
     Without --directory-id, the leader's directory id for it is used.
 
-    Exits with 0 if it is no voter now, 1 if the removal was refused, 2 if it may still be removed.
+    Exits with 0 if it is not a voter now, 1 if the removal was refused, 2 if it may still be removed.
     """
     asked = ask_for_view(reach, controller, timeout_ms)
     found = asked.view.voter(node_id)

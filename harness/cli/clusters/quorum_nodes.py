@@ -69,7 +69,7 @@ def _place_of(controller: int, known: dict[int, Address], reach: Reach, timeout_
         for address in reach.controllers:
             try:
                 known = {**(ask_quorum(address, timeout_ms).controllers or {}), **known}
-            except WireError:  # the next one may tell
+            except WireError:  # the next one may report
                 continue
     if controller not in known:
         raise UsageError(

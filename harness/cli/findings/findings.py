@@ -86,7 +86,7 @@ def findings() -> tuple[Finding, ...]:
 def _page_errors_told() -> Iterator[None]:
     try:
         yield
-    except ValueError as error:  # of the page's reader, of the wiki's writer, or it is no text in UTF-8
+    except ValueError as error:  # of the page's reader, of the wiki's writer, or it is not a text in UTF-8
         raise KrucibleError(
             "the page of findings can't be read",
             got=str(error),

@@ -98,7 +98,7 @@ def judge_file(name: str, asked: JudgingOptions, tell: Tell = untold) -> Judged:
 
 
 def is_journal(name: str) -> bool:
-    """Whether a file is a journal of krucible's own.
+    """Whether a file is a journal of krucible itself.
 
     Raises:
         OSError: it can't be read.
@@ -108,7 +108,7 @@ def is_journal(name: str) -> bool:
 
 
 def judge_journal(path: Path, tell: Tell = untold) -> Judged:
-    """Judge one journal of krucible's own by itself; `tell` hears which step begins, as in `judge_file`.
+    """Judge one journal of krucible's by itself; `tell` hears which step begins, as in `judge_file`.
 
     Raises:
         HistoryError: it can't be read.

@@ -13,7 +13,7 @@ _AUTO = "auto"
 
 
 def settled(given: dict[str, Any]) -> dict[str, Any]:
-    """The options of a command with Kafka's version, where an image or a tarball tells it.
+    """The options of a command with Kafka's version, where an image or a tarball reports it.
 
     ``--kafka-version 4.3.1@sha256:…`` becomes the image of that digest.
 
@@ -66,7 +66,7 @@ def _agreed(asked: str | None, found: str, tarball: str) -> str:
 
 
 def _version_of_tag(image: str) -> str:
-    """``4.3.1`` of ``…/kafka:4.3.1``; a digest tells none."""
+    """``4.3.1`` of ``…/kafka:4.3.1``; a digest reports none."""
     tag = image.partition("@")[0].rpartition("/")[2].partition(":")[2]
     try:
         parse_version(tag)

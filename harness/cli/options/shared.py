@@ -116,7 +116,7 @@ class Time(click.ParamType[int]):
 
 
 def require_nothing_else(option: str, *allowed: str) -> None:
-    """Refuse whatever was typed beside an option that tells everything.
+    """Refuse whatever was typed beside an option that reports everything.
 
     Args:
         option: as it is typed.

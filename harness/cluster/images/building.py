@@ -47,7 +47,7 @@ def context(version: str, jars: Path | None, tools: Path | None = None) -> Itera
     """A folder to build a Kafka image from.
 
     Args:
-        version: Kafka's.
+        version: the version of Kafka.
         jars: of Kafka; None if the base holds them already.
         tools: jars of an earlier version's tools; None if `jars` or the base have tools.
     """

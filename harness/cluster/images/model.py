@@ -44,7 +44,7 @@ class KafkaImage:
 
     Attributes:
         reference: name and tag, e.g. ``krucible/kafka:4.3.1-0f2a77c1b9d0``.
-        version: Kafka's.
+        version: the version of Kafka.
         source: artifacts, registry or tarball.
         digest: id of the image on this host, ``sha256:…``.
         upstream: repository digest of the official image it is made from, or the tarball's SHA-256; empty for

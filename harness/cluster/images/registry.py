@@ -37,7 +37,7 @@ REPOSITORY_VARIABLE = "KRUCIBLE_KAFKA_REPOSITORY"
 
 _MIB = 1 << 20
 _STEP_MIB = 64
-"""So much more of a layer or several is told."""
+"""So much more of a layer or several is reported."""
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
@@ -49,7 +49,7 @@ class Wanted(NamedTuple):
 
     @property
     def tag(self) -> str:
-        """What tells it apart in the name of an image."""
+        """What distinguishes it in the name of an image."""
         return f"{self.version}-{self.digest[7:19]}" if self.digest else self.version
 
 
@@ -202,12 +202,12 @@ class RegistryProvider:
 
 
 def known_as(client: DockerClient, image: str, version: str) -> frozenset[str]:
-    """What the runs of an image record of it, as far as this host can tell; no registry is asked.
+    """What the runs of an image record of it, as far as this host can report; no registry is asked.
 
     Args:
         client: of the engine.
         image: as it was named, by tag or digest.
-        version: Kafka's.
+        version: the version of Kafka.
 
     Returns:
         Its digests, ``sha256:…``, and the reference of the image that krucible makes of it; empty where this

@@ -201,7 +201,7 @@ def _version_of_top(path: Path, first: tarfile.TarInfo) -> str:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tarfile.TarFile]:
-    """The tarball as a stream; whatever is wrong with it is told as one kind of error."""
+    """The tarball as a stream; whatever is wrong with it is reported as one kind of error."""
     try:
         with tarfile.open(path, "r|gz") as archive:
             yield archive

@@ -35,7 +35,7 @@ _NO_ID = "A" * 22
 
 
 class Field(msgspec.Struct, frozen=True, rename="camel"):
-    """A field as a definition tells it, or a struct that several fields share."""
+    """A field as a definition reports it, or a struct that several fields share."""
 
     name: str
     versions: str
@@ -48,7 +48,7 @@ class Field(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Schema(msgspec.Struct, frozen=True, rename="camel"):
-    """A message as a definition tells it; of a metadata record, `api_key` is its type."""
+    """A message as a definition reports it; of a metadata record, `api_key` is its type."""
 
     name: str
     valid_versions: str
@@ -72,7 +72,7 @@ def schemas() -> Mapping[str, Schema]:
 
 @cache
 def reader_of(name: str, version: int) -> StructReader | None:
-    """What reads this version of a message; None where its definition does not tell that version."""
+    """What reads this version of a message; None where its definition does not report that version."""
     schema = schemas()[name]
     if not _within(version, schema.valid_versions):
         return None

@@ -53,7 +53,7 @@ class Header(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A record, and what it says, or why that can't be told."""
+    """A record, and what it says, or why that can't be determined."""
 
     record: Record
     decoded: Decoded | None
@@ -78,8 +78,8 @@ class Batch(NamedTuple):
     def told(self) -> list[Told]:
         """All records but one that does nothing and stands alone.
 
-        A leader that is held up writes several of these in one batch.  They are told, so that a batch of
-        several of which nothing is told is one that could not be decoded.
+        A leader that is held up writes several of these in one batch.  They are reported, so that a batch of
+        several of which nothing is reported is one that could not be decoded.
         """
         first, epoch = self.header.base_offset, self.header.leader_epoch
         return [

@@ -34,7 +34,7 @@ _MARKER_BYTES = 6
 _LENGTH_COUNTS_FROM = 12
 _VARINT_BYTES_MAX = 5
 _COMPRESSION = 0b111
-"""Bits of a batch's attributes that tell how it is compressed."""
+"""Bits of a batch's attributes that report how it is compressed."""
 
 REASONS = {
     Stop.CUT: "the batch is longer than what is left of the file",

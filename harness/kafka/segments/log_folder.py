@@ -99,7 +99,8 @@ def _segments(folder: Path, *, swapping: bool) -> list[Path]:
 def _log(folder: Path, files: list[Path], read: list[Segment], start: int) -> LogRead:
     """What was read; `start` is what the checkpoint said before the segments were listed.
 
-    A node that deletes the first segments takes the start out of the checkpoint, as the first name tells it.
+    A node that deletes the first segments takes the start out of the checkpoint, as the first name reports
+    it.
     """
     segments = [*map(_whole, read[:-1]), read[-1]]
     columns = {name: np.concatenate([s.columns[name] for s in segments]) for name in COLUMN_TYPES}

@@ -76,7 +76,7 @@ def availability_in_faults(availability: DataFrame, faults: DataFrame, runs: Dat
 
 def availability_by_fault(availability_in_faults: DataFrame, faults: DataFrame) -> DataFrame:
     """For each fault the longest gap of any partition that overlaps it."""
-    # Of equally long gaps the earliest is told, and of these the first partition's.
+    # Of equally long gaps the earliest is reported, and of these the first partition's.
     rank = F.struct("unavailable_ms", -F.col("start_ns"), -F.col("partition"), F.col("topic"))
     worst = F.max_by(F.struct("topic", "partition"), rank)
     longest = availability_in_faults.groupBy("run_id", "fault").agg(

@@ -52,8 +52,8 @@ def leadership(cluster_state: DataFrame) -> DataFrame:
 def under_replicated(cluster_state: DataFrame) -> DataFrame:
     """Spans in which some view told that a replica was missing from a partition's ISR.
 
-    What one view told is over as soon as the view itself or, since it may have been killed, any other tells a
-    full ISR after its last answer without one; so a view that lags ends nothing that another continues
+    What one view told is over as soon as the view itself or, since it may have been killed, any other reports
+    a full ISR after its last answer without one; so a view that lags ends nothing that another continues
     telling. Spans of several views that overlap or touch are one.
     """
     by_start = Window.partitionBy(*_PARTITION).orderBy("start_ns", "end_ns")

@@ -40,7 +40,7 @@ _RETURNING = ("poll", "final-read", "txn")
 def pulses(records: DataFrame, operations: DataFrame) -> DataFrame:
     """Count `records` by tenths of a second; reads by seconds, and not by partitions.
 
-    Most rows of `records` are reads, of which nothing is told that their calls do not tell as well: these
+    Most rows of `records` are reads, of which nothing is told that their calls do not report as well: these
     come from `operations`, a row a call, and of `records` no more than the sends is read.
     """
     return _sends(records).unionByName(_reads(operations), allowMissingColumns=True).select(*PULSES.names)

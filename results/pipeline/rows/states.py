@@ -28,7 +28,7 @@ _Answer = TypeVar("_Answer")
 
 
 class _Stretch(NamedTuple):
-    """Answers that told the same of one partition, or of the quorum; not yet over.
+    """Answers that reported the same of one partition, or of the quorum; not yet over.
 
     Attributes:
         state: what they tell.
@@ -83,8 +83,8 @@ class _Stretches:
         """Take the next answer.
 
         Args:
-            operation: the observation that tells it.
-            answer: equal to the one before if it tells the same.
+            operation: the observation that reports it.
+            answer: equal to the one before if it reports the same.
             states: what an answer reports about each partition that it has, or of the quorum.
         """
         view = self._views[operation.node]
@@ -97,7 +97,7 @@ class _Stretches:
         view.answers += 1
 
     def ended(self) -> list[_Row]:
-        """The rows, when all answers were told."""
+        """The rows, when all answers were reported."""
         for view in self._views.values():
             view.go_on_with({})
         return self._rows
@@ -118,7 +118,7 @@ class _Stretches:
 
 
 def cluster_state_of(history: History) -> pa.Table:
-    """What every node that was asked told, as stretches of answers that told the same.
+    """What every node that was asked told, as stretches of answers that reported the same.
 
     Partitions come first, then the quorum, each in the order in which the stretches began in the history.
     """

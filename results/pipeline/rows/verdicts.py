@@ -19,7 +19,7 @@ from results.pipeline.rows.columnar import rows
 WHOLE = "*"
 """Name of the row that is about all checkers together."""
 CHECKED_BY = "checkers"
-"""The figure of that row that tells by which checkers: `checkers_version`."""
+"""The figure of that row that reports by which checkers: `checkers_version`."""
 _LONG = 20
 _WORD = re.compile(r"[^\s,;:()'\"]+")
 

@@ -17,7 +17,7 @@ SMALL_MAX = 16
 
 
 def of(folder: Path) -> Iterator[Path]:
-    """All Parquet files below a folder, in the order of their names; none where there is no folder."""
+    """All Parquet files below a folder, in the order of their names; none if there is no folder."""
     yield from sorted(folder.rglob("*.parquet"))
 
 

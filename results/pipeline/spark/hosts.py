@@ -65,7 +65,7 @@ class Hosts:
         with spark_errors_told("list the hosts"):
             infos = self._scala.statusTracker().getExecutorInfos()
             counts = Counter(info.host() for info in infos)
-        counts[self._context.getConf().get("spark.driver.host")] -= 1  # the driver is told among them
+        counts[self._context.getConf().get("spark.driver.host")] -= 1  # the driver is among them
         return tuple(sorted(host for host, number in counts.items() if number > 0))
 
     def settled(self) -> tuple[str, ...]:

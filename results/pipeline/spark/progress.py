@@ -32,7 +32,7 @@ class Lines:
         self._told: dict[str, int] = {}
 
     def __call__(self, doing: str, done: int, total: int) -> None:
-        """Tell it if ten per cent more are done than were told last."""
+        """Tell it if ten per cent more are done than at the last report."""
         percent = 100 * done // total // _STEP_PERCENT * _STEP_PERCENT if total else 0
         if percent > self._told.get(doing, 0):
             self._told[doing] = percent
@@ -58,7 +58,7 @@ def watched(session: SparkSession, progress: Progress, doing: str) -> Iterator[N
     finally:
         over.set()
         watcher.join()
-    # Spark tells its listeners later, and counts tasks that it could skip: here all is done.
+    # Spark notifies its listeners later, and counts tasks that it could skip: here all is done.
     _, total = _tasks(tracker, group)
     progress(doing, total, total)
 

@@ -47,7 +47,7 @@ UNIT_COLUMNS = "run_id string, unit string, chunk int, content binary"
 
 
 class Judgement(NamedTuple):
-    """What became of judging a run: what the driver is told, and rows of `verdicts` and `anomalies`."""
+    """What became of judging a run: what the driver gets, and rows of `verdicts` and `anomalies`."""
 
     told: ManifestRow
     tables: dict[str, pa.Table]

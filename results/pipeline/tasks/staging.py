@@ -86,7 +86,7 @@ def staging_task(
 
 
 def stage_bundle(bundle: Bundle, folder: Path, *, judging: bool = False) -> list[ManifestRow]:
-    """Write all runs of a bundle; what can't be read is told and left out."""
+    """Write all runs of a bundle; what can't be read is reported and left out."""
     try:
         with StagedFiles(folder) as staged:
             told = [_stage_run(run, staged, judging=judging) for run in bundle.runs]
@@ -103,7 +103,7 @@ def _stage_run(run: FoundRun, staged: StagedFiles, *, judging: bool) -> Manifest
             told = ManifestRow(run.run, operations=tables["runs"].column("operations")[0].as_py())
             if judging and shares_of_run(run.history_bytes) == 1:
                 one = judged_whole(run, history)
-                # What can't be judged is told by the check that comes next, and finds no verdict.
+                # What can't be judged is reported by the check that comes next, and finds no verdict.
                 told = one.told._replace(operations=told.operations, problem=None)
                 tables |= one.tables
             del history

@@ -75,7 +75,7 @@ class Frame(msgspec.Struct, frozen=True):
         return x, max(self.x(end_ns) - x, 1.5)
 
     def bar(self, begin_ns: float, end_ns: float) -> dict[str, float | None]:
-        """Attributes of a rectangle that is a time; where it is drawn wider than that, it tells the width.
+        """Attributes of a rectangle that is a time; where it is drawn wider than that, it says the width.
 
         The page's script takes that width where the timeline is zoomed in.
         """

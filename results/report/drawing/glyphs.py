@@ -48,7 +48,7 @@ def fault(kind: str, x: float, y: float, told: str | None = None) -> Markup:
         kind: of the fault.
         x: where.
         y: where.
-        told: the path that its history tells; one that is none, or too long or large to be a glyph, is
+        told: the path that its history reports; one that is none, or too long or large to be a glyph, is
             passed over.
     """
     place = f"translate({svg.number(x)} {svg.number(y)})" if x or y else None

@@ -135,7 +135,7 @@ def findings_of(
         verdict: what was found.
         seen: what witnesses are drawn from.
         limits: how much is shown.
-        tales: tells what led to each cause; without it no card has a story.
+        tales: reports what led to each cause; without it no card has a story.
         pictures: draws messages and compares replicas; without it no card has either.
     """
     causes = [(cause, cause.witness) for cause in causes_of(verdict)]

@@ -48,7 +48,7 @@ class Told(msgspec.Struct, frozen=True):
 
 
 class Tales:
-    """Tells the stories of one run's causes.
+    """Gives the stories of one run's causes.
 
     Args:
         history: the run's history.

@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 def readable(read: Callable[[], _T]) -> _T | None:
-    """What is read, or None where the history has another shape: its checker tells that."""
+    """What is read, or None where the history has another shape: its checker reports that."""
     try:
         return read()
     except _UNREADABLE:

@@ -67,7 +67,7 @@ def _few_fields(value: dict[Any, Any], limit: int) -> str:
 
 
 def error_text(error: str) -> str:
-    """An error with Kafka's name and number in place of the number that kafka-python tells."""
+    """An error with Kafka's name and number in place of the number that kafka-python reports."""
     return clean(_NUMBERED.sub(lambda found: named_code(int(found[1])), error[:_ERROR]), _ERROR)
 
 

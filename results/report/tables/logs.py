@@ -23,8 +23,8 @@ class LogRow(msgspec.Struct, frozen=True, kw_only=True):
     """A line of a node's log, why it is harmless where that is known, and how many others are like it.
 
     Attributes:
-        seconds: when, on the run's clock; empty where the line does not tell.
-        text: without the time and level that the row tells anyway.
+        seconds: when, on the run's clock; empty where the line does not report.
+        text: without the time and level that the row reports anyway.
         alike: how many lines of the same node differ from it in numbers and ids alone.
         until: when the last one of those was written.
     """

@@ -182,7 +182,7 @@ def _smallest(states: dict[PartitionName, list[tuple[int, Standing]]]) -> list[t
 
 
 def _min_isr(observed: Observed) -> int | None:
-    """The first topic's ``min.insync.replicas``, where the setup tells it."""
+    """The first topic's ``min.insync.replicas``, where the setup reports it."""
     try:
         return int(observed.setup["topics"][0]["config"]["min.insync.replicas"])
     except (KeyError, IndexError, TypeError, ValueError):

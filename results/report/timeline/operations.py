@@ -138,7 +138,7 @@ def _line(left: Floats, right: Floats, y: float) -> Markup:
 
 
 def _bar(calls: Calls, group: Sequence[int], frame: Frame) -> Markup:
-    """One call, or several that would lie on each other; their number is told."""
+    """One call, or several that would lie on each other; their number is reported."""
     at = group[0]
     outcome = OUTCOMES[int(calls.outcome[at])]
     began_ns, ended_ns = int(calls.began_ns[at]), int(calls.ended_ns[group].max())

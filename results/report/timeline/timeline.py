@@ -44,7 +44,7 @@ def timeline(
         *drawn,
         _cursor(y),
         id="timeline",
-        role="group",  # of an image a screen reader tells no links
+        role="group",  # of an image a screen reader announces no links
         aria_label=label,
         viewBox=f"0 0 {svg.number(WIDTH)} {svg.number(y + _AXIS)}",
         data_left=GUTTER,

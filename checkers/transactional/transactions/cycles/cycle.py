@@ -1,4 +1,4 @@
-"""Cycles: finds a short one in a component, and tells by its edges which anomaly it is."""
+"""Cycles: finds a short one in a component, and reports by its edges which anomaly it is."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

@@ -90,7 +90,7 @@ def _add_rw(builder: GraphBuilder, kafka: KafkaTransactions) -> None:
 
 
 class KafkaStory:
-    """Tells what transactions, polls and single records are, and why edges hold.
+    """Says what transactions, polls and single records are, and why edges hold.
 
     Args:
         kafka: the history.

@@ -50,7 +50,7 @@ class Given(NamedTuple):
 
 
 def epochs_told(history: History) -> list[Given]:
-    """What initialisations were given, as far as it was told, in the order of their answers."""
+    """What initialisations were given, as far as it was reported, in the order of their answers."""
     found = (_given(call) for call in initialisations(history))
     return sorted((given for given in found if given is not None), key=attrgetter("ended.index"))
 

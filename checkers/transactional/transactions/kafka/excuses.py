@@ -26,7 +26,7 @@ OF_DECISIONS = frozenset({"torn-transaction", "precommitted-read"})
 OF_EPOCHS = frozenset({"zombie-accepted", "producer-epoch-given-again"})
 """What may be seen where the epoch is lost that the first initialisation of the witness was given."""
 OF_ANYBODY = frozenset({"hanging-transaction"})
-"""What a lost decision may bring about of which nobody can tell whose it was."""
+"""What a lost decision may bring about of which it is unknown whose it was."""
 
 
 def excused(history: History, found: Iterable[Anomaly]) -> Iterator[Anomaly]:

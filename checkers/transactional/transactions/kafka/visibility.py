@@ -94,7 +94,7 @@ def _permits(
 
 
 def _marker(kafka: KafkaTransactions, history: History, row: int) -> int:
-    """Where the marker stands that ends a record's transaction there; `NONE` where no disk tells."""
+    """Where the marker stands that ends a record's transaction there; `NONE` where no disk reports."""
     offset = int(kafka.offset[row])
     logs = batches_of(history).of(kafka.partition(int(kafka.columns.sends.partition[row])))
     told = (_ending(log, offset) for log in logs if offset != NONE)
@@ -143,7 +143,7 @@ def hanging_transactions(kafka: KafkaTransactions, history: History) -> Iterator
     """Partitions whose end at read_committed lies before their end at read_uncommitted, at the very end.
 
     The two were listed one after the other, and a marker may have come between them.  So none hangs where a
-    disk tells that none is open at the lower end, unless the log was known to be longer before that.
+    disk reports that none is open at the lower end, unless the log was known to be longer before that.
     """
     columns, finals = kafka.columns, kafka.columns.final_reads
     committed = _committed(kafka)
@@ -172,7 +172,7 @@ def _ended_meanwhile(kafka: KafkaTransactions, history: History, partition: int,
 
 
 def _ending(log: ReplicaLog, offset: int) -> int:
-    """Offset from which on no transaction is open at another one, as a disk tells; `NONE` where one is."""
+    """Offset from which on no transaction is open at another one, as a disk reports; `NONE` where one is."""
     row = int(log.rows_at(np.array([offset]))[0])
     if row == NONE:
         return NONE

@@ -133,7 +133,7 @@ def contested_appends(lists: Lists) -> list[Contested]:
 
 
 class ListStory:
-    """Tells what transactions did and why edges hold.
+    """Says what transactions did and why edges hold.
 
     Args:
         history: the history.

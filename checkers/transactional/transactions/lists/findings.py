@@ -44,7 +44,7 @@ class _Sightings:
 
     Args:
         lists: the lists.
-        wrong: tells for rows of `Appends`, or `NONE`, whether they should not be there.
+        wrong: reports for rows of `Appends`, or `NONE`, whether they should not be there.
     """
 
     def __init__(self, lists: Lists, wrong: Callable[[Integers], Booleans]) -> None:

@@ -59,7 +59,7 @@ class Drawn(msgspec.Struct, frozen=True):
         id: the anomaly.
         nodes: text of each transaction; they are called T1, T2 and so on.
         arcs: source and target, places in `nodes`, and the sign: ww, wr, rw, process or rt.
-        witness: the anomaly's, which tells it from others of its id.
+        witness: the anomaly's, which distinguishes it from others of its id.
         reasons: why each arc holds, in their order; those of a long cycle's later arcs are left out, and all
             of them in verdicts of earlier versions.
     """

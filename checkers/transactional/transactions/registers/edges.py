@@ -113,7 +113,7 @@ def overwritten(registers: Registers) -> Booleans:
 
 
 class RegisterStory:
-    """Tells what transactions did and why edges hold.
+    """Says what transactions did and why edges hold.
 
     Args:
         history: the history.

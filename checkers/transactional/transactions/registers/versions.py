@@ -83,7 +83,7 @@ def registers_of(transactions: Transactions, operations: MicroOperations, begin:
         begin: what every register holds before it is written; or a map, by key, null for others.
 
     Raises:
-        UnreadableError: null is written, so that a read of null does not tell the initial state.
+        UnreadableError: null is written, so that a read of null does not show the initial state.
     """
     begins = _begins(operations.keys, begin)
     value = coded([*operations.arguments, *begins])
@@ -122,7 +122,7 @@ def _versions(operations: MicroOperations, codes: Integers, initial: Integers) -
     repeated = np.zeros(len(found), dtype=np.bool_)
     repeated[writes[index.repeated]] = True
     repeated[found[repeated]] = True
-    # Whoever writes what was there from the beginning can't be told from those who left it as it was.
+    # A writer of the initial value can't be distinguished from those who left it as it was.
     repeated |= write & empty
     version = np.where((found != NONE) & repeated[found], UNCLEAR, found)
     return np.where(empty & (found == NONE), len(found) + key, version)

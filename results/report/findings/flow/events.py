@@ -55,7 +55,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         time_ns: when; None for what never came.
         kind: ``ask`` of a request, ``ok``, ``info`` or ``fail`` of its answer, ``none`` where no answer came,
-            ``observed`` of what an observer was told, ``leader``, ``fault``, ``healed``,
+            ``observed`` of what an observer was answered, ``leader``, ``fault``, ``healed``,
             ``passing`` of a fault during which nothing else happened, ``broke``.
         text: what it was, complete in itself.
         source: lane where an arrow begins, or where a leader is; empty without one.
