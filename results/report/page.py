@@ -19,6 +19,7 @@ from results.report.gambit_rows import gambit_rows
 from results.report.limits import PAGE_BYTES_MAX, STEPS, Limits
 from results.report.log_rows import log_table
 from results.report.pictures import Pictures
+from results.report.spans import left_out_told
 from results.report.tale import Tales
 from results.report.timeline import timeline
 from results.report.topology import topology
@@ -91,6 +92,7 @@ def _rendered(run: _Run, limits: Limits) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals["left_out_told"] = left_out_told
     return environment.get_template("report.html.j2").render(_context(run, limits))
 
 
