@@ -106,7 +106,7 @@ def require_runs(named: Path) -> Path:
         raise UsageError(
             "there are no runs to ingest",
             got="no such folder or run" if folder is None else "a folder without runs",
-            expected=f"a folder that holds runs, at any depth, or a run of {store}: latest, its seed or time",
+            expected=f"a folder that holds runs, at any depth, or a run in {store}: latest, its seed or time",
             where=str(folder or named),
             next_step="name another RUNS_FOLDER, or make a run: krucible run smoke/partition",
         )
