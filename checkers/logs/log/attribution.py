@@ -88,7 +88,7 @@ def _refused_before(
     """Which were sent again in a later epoch of a producer that had been refused rightly in the first one."""
     epochs = zip(one.producer_id.tolist(), one.producer_epoch.tolist(), strict=True)
     since_ns = np.array([refused_ns.get(epoch, NEVER) for epoch in epochs], dtype=np.int64)
-    refused = (since_ns != NEVER) & (since_ns <= known_ns)
+    refused: Booleans = (since_ns != NEVER) & (since_ns <= known_ns)
     later: Booleans = (one.producer_id == other.producer_id) & (one.producer_epoch < other.producer_epoch)
     return refused & later
 

@@ -28,11 +28,13 @@ from results.pipeline.steps.everything import bring_up_to_date
 def everything(runs: Path, tables: Path, master: str | None, *, verbose: bool) -> None:
     """Ingest every run below RUNS_FOLDER ($KRUCIBLE_RUNS, or runs), judge it, and compute all tables.
 
+    RUNS_FOLDER is any folder, or a run: `latest`, a scenario, a run's seed or time.
+
     The same as `ingest`, `check` and `tables` one after the other, but faster: it uses one session, and
     reads the journals once, except those of huge runs.  If it is killed, the tables are as one of the
     three left them.
     """
-    require_runs(runs)
+    runs = require_runs(runs)
     began = time.monotonic()
     opening = partial(opened, master, app="krucible pipeline", verbose=verbose)
     with shown() as progress:

@@ -29,10 +29,12 @@ from results.pipeline.steps.ingest import ingest as bring_up_to_date
 def ingest(runs: Path, tables: Path, master: str | None, *, verbose: bool) -> None:
     """Bring the tables up to date with every run below RUNS_FOLDER ($KRUCIBLE_RUNS, or runs).
 
+    RUNS_FOLDER is any folder, or a run: `latest`, a scenario, a run's seed or time.
+
     Runs that are in the tables already are not read again. Incomplete and corrupt runs are left out and
     reported. If it is killed, the tables are either unchanged or complete.
     """
-    require_runs(runs)
+    runs = require_runs(runs)
     began = time.monotonic()
     opening = partial(opened, master, app="krucible ingest", verbose=verbose)
     with shown() as progress:

@@ -1,5 +1,6 @@
 """Options that the commands of ``krucible pipeline`` share, and how these show what is in progress."""
 
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from harness.record.folder import RUNS
 from results.pipeline.snapshots.snapshot import holds_runs
 from results.pipeline.spark.progress import Lines, Progress
 from results.pipeline.spark.session import LOCAL, is_master
-from results.store.runs import run_folders
+from results.store.runs import RunAmbiguousError, RunNotFoundError, find_run, followed, run_folders
 
 TABLES = Path("tables")
 MEND_RUNS = "fix or remove the runs that were skipped, or name another RUNS_FOLDER"
@@ -70,7 +71,7 @@ def tables_option(function: F) -> F:
 
 
 def runs_argument(function: F) -> F:
-    """``[RUNS_FOLDER]``, which is the store of the other commands unless it is given."""
+    """``[RUNS_FOLDER]``, which is the store of the other commands unless it is given; see `require_runs`."""
     return click.argument(
         "runs",
         default=RUNS,
@@ -80,20 +81,36 @@ def runs_argument(function: F) -> F:
     )(function)
 
 
-def require_runs(runs: Path) -> None:
-    """Refuse a store that is none, or that holds no run.
+def require_runs(named: Path) -> Path:
+    """The folder that was named, which holds runs; a link to a run is followed.
+
+    Args:
+        named: any folder, a folder of the store, or a run as other commands take it, such as ``latest``.
 
     Raises:
-        UsageError: there is no such folder, or no run below it.
+        UsageError: there is nothing of that name, or no run below it.
+        RunAmbiguousError: several runs have that short name.
     """
-    if next(run_folders(runs), None) is None:
+    store = Path(os.environ.get("KRUCIBLE_RUNS") or RUNS)
+    folder = next((path for path in (named, store / named) if path.is_dir()), None)
+    if folder is None:
+        try:
+            return find_run(store, str(named))
+        except RunAmbiguousError:
+            raise
+        except RunNotFoundError:
+            pass
+    elif folder.is_symlink():
+        folder = followed(folder)
+    if folder is None or next(run_folders(folder), None) is None:
         raise UsageError(
             "there are no runs to ingest",
-            got="a folder without runs" if runs.is_dir() else "no such folder",
-            expected="a folder that holds runs, at any depth",
-            where=str(runs),
+            got="no such folder or run" if folder is None else "a folder without runs",
+            expected=f"a folder that holds runs, at any depth, or a run in {store}: latest, its seed or time",
+            where=str(folder or named),
             next_step="name another RUNS_FOLDER, or make a run: krucible run smoke/partition",
         )
+    return folder
 
 
 def require_ingested(tables: Path, next_step: str = "krucible pipeline ingest") -> None:

@@ -71,6 +71,17 @@ def longest(times: Sequence[Time], limit: int) -> tuple[list[Time], int]:
     return [times[at] for at in sorted(places)], len(times) - len(places)
 
 
+def left_out_told(count: int, which: str, lack: str) -> str:
+    """How many are left out, in words: ``the shortest is not drawn``, ``the 7 shortest are not drawn``.
+
+    Args:
+        count: at least 1.
+        which: of them, such as ``shortest``.
+        lack: what was not done, such as ``drawn``.
+    """
+    return f"the {which} is not {lack}" if count == 1 else f"the {count:,} {which} are not {lack}"
+
+
 def settled(views: Iterable[PartitionView]) -> dict[PartitionName, list[tuple[int, Standing]]]:
     """Per partition, when its leader, the leader's epoch or the size of its ISR changed, and to what.
 

@@ -19,7 +19,16 @@ from results.report.drawing.frame import (
     row_name,
 )
 from results.report.limits import Limits
-from results.report.reading.spans import Reign, Span, Standing, changes, longest, reigns, settled
+from results.report.reading.spans import (
+    Reign,
+    Span,
+    Standing,
+    changes,
+    left_out_told,
+    longest,
+    reigns,
+    settled,
+)
 from results.run.observation import Observed, PartitionName
 
 _ROW = 16.0
@@ -47,7 +56,8 @@ def controllers(observed: Observed, frame: Frame, limits: Limits) -> Lane | None
         drawn = [_named_row(node), *(_reign(reign, frame) for reign in own)]
         parts.append(row(drawn, number * _ROW))
     note = "by each controller's own answer, with the epoch; hatched after another led a later one"
-    return Lane("Quorum leader", _noted(note, left_out), len(nodes) * _ROW, svg.group(parts))
+    note = _nodes_noted(_noted(note, left_out), len(observed.claims))
+    return Lane("Quorum leader", note, len(nodes) * _ROW, svg.group(parts))
 
 
 def _reign(reign: Reign, frame: Frame) -> Markup:
@@ -79,12 +89,19 @@ def nodes(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
         left_out += shorter
         parts.append(row([_named_row(name), *(_status(name, span, frame) for span in spans)], number * _ROW))
     note = _noted("thin while running; blocks while paused or exited", left_out)
+    note = _nodes_noted(note, len(observed.statuses))
     return Lane("Nodes", note, len(names) * _ROW, svg.group(parts))
 
 
 def _noted(note: str, left_out: int) -> str:
     """A lane's note, with how many times are not drawn."""
-    return f"{note}; the {left_out:,} shortest are not drawn" if left_out else note
+    return f"{note}; {left_out_told(left_out, 'shortest', 'drawn')}" if left_out else note
+
+
+def _nodes_noted(note: str, nodes: int) -> str:
+    """A lane's note, with how many nodes have no row."""
+    more = nodes - _NODES_MAX
+    return f"{note}; {more:,} more {'node has' if more == 1 else 'nodes have'} no row" if more > 0 else note
 
 
 def _status(node: str, span: Span, frame: Frame) -> Markup:

@@ -12,6 +12,7 @@ from harness import cli
 from harness.cli.pipeline import options
 from harness.cli.pipeline.group import COMMANDS, pipeline
 from results.pipeline.spark.progress import Lines
+from results.store.runs import run_folders
 from tests.results.pipeline.stored_runs import store
 
 
@@ -48,7 +49,7 @@ def test_help_names_the_environment_variables() -> None:
 
 
 @pytest.mark.parametrize("step", ["ingest", "all"])
-@pytest.mark.parametrize(("made", "got"), [(True, "a folder without runs"), (False, "no such folder")])
+@pytest.mark.parametrize(("made", "got"), [(True, "a folder without runs"), (False, "no such folder or run")])
 def test_the_store_is_that_of_the_other_commands_and_holds_runs(
     step: str,
     got: str,
@@ -68,6 +69,45 @@ def test_the_store_is_that_of_the_other_commands_and_holds_runs(
     for text in ("there are no runs to ingest", got, str(runs), "krucible run smoke/partition"):
         assert text in told.err
     assert not tables.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        ("latest", {"20261121T203155Z-901"}),
+        ("stored/latest", {"20261121T203155Z-901"}),
+        ("901", {"20261121T203155Z-901"}),
+        ("20261121T203155Z", {"20261121T203155Z-901"}),
+        ("smoke/partition", {"20261121T203155Z-901", "20261120T203155Z-7"}),
+        ("stored", {"20261121T203155Z-901", "20261120T203155Z-7"}),
+    ],
+)
+def test_runs_have_the_names_that_other_commands_take(
+    name: str, found: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KRUCIBLE_RUNS", "stored")
+    for folder in ("20261120T203155Z-7", "20261121T203155Z-901"):
+        place = tmp_path / "stored" / "smoke" / "partition" / folder
+        place.mkdir(parents=True)
+        (place / "run.json").touch()
+    (tmp_path / "stored" / "latest").symlink_to(place)
+    folder = options.require_runs(Path(name))
+    assert {run.name for run in run_folders(folder)} == found
+
+
+def test_a_name_that_several_runs_have_is_refused_with_their_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path))
+    for scenario in ("a", "b"):
+        place = tmp_path / scenario / "20261121T203155Z-901"
+        place.mkdir(parents=True)
+        (place / "run.json").touch()
+    assert cli.invoke(["pipeline", "ingest", "901", "--tables", str(tmp_path / "tables")]) == 64
+    told = capsys.readouterr().err
+    assert "a/20261121T203155Z-901" in told
+    assert "b/20261121T203155Z-901" in told
 
 
 @pytest.mark.parametrize("step", ["ingest", "all"])

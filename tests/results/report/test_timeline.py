@@ -12,8 +12,10 @@ from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import Frame
 from results.report.limits import PAGE_BYTES_MAX, STEPS
 from results.report.reading.calls import calls_of
+from results.report.reading.spans import left_out_told
 from results.report.tables.logs import log_table
-from results.report.timeline.events import faults
+from results.report.timeline.cluster import nodes
+from results.report.timeline.events import faults, phases
 from results.report.timeline.load import latency
 from results.report.timeline.operations import operations
 from results.report.timeline.percentiles import bin_seconds, percentile_lines
@@ -241,3 +243,66 @@ def test_percentiles_are_not_drawn_through_seconds_without_a_send() -> None:
 @pytest.mark.parametrize(("end_s", "seconds"), [(1, 1), (450, 1), (451, 2), (3_600, 8)])
 def test_points_of_a_long_run_stand_for_more_than_a_second(end_s: int, seconds: int) -> None:
     assert bin_seconds(end_s * S) == seconds
+
+
+@pytest.mark.parametrize(
+    ("count", "told"),
+    [
+        (1, "the shortest is not drawn"),
+        (2, "the 2 shortest are not drawn"),
+        (1_234, "the 1,234 shortest are"),
+    ],
+)
+def test_one_that_is_left_out_is_told_in_the_singular(count: int, told: str) -> None:
+    assert left_out_told(count, "shortest", "drawn").startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("beyond", "note"), [(0, ""), (1, "the latest is not drawn"), (7, "the 7 latest are not drawn")]
+)
+def test_phases_that_are_not_drawn_are_counted(beyond: int, note: str) -> None:
+    limits, frame, story = STEPS[-1], Frame(0, 1_000 * S), Story()
+    for number in range(limits.segments + beyond):
+        story.add(number * S, "runner", "ok", "phase", f"p{number}")
+    lane = phases(observe(story.history()), frame, limits)
+    assert lane is not None
+    assert lane.note == note
+    begins = [float(x) for x in re.findall(r'<rect x="([^"]*)"', str(lane.body))]
+    assert len(begins) == limits.segments
+    last = limits.segments - 1
+    drawn_until_the_end = svg.number(float(frame.bar(last * S, 1_000 * S)["width"] or 0)) in str(lane.body)
+    assert drawn_until_the_end is (not beyond), "a phase ends where the next begins, drawn or not"
+
+
+def attempts(count: int) -> Story:
+    story = Story()
+    plan = {"kind": "pause", "spec": {}}
+    for number in range(count):
+        for moment, f in ((2 * number * S, "inject"), (2 * number * S + S, "heal")):
+            story.add(moment, "nemesis", "invoke", f, f"f{number}", plan)
+            story.add(moment + MS, "nemesis", "ok", f, f"f{number}", plan | {"targets": ["n1"]})
+    story.add(3 * count * S, "runner", "ok", "phase", "done")
+    return story
+
+
+def test_faults_that_are_not_shaded_through_the_lanes_are_counted() -> None:
+    limit = STEPS[-1].segments
+    whole, one, more = (
+        str(timeline(observe(attempts(limit + beyond).history()), (), STEPS[-1])) for beyond in (0, 1, 7)
+    )
+    assert "shaded through" not in whole
+    assert "the latest is not shaded through the lanes" in one
+    assert "the 7 latest are not shaded through the lanes" in more
+    assert whole.count('class="window"') == more.count('class="window"') == limit
+
+
+@pytest.mark.parametrize(
+    ("count", "note"), [(12, ""), (13, "; 1 more node has no row"), (20, "; 8 more nodes have no row")]
+)
+def test_nodes_without_a_row_are_counted(count: int, note: str) -> None:
+    story = Story()
+    for number in range(count):
+        story.add(S, "observer", "ok", "observe", "node", {"status": "running"}, node=f"n{number:02}")
+    lane = nodes(observe(story.history()), Frame(0, 60 * S), STEPS[0])
+    assert lane is not None
+    assert lane.note == f"thin while running; blocks while paused or exited{note}"
