@@ -4,10 +4,12 @@ Tests on clusters stay together on one worker, which has them one after the othe
 cluster at a time.  They are begun first, for they take longest, and most of that is waiting: the other
 workers have the tests that need no Docker meanwhile.  These make themselves nice, lest a cluster be slower
 than its time limits expect.  Tests of the pipeline stay together as well, because each worker would start a
-Spark of its own, and so do those of each other file, for what they build once.
+Spark of its own, and so do those of each other file, for what they build once.  Mutations are the largest
+file: of these stays together what is made of one recorded run.
 """
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -19,6 +21,8 @@ TOGETHER = ("tests/cluster/", "tests/results/pipeline/")
 """Folders whose tests stay together, in the order in which they are begun."""
 LONG = ("tests/mutations/", "tests/checkers/")
 """Folders that are begun next, so that no long file is the last one, for which others would wait."""
+_OF_A_RUN = re.compile(r"tests/mutations/.*\[.*-(?P<run>[a-z]+|\d)-\d+\]")
+"""A mutation of a recorded run at one place, as its id ends; of a name with dashes it takes the last word."""
 NICENESS = 10
 AUTOGROUP = Path("/proc/self/autogroup")
 """Is there where the kernel shares processors between sessions first; see sched(7), the autogroup feature."""
@@ -30,7 +34,10 @@ os.killpg(0, signal.SIGKILL)
 
 
 def group_of(nodeid: str) -> str:
-    """The folder or file whose tests one worker has."""
+    """What one worker has the tests of: a folder, a file, or a recorded run that is mutated."""
+    mutated = _OF_A_RUN.fullmatch(nodeid)
+    if mutated is not None:
+        return f"mutations of {mutated['run']}"
     return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid.partition("::")[0])
 
 

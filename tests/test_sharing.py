@@ -5,12 +5,14 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from tests.harness.waiting import wait_until
+from tests.mutations.families import cases
 from tests.sharing import AUTOGROUP, NICENESS, TOGETHER, group_of
 
 pytest_plugins = ["pytester"]
@@ -83,6 +85,17 @@ def test_clusters_take_turns_before_all_else_and_the_rest_is_nice(pytester: pyte
     (worker,) = workers[CLUSTERS]
     had = [nodeid.removeprefix(CLUSTERS) for one, _, _, nodeid in tests if one == worker]
     assert had[:6] == [f"test_{name}.py::test_it[{number}]" for name in ("one", "two") for number in range(3)]
+
+
+def test_mutations_of_a_recorded_run_stay_together_and_others_may_go_elsewhere() -> None:
+    groups = Counter[str]()
+    of_runs: dict[str, set[str]] = {}
+    for case in cases():
+        group = group_of(f"tests/mutations/test_mutations.py::test_a_mutation_is_judged[{case.id}]")
+        groups[group] += 1
+        of_runs.setdefault(case.run, set()).add(group)
+    assert set(map(len, of_runs.values())) == {1}
+    assert groups.most_common(1)[0][1] < groups.total() / 4
 
 
 def test_what_a_test_has_started_ends_when_the_tests_are_interrupted(pytester: pytest.Pytester) -> None:

@@ -1,5 +1,6 @@
 """Fault windows: the nemesis's operations paired into what was done to whom, from when until when."""
 
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -104,9 +105,8 @@ def fault_windows(history: History) -> tuple[FaultWindow, ...]:
         msgspec.ValidationError: a value is not as docs/histories.md says.
     """
     by_fault: dict[object, list[Operation]] = {}
-    for operation in history.operations:
-        if operation.f in ("inject", "heal"):
-            by_fault.setdefault(operation.key, []).append(operation)
+    for operation in sorted((*history.of("inject"), *history.of("heal")), key=attrgetter("index")):
+        by_fault.setdefault(operation.key, []).append(operation)
     windows = [_window(str(fault), operations) for fault, operations in by_fault.items()]
     return tuple(sorted((w for w in windows if w is not None), key=lambda w: (w.invoked_ns, w.id)))
 

@@ -1,7 +1,7 @@
 """A copy of a history that is being changed: operations are replaced, dropped and added, others shared."""
 
+import pickle
 from collections.abc import Callable, Iterable
-from copy import deepcopy
 from random import Random
 from typing import Any, NoReturn
 
@@ -76,7 +76,8 @@ class Edit:
 
     def change(self, index: int, change: Callable[[Any], Any]) -> None:
         """Let a function change a copy of an operation's value, in place or by what it returns."""
-        value = deepcopy(self.now(index).value)
+        # `deepcopy` takes three times as long.
+        value = pickle.loads(pickle.dumps(self.now(index).value, pickle.HIGHEST_PROTOCOL))  # noqa: S301 - our own
         changed = change(value)
         self.set(index, value=value if changed is None else changed)
 

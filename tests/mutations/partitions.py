@@ -1,7 +1,9 @@
 """States of partitions as the metadata log tells them, and changes of that log and of brokers' views."""
 
-from bisect import insort
+from bisect import bisect_right, insort
+from collections import defaultdict
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import Any, NamedTuple
 
 from checkers.history.operations import History, Operation, once
@@ -120,20 +122,24 @@ def gaps(history: History) -> tuple[int, ...]:
 @once
 def spans(history: History) -> Callable[[int], tuple[int, int]]:
     """A function that bounds when the record at an offset was appended, by what quorum leaders answered."""
-    answers = [o for o in history.observed("quorum") if o.value["answer"] == "leader"]
     log = longest(history).value
     columns = unpacked(log)
+    bases, epochs = columns["base_offset"].tolist(), columns["leader_epoch"].tolist()
+    told: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    marks: list[tuple[int, int]] = []
+    for o in history.observed("quorum"):
+        if o.value["answer"] == "leader":
+            leader, voters = o.value["leader_id"], o.value["voters"]
+            least = min((v[2] for v in voters if v[0] == leader and v[2] >= 0), default=None)
+            if least is not None:
+                told[o.value["leader_epoch"]].append((least, o.value["began_ns"]))
+            marks.append((o.value["high_watermark"], o.time_ns))
 
+    @cache
     def span(offset: int) -> tuple[int, int]:
-        row = int((columns["base_offset"] <= offset).sum()) - 1
-        epoch = int(columns["leader_epoch"][row])
-        before = [
-            o.value["began_ns"]
-            for o in answers
-            if o.value["leader_epoch"] == epoch
-            and any(v[0] == o.value["leader_id"] and 0 <= v[2] <= offset for v in o.value["voters"])
-        ]
-        after = [o.time_ns for o in answers if o.value["high_watermark"] > offset]
+        epoch = epochs[bisect_right(bases, offset) - 1]
+        before = [began_ns for end, began_ns in told[epoch] if end <= offset]
+        after = [time_ns for high_watermark, time_ns in marks if high_watermark > offset]
         return max(before, default=0), min(after, default=2**62)
 
     return span
