@@ -89,7 +89,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("sources")
     for name in PACKAGES:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
-    for name in ("faults/test_cuts.py", "fakes/fake_filter.py"):
+    for name in ("faults/test_cuts.py", "fakes/filter.py"):
         (folder / "tests/harness" / name).parent.mkdir(parents=True)
         shutil.copy(ROOT / "tests/harness" / name, folder / "tests/harness" / name)
     (folder / "tests/conftest.py").write_text(UNHURRIED)

@@ -8,6 +8,7 @@ import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import docker
@@ -175,6 +176,16 @@ def compose_binary() -> tuple[str, ...]:
         expected="one of them",
         next_step="krucible setup, or apt-get install docker-compose",
     )
+
+
+@cache
+def compose_of_process() -> tuple[str, ...]:
+    """What `compose_binary` told first: a series of runs asks once, for docker-compose takes half a second.
+
+    Raises:
+        EngineError: as `compose_binary`, and then the next call looks again.
+    """
+    return compose_binary()
 
 
 def _succeeds(command: list[str]) -> bool:

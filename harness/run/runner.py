@@ -212,7 +212,7 @@ def _play(stage: Stage, mishaps: Mishaps, cancelled: threading.Event) -> None:
                 with mishaps.survived("lifting limits"):
                     _lift(stage, execution, cancelled)
                 with mishaps.survived("recovery"):
-                    in_vain = _recover(stage, context, cancelled)
+                    in_vain = _recover(stage, context, mishaps, cancelled)
                 _settle(stage, execution)
         if mishaps.healed and not cancelled.is_set():
             with mishaps.survived("the final read"):
@@ -298,10 +298,13 @@ def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: 
     mishaps.healed = True
 
 
-def _recover(stage: Stage, context: WorkloadContext[Workload], cancelled: threading.Event) -> bool:
+def _recover(
+    stage: Stage, context: WorkloadContext[Workload], mishaps: Mishaps, cancelled: threading.Event
+) -> bool:
     """Recovery, while the load continues, and some traffic after it; whether it waited to its bound in vain.
 
     Where a broker is dead not all recover, but it ends early, once what the others can still do is done.
+    No traffic is awaited after a mishap: the worker that died may have been the last that sends.
     """
     bound_ms = stage.plan.scenario.assumptions.recovery_ms
     stage.phase(Phase.RECOVER, limit_s=bound_ms / 1000)
@@ -317,7 +320,7 @@ def _recover(stage: Stage, context: WorkloadContext[Workload], cancelled: thread
     deadline = time.monotonic() + bound_ms / 1000
     recovered = await_recovery(stage.recorder, brokers, context.topics, bound_ms, write, dead=dead)
     in_vain = not recovered and time.monotonic() >= deadline
-    if not _nobody_left(stage):
+    if mishaps.failure is None and not _nobody_left(stage):
         stage.tally.await_more(stage.plan.scenario.assumptions.acked_after, TRAFFIC_BOUND_S, cancelled)
     for complaint in probe.complaints:
         stage.tell(Phase.RECOVER, complaint)

@@ -14,7 +14,7 @@ from checkers.history.phases import PHASE, Phase
 from checkers.history.setup import SETUP
 from harness.cluster.cluster import Cluster, Plan, make_mount_points, remove_run
 from harness.cluster.containers import RunContainers
-from harness.cluster.engine import Engine, compose_binary, connect, engine_facts
+from harness.cluster.engine import Engine, compose_of_process, connect, engine_facts
 from harness.cluster.images import KafkaImage, ensure_base, ensure_image
 from harness.cluster.logs import LOG_FILE, save_logs
 from harness.errors import KrucibleError
@@ -111,7 +111,7 @@ def open_stage(
         stage.ledger.write(RunOpened(run=asked.run, owner=this_process(os.getpid()), kept=keep))
         if not keep:
             cleanup.callback(_remove, client, asked, stage.ledger)
-        stage.cluster, ready = start_ready(stage, client, asked, compose_binary(), cancelled)
+        stage.cluster, ready = start_ready(stage, client, asked, compose_of_process(), cancelled)
         stage.topics = _create_topics(stage)
         stage.recorder.observe(SETUP, None, setup_of_run(stage.plan, stage.topics, ready))
         yield stage

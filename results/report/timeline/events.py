@@ -9,7 +9,7 @@ from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import GUTTER, PLOT, Frame, Lane, at_seconds, fault_label, width_of
 from results.report.findings.findings import Finding
 from results.report.limits import Limits
-from results.report.spans import left_out_told
+from results.report.reading.spans import left_out_told
 from results.run.observation import FaultSeen, Observed
 
 _ROW = 21.0

@@ -111,6 +111,22 @@ def test_without_any_compose_both_are_named(programs: Path) -> None:
         engine.compose_binary()
 
 
+def test_a_compose_that_was_found_is_not_looked_for_again(
+    programs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTHONPATH", raising=False)
+    engine.compose_of_process.cache_clear()
+    script(programs / "docker", "exit 1")
+    script(programs / "docker-compose", "exit 1")
+    with pytest.raises(EngineError, match="no compose"):
+        engine.compose_of_process()
+    script(programs / "docker-compose", "exit 0")
+    assert engine.compose_of_process() == ("docker-compose",)
+    script(programs / "docker-compose", "exit 1")
+    assert engine.compose_of_process() == ("docker-compose",)
+    engine.compose_of_process.cache_clear()
+
+
 @pytest.fixture
 def without_systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(engine, "SYSTEMD_RUNS", tmp_path / "none")

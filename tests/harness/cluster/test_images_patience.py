@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.harness.fakes.fake_engine import FakeEngine
 
 from harness.cluster.images import building, patience
 from harness.cluster.images.patience import SilenceError, until_silent
 from harness.cluster.images.registry import RegistryProvider
 from harness.errors import EngineError
+from tests.harness.fakes.engine import FakeEngine
 
 
 class Time:

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from kafka.protocol.admin import DescribeProducersRequest, DescribeProducersResponse
-from tests.harness.fakes.fake_node import FakeNode
 
 from checkers.history.operations import Operation
 from checkers.history.reading import read_history
 from harness.evidence.known_producers import gather_producers
 from harness.record.journal import Clock, Journals, Recorder
+from tests.harness.fakes.node import FakeNode
 
 _DESCRIBE = 61
 _NO_REPLICA = 6

@@ -5,7 +5,7 @@ import pytest
 from harness.faults.contract import ActiveFault, NotConfirmedError
 from harness.faults.requests import half_of
 from harness.vocabulary import HeldReports, HeldRequests, Mode, Topology
-from tests.harness.fakes.fake_filter import Filter, at_second
+from tests.harness.fakes.filter import Filter, at_second
 
 OURS = "0000000000000000FFFF00000B00140A"
 TABLE = f"""  sl  local_address rem_address   st tx_queue rx_queue

@@ -84,6 +84,22 @@ def test_limits_that_stay_into_the_recovery_are_told(
     stage.tell.assert_called_once_with("heal", "throttles of reassignments are left: no broker answers")
 
 
+@pytest.mark.parametrize("failure", [None, DIED])
+def test_no_traffic_is_awaited_of_a_load_that_may_be_dead(
+    monkeypatch: pytest.MonkeyPatch, failure: KrucibleError | None
+) -> None:
+    monkeypatch.setattr(runner, "WriteProbe", MagicMock())
+    monkeypatch.setattr(runner, "await_recovery", MagicMock(return_value=True))
+    stage, mishaps = MagicMock(), Mishaps(MagicMock())
+    stage.plan.scenario.assumptions.recovery_ms = 60_000
+    stage.cluster.ended = frozenset()
+    mishaps.failure = failure
+
+    assert runner._recover(stage, MagicMock(), mishaps, threading.Event()) is False
+
+    assert stage.tally.await_more.called is (failure is None)
+
+
 def test_nothing_is_awaited_of_brokers_that_all_ended_by_themselves() -> None:
     execution, stage = MagicMock(), MagicMock()
     stage.cluster.observe_listeners = {"b1": ("b1", 1), "b2": ("b2", 1)}
@@ -241,7 +257,7 @@ def test_recovery_waited_in_vain_only_if_it_waited_to_its_bound(
     monkeypatch.setattr(runner, "await_recovery", await_recovery)
     stage = MagicMock()
     stage.plan.scenario.assumptions.recovery_ms = 60_000
-    assert runner._recover(stage, MagicMock(), threading.Event()) is in_vain
+    assert runner._recover(stage, MagicMock(), Mishaps(stage), threading.Event()) is in_vain
 
 
 def test_a_recovery_that_could_not_be_looked_at_shortens_no_final_read(play: Play) -> None:
