@@ -19,6 +19,7 @@ from checkers.runs import assumptions, availability, nodes, recovery, starts
 from checkers.transactional import client_errors, copying, transactions
 from checkers.verdict.entry import Checker
 from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.needs import EVERYTHING, Needs
 from checkers.verdict.verdict import CheckerResult, Validity, Verdict, result_of
 from checkers.verdict.withholding import hole_of, withheld
 
@@ -47,6 +48,8 @@ ENTRIES = (
 """All checkers with their anomalies, in the order in which a verdict lists them."""
 CHECKERS: Mapping[str, Checker] = {entry.name: entry.check for entry in ENTRIES}
 """All checkers by name; each is a pure function of the history."""
+NEEDS: Mapping[str, Needs] = {entry.name: entry.needs for entry in ENTRIES}
+"""What all checkers need, by name."""
 
 
 def judge(history: History) -> Verdict:
@@ -127,7 +130,7 @@ def known_anomalies() -> dict[str, AnomalyKind]:
 def result_by(name: str, checker: Checker, history: History) -> CheckerResult:
     """What a checker says; unknown, with what it raised and where, if it raises."""
     try:
-        return withheld(checker(history), hole_of(history))
+        return withheld(checker(history), NEEDS.get(name, EVERYTHING), hole_of(history))
     except Exception as error:  # noqa: BLE001 - whatever a checker raises, the verdict is unknown, not lost
         return result_of(name, [], unknown_because=f"the checker raised {_described(error)}")
 

@@ -20,7 +20,7 @@ records to vanish excuses findings of the partitions that it may have hit, and o
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from checkers.groups.anomalies import ANOMALIES, UNDELIVERED
+from checkers.groups.anomalies import ANOMALIES, NEEDS, UNDELIVERED
 from checkers.groups.beginnings import beginnings, told
 from checkers.groups.delivery import Delivery, delivery_of, find_undelivered
 from checkers.groups.excuses import Excuses, GroupFinding
@@ -136,4 +136,4 @@ def _assumed(group: str, figures: Mapping[str, float]) -> Iterable[Assumption]:
     )
 
 
-ENTRY = Entry(CHECKER, check_groups, ANOMALIES)
+ENTRY = Entry(CHECKER, check_groups, ANOMALIES, NEEDS)

@@ -1,6 +1,8 @@
 """What the history of a consumer group can show."""
 
+from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import PERMITTED, Needs
 
 UNDELIVERED = AnomalyKind(
     "undelivered",
@@ -64,3 +66,15 @@ ANOMALIES = by_id(
     GROUP_DELETED,
 )
 """All of them, by id."""
+NEEDS = Needs(
+    (Source.CLIENTS,),
+    {
+        "undelivered": (Source.CLIENTS,),
+        "committed-offset-lost": (Source.CLIENTS,),
+        "premature-commit": (Source.CLIENTS,),
+        "rebalance-stuck": (Source.CLIENTS,),
+    },
+    PERMITTED,
+    frozenset({"groups"}),
+)
+"""The journals that its rules need."""

@@ -25,10 +25,12 @@ from checkers.history.error_codes import ErrorCode
 from checkers.history.group_offsets import OffsetCommitted, OffsetsDeleted, OffsetsFetched
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
 from checkers.history.phases import PHASE, Phase
+from checkers.history.sources import Source
 from checkers.licences.facts import Facts
 from checkers.licences.internal import may_have_lost
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import PERMITTED, Needs
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "erasures"
@@ -51,6 +53,8 @@ LOST = AnomalyKind(
     source="Kafka documentation, Distribution, Consumer Offset Tracking; KIP-211",
 )
 ANOMALIES = by_id(RETURNED, LOST)
+NEEDS = Needs((Source.CLIENTS,), all_rest_on=(Source.CLIENTS, *PERMITTED), workloads=frozenset({"offsets"}))
+"""The journals that its rules need."""
 
 
 class _Call(NamedTuple):
@@ -202,4 +206,4 @@ def _against(
     return anomaly if lost is None else msgspec.structs.replace(anomaly, illegal=False, licence=lost)
 
 
-ENTRY = Entry(CHECKER, check_erasures, ANOMALIES)
+ENTRY = Entry(CHECKER, check_erasures, ANOMALIES, NEEDS)

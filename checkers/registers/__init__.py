@@ -27,7 +27,7 @@ from checkers.history.operations import History
 from checkers.history.setup import Setup
 from checkers.history.sources import untold_damage
 from checkers.licences.internal import may_have_lost
-from checkers.registers.anomalies import ANOMALIES
+from checkers.registers.anomalies import ANOMALIES, NEEDS
 from checkers.registers.columns import Registers
 from checkers.registers.coordinating import coordinations_of
 from checkers.registers.kept import LAGS_NS, Milestones, milestones_of
@@ -137,4 +137,4 @@ def _figures(registers: Registers | None) -> dict[str, object]:
     }
 
 
-ENTRY = Entry(CHECKER, check_registers, ANOMALIES)
+ENTRY = Entry(CHECKER, check_registers, ANOMALIES, NEEDS)

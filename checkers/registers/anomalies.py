@@ -1,6 +1,8 @@
 """What the registers checker can find; the first three are found in every history of registers."""
 
+from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import PERMITTED, Needs
 
 NONLINEARIZABLE = AnomalyKind(
     id="nonlinearizable",
@@ -47,3 +49,10 @@ KEPT = by_id(LOST_VALUE, NONMONOTONIC_AFTER_HEAL, STALE_OFFSET)
 """Those of registers that Kafka keeps."""
 ANOMALIES = by_id(NONLINEARIZABLE, PHANTOM, ABORTED_READ, *KEPT.values())
 """All of them by id."""
+NEEDS = Needs(
+    (Source.CLIENTS,),
+    {"stale-offset": (Source.QUORUM,)},
+    PERMITTED,
+    frozenset({"offsets", "metadata"}),
+)
+"""The journals that its rules need."""

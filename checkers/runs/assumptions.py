@@ -26,6 +26,7 @@ from checkers.runs.coverage import coverage_of, first_of
 from checkers.runs.gambits import check_gambits, gambit_figures
 from checkers.runs.transacted import KIND, transacted
 from checkers.verdict.entry import Entry
+from checkers.verdict.needs import NOTHING
 from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 
 CHECKER = "assumptions"
@@ -310,4 +311,4 @@ def _at_least(
     return Assumption(name, min(counts.values()) >= least, f"at least {least} {what} each fault", observed)
 
 
-ENTRY = Entry(CHECKER, check_assumptions)
+ENTRY = Entry(CHECKER, check_assumptions, {}, NOTHING)

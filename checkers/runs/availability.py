@@ -19,6 +19,7 @@ from checkers.history.phases import PHASE, Phase
 from checkers.history.units import NS_PER_MS
 from checkers.licences.facts import Facts
 from checkers.verdict.entry import Entry
+from checkers.verdict.needs import NOTHING
 from checkers.verdict.verdict import CheckerResult, result_of
 
 CHECKER = "availability"
@@ -181,4 +182,4 @@ def _quantiles(took_ns: Integers) -> dict[str, float] | None:
     return {"p50": round(float(p50) / NS_PER_MS, 3), "p99": round(float(p99) / NS_PER_MS, 3)}
 
 
-ENTRY = Entry(CHECKER, check_availability)
+ENTRY = Entry(CHECKER, check_availability, {}, NOTHING)

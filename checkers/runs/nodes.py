@@ -22,8 +22,10 @@ from checkers.history.observed import NodeSeen
 from checkers.history.operations import History, Operation
 from checkers.history.phases import Phase, phase_began_ns
 from checkers.history.setup import Setup, setup_of
+from checkers.history.sources import Source
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import Needs
 from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of
 
 CHECKER = "nodes"
@@ -36,6 +38,8 @@ NODE_DIED = AnomalyKind(
     source="krucible: every planned end is recorded in the history as a kill, a stop or a disk fault",
 )
 ANOMALIES = by_id(NODE_DIED, FATAL_LINE, UNCAUGHT_EXCEPTION, THREAD_DIED)
+NEEDS = Needs((Source.NODES, Source.BROKER_LOGS, Source.CONTROLLER_LOGS), {"node-died": (Source.FAULTS,)})
+"""The journals that its rules need."""
 
 
 def check_nodes(history: History) -> CheckerResult:
@@ -174,4 +178,4 @@ def _figures(lines: Sequence[LogLine]) -> dict[str, object]:
     }
 
 
-ENTRY = Entry(CHECKER, check_nodes, ANOMALIES)
+ENTRY = Entry(CHECKER, check_nodes, ANOMALIES, NEEDS)

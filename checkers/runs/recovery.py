@@ -7,10 +7,12 @@ import msgspec
 from checkers.evidence.topic_partitions import partitions_by
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.recoveries import Recovery
+from checkers.history.sources import Source
 from checkers.runs.silent_coordinators import silences
 from checkers.runs.told_coordinators import TWO_COORDINATORS, two_coordinators
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import Needs
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "recovery"
@@ -24,6 +26,8 @@ NOT_RECOVERED = AnomalyKind(
     source="Kafka documentation, Design, Replication: replicas rejoin the ISR once they have caught up",
 )
 ANOMALIES = by_id(NOT_RECOVERED, TWO_COORDINATORS)
+NEEDS = Needs((Source.RUNNER,))
+"""The journals that its rules need."""
 
 
 def check_recovery(history: History) -> CheckerResult:
@@ -136,4 +140,4 @@ def _short(recoveries: Sequence[tuple[Operation, Recovery]]) -> str | None:
     return f"recovery ended without success: {unsure[0].error or 'no reason given'}" if unsure else None
 
 
-ENTRY = Entry(CHECKER, check_recovery, ANOMALIES)
+ENTRY = Entry(CHECKER, check_recovery, ANOMALIES, NEEDS)

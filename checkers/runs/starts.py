@@ -13,6 +13,7 @@ from checkers.history.operations import History, Operation
 from checkers.history.shapes import START, StartSeen
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import NOTHING
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "starts"
@@ -80,4 +81,4 @@ def _doubt(starts: Sequence[tuple[Operation, StartSeen]]) -> str | None:
     return f"none of {len(starts)} starts became ready, the last because: {why}"
 
 
-ENTRY = Entry(CHECKER, check_starts, ANOMALIES)
+ENTRY = Entry(CHECKER, check_starts, ANOMALIES, NOTHING)

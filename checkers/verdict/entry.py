@@ -1,25 +1,39 @@
-"""What the judge lists of a checker: its name, its function and the anomalies that it can find."""
+"""What the judge lists of a checker: its name, its function, the anomalies that it can find and its needs."""
 
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from checkers.history.operations import History
+from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.needs import Needs
 from checkers.verdict.verdict import CheckerResult
 
 Checker = Callable[[History], CheckerResult]
 
 
-class Entry(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Entry:
     """A checker, as its module exports it.
 
     Attributes:
         name: as its results and the console call it.
         check: judges a history, a pure function.
         anomalies: by id; one that only reports a run's conditions has none.
+        needs: the journals that its rules need.
+
+    Raises:
+        ValueError: the needs name a rule that is none of its anomalies, or a source that does not exist.
     """
 
     name: str
     check: Checker
-    anomalies: Mapping[str, AnomalyKind] = MappingProxyType({})
+    anomalies: Mapping[str, AnomalyKind]
+    needs: Needs
+
+    def __post_init__(self) -> None:
+        """Refuse needs that would never be asked for."""
+        rules = self.needs.rules - self.anomalies.keys()
+        unknown = [*sorted(rules), *sorted(self.needs.sources.difference(Source))]
+        if unknown:
+            raise ValueError(f"the needs of the checker {self.name} name what does not exist: {unknown}")

@@ -1,15 +1,9 @@
 """What a result may state if journals or nodes' logs are missing: some findings stay, the rest is unknown.
 
-A rule *looks at* what some sources recorded: where one of them is lacking, it may miss what it should find.
-A rule *rests on* a source where it takes what is not recorded there for what did not happen: nobody sent that
-value, nobody killed that node, nobody requested that election.  Where such a source is lacking, the rule
-finds nothing.  Anything that was found beside stays.
-
-The rules of a checker that are not named rest on nothing: what they find is in what is there.
+What a checker needs stands in its entry, see `checkers.verdict.needs`.
 """
 
 from collections import Counter
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import msgspec
@@ -19,237 +13,14 @@ from checkers.history.missing_logs import missing_logs
 from checkers.history.operations import History, once
 from checkers.history.setup import told_setup
 from checkers.history.shapes import OPENED
-from checkers.history.sources import Source, lacking_of
+from checkers.history.sources import lacking_of
+from checkers.verdict.needs import NOTHING, Needs
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity
 
-_PERMITTED = (Source.FAULTS, Source.ADMIN, Source.MOVES, Source.DISKS)
-"""Where licences stand: faults, requests, what scripts configured, and elections in the metadata log."""
 _NO_SETUP = "the runner's journal is lost, and with it the setup of the run"
 
-
-_SURVIVAL = ("lost-write", "poll-skip", "int-poll-skip")
-"""Rules by which a record has to be there."""
-_NOT_DELETED = (
-    "unseen",
-    "client-disagreement",
-    "listed-time-wrong",
-    "short-replica",
-    "replica-divergence",
-    "offset-gap",
-)
-_DELETED = frozenset((*_SURVIVAL, *_NOT_DELETED))
-"""Rules by which a record has to be there that nobody asked to delete."""
 _DELETER = "deleter"
 """Role of who asks to delete records."""
-
-
-class Needs(NamedTuple):
-    """What the rules of one checker need.
-
-    Attributes:
-        looks_at: what they look at.
-        rest_on: rule to what it rests on.
-        all_rest_on: what every rule rests on.
-        workloads: kinds of workloads that give it something to judge; every kind where there are none.
-        of_workload: kind of workload to what rules rest on there, beside the rest.
-    """
-
-    looks_at: tuple[Source, ...]
-    rest_on: Mapping[str, tuple[Source, ...]] = {}
-    all_rest_on: tuple[Source, ...] = ()
-    workloads: frozenset[str] = frozenset()
-    of_workload: Mapping[str, Mapping[str, tuple[Source, ...]]] = {}
-
-
-NEEDS: Mapping[str, Needs] = {
-    "log": Needs(
-        (Source.CLIENTS,),
-        {
-            "unseen": (Source.CLIENTS,),
-            # Brokers log the refusals that make a duplicate the client's.
-            "duplicate": (Source.BROKER_LOGS,),
-        },
-        _PERMITTED,
-        # A record may go once a later one of its key is there, whoever sent that.
-        of_workload={"compacted": dict.fromkeys(_SURVIVAL, (Source.CLIENTS,))},
-    ),
-    "listed-offsets": Needs(
-        (Source.OFFSETS, Source.STARTS, Source.CLIENTS),
-        {
-            "stable-offset-ahead": (Source.CLIENTS,),
-            "listed-start-ahead": (Source.CLIENTS,),
-            "listed-start-behind": (Source.NODES,),
-            "deleted-before-followers": (Source.CLIENTS, Source.NODES),
-        },
-        _PERMITTED,
-    ),
-    "transactions": Needs(
-        (Source.CLIENTS,),
-        dict.fromkeys(
-            (
-                "torn-transaction",
-                "hanging-transaction",
-                "zombie-accepted",
-                "producer-epoch-given-again",
-                "precommitted-read",
-            ),
-            _PERMITTED,
-        ),
-        workloads=frozenset({"txn", "copy", "scripted-transactions"}),
-    ),
-    "descriptions": Needs(
-        (Source.CLIENTS,), all_rest_on=(Source.CLIENTS, *_PERMITTED), workloads=frozenset({"txn"})
-    ),
-    "copying": Needs(
-        (Source.CLIENTS,),
-        {
-            "copy-lost": (Source.CLIENTS,),
-            "copy-without-offsets": (Source.CLIENTS,),
-            "committed-offset-unasked": (Source.CLIENTS,),
-        },
-        _PERMITTED,
-        frozenset({"copy"}),
-    ),
-    "groups": Needs(
-        (Source.CLIENTS,),
-        {
-            "undelivered": (Source.CLIENTS,),
-            "committed-offset-lost": (Source.CLIENTS,),
-            "premature-commit": (Source.CLIENTS,),
-            "rebalance-stuck": (Source.CLIENTS,),
-        },
-        _PERMITTED,
-        frozenset({"groups"}),
-    ),
-    "registers": Needs(
-        (Source.CLIENTS,),
-        {"stale-offset": (Source.QUORUM,)},
-        _PERMITTED,
-        frozenset({"offsets", "metadata"}),
-    ),
-    "erasures": Needs(
-        (Source.CLIENTS,), all_rest_on=(Source.CLIENTS, *_PERMITTED), workloads=frozenset({"offsets"})
-    ),
-    "metadata": Needs(
-        (Source.CLIENTS,),
-        {
-            "phantom-topic": (Source.CLIENTS,),
-            "changed-topic-id": (Source.CLIENTS,),
-            "topic-created-twice": (Source.CLIENTS, Source.FAULTS),
-            "returned-topic-id": (Source.FAULTS, Source.NODES),
-            "deleted-topic-read": (Source.CLIENTS,),
-            "listed-against-log": (Source.DISKS,),
-            "config-against-log": (Source.DISKS,),
-            "lost-topic": (Source.CLIENTS, Source.FAULTS),
-            "metadata-ack-lost": (Source.DISKS,),
-            "metadata-ack-early": (Source.DISKS,),
-            "high-watermark-unfounded": (Source.CLIENTS,),
-            "acknowledged-topic-unknown": (Source.CLIENTS, Source.DISKS, Source.QUORUM),
-        },
-        (Source.FAULTS,),
-        frozenset({"metadata"}),
-    ),
-    "quorum": Needs(
-        (Source.QUORUM, Source.QUORUM_STATE, Source.FAULTS, Source.ADMIN, Source.CONTROLLER_LOGS),
-        {
-            "two-leaders": (Source.FAULTS,),
-            "double-vote": (Source.FAULTS,),
-            "epoch-regression": (Source.FAULTS,),
-            "hw-regression": (Source.FAULTS,),
-            "directory-id-changed": (Source.FAULTS,),
-            "metadata-committed-lost": (Source.FAULTS,),
-            "epoch-run-away": (Source.FAULTS, Source.ADMIN),
-            "voter-unexplained": (Source.ADMIN,),
-            "removed-voter-acts": (Source.ADMIN, Source.FAULTS),
-            "broker-as-voter": (Source.ADMIN,),
-            "voter-lost": (Source.FAULTS, Source.ADMIN),
-            "zombie-leader": (Source.FAULTS, Source.ADMIN),
-            "high-watermark-unfounded": (Source.FAULTS, Source.ADMIN),
-            "voter-end-regression": (Source.FAULTS,),
-            "follower-beyond-leader": (Source.FAULTS,),
-            "stale-vote": (Source.FAULTS,),
-            "leader-without-majority": (Source.RUNNER, Source.FAULTS),
-            "vote-not-kept": (Source.FAULTS,),
-        },
-    ),
-    "partitions": Needs(
-        (
-            Source.DISKS,
-            Source.QUORUM,
-            Source.CLIENTS,
-            Source.PARTITIONS,
-            Source.ENDS,
-            Source.COMMITS,
-            Source.FAULTS,
-            Source.RUNNER,
-            Source.BROKER_LOGS,
-        ),
-        {
-            "elr-beside-isr": (Source.MOVES,),
-            "acked-below-min-isr": (Source.FAULTS, Source.MOVES),
-            "replica-end-regression": (Source.FAULTS,),
-            "high-watermark-beyond-member": (Source.FAULTS,),
-            "acked-beyond-high-watermark": (Source.FAULTS,),
-            "truncated-below-high-watermark": _PERMITTED,
-            "unclean-broker-kept": (Source.FAULTS, Source.MOVES),
-            "acked-without-member": (Source.FAULTS, Source.NODES),
-            "read-without-member": (Source.FAULTS, Source.NODES),
-            "committed-without-member": (Source.FAULTS, Source.NODES, Source.COMMITS),
-            "commit-in-no-log": (*_PERMITTED, Source.CLIENTS, Source.COMMITS),
-            "commit-compacted-away": (*_PERMITTED, Source.COMMITS),
-            "commit-compacted-early": (*_PERMITTED, Source.COMMITS),
-            "view-without-record": (Source.FAULTS,),
-            "view-went-back": (Source.FAULTS, Source.NODES),
-            "recovery-denied": (Source.PARTITIONS,),
-            "leadership-kept": (Source.FAULTS, Source.NODES),
-            "failed-directory-led": (
-                Source.FAULTS,
-                Source.NODES,
-                Source.QUORUM,
-                Source.PARTITIONS,
-                Source.CLIENTS,
-            ),
-        },
-    ),
-    "elections": Needs((Source.ADMIN, Source.DISKS), {}, (Source.ADMIN, Source.FAULTS, Source.MOVES)),
-    "reassignments": Needs(
-        (Source.ADMIN, Source.DISKS, Source.REASSIGNMENTS),
-        {"reassignment-without-record": (Source.FAULTS,)},
-        (Source.ADMIN,),
-    ),
-    "recovery": Needs((Source.RUNNER,)),
-    "replicas": Needs(
-        (Source.DISKS, Source.RUNNER, Source.PARTITIONS, Source.BROKER_LOGS),
-        {
-            "replica-divergence": (Source.PARTITIONS, Source.RUNNER),
-            "short-replica": (Source.PARTITIONS, Source.RUNNER),
-            "read-not-on-disk": _PERMITTED,
-            "on-disk-not-read": (*_PERMITTED, Source.CLIENTS),
-            "compacted-away": (*_PERMITTED, Source.CLIENTS),
-            "compacted-early": (*_PERMITTED, Source.CLIENTS),
-            "compacted-returned": _PERMITTED,
-            "deleted-key-returned": (*_PERMITTED, Source.CLIENTS, Source.DISKS),
-            "transaction-without-marker": (*_PERMITTED, Source.CLIENTS),
-            "marker-against-answer": _PERMITTED,
-            "markers-differ": _PERMITTED,
-            "marker-shared": _PERMITTED,
-            "deleted-records-returned": (*_PERMITTED, Source.NODES),
-            "deletion-not-kept": (*_PERMITTED, Source.NODES),
-            "producer-forgotten": (Source.PARTITIONS, Source.RUNNER),
-            "stray-replica": (Source.FAULTS, Source.NODES),
-            "offset-gap": (Source.ADMIN, Source.FAULTS),
-            "sequence-gap": (Source.FAULTS,),
-            "producer-epoch-regression": (Source.FAULTS,),
-            "epoch-note-contradicted": (Source.FAULTS, Source.PARTITIONS),
-            "epoch-start-divergence": (Source.FAULTS, Source.PARTITIONS),
-            "epoch-without-election": (Source.FAULTS, Source.DISKS),
-        },
-    ),
-    "nodes": Needs(
-        (Source.NODES, Source.BROKER_LOGS, Source.CONTROLLER_LOGS), {"node-died": (Source.FAULTS,)}
-    ),
-}
-"""By the names of checkers; those that are not here need nothing, or say so themselves."""
 
 
 class Hole(NamedTuple):
@@ -269,7 +40,7 @@ class Hole(NamedTuple):
         """Why nothing that a rule finds can be believed; None where all is there that it rests on."""
         if self.workload is None:
             return _NO_SETUP
-        if self.deleters and rule in _DELETED:
+        if self.deleters and rule in needs.not_deleted:
             return f"the history lacks records of deletions ({', '.join(sorted(self.deleters))})"
         here = needs.of_workload.get(self.workload, {})
         return lacking_of(self.missing, *needs.all_rest_on, *needs.rest_on.get(rule, ()), *here.get(rule, ()))
@@ -304,15 +75,15 @@ def _kind_of(history: History) -> str:
         return "log"
 
 
-def withheld(result: CheckerResult, hole: Hole | None) -> CheckerResult:
+def withheld(result: CheckerResult, needs: Needs, hole: Hole | None) -> CheckerResult:
     """What a checker may say: no anomaly that may be a hole, and what it can't decide.
 
     Args:
         result: what it says.
+        needs: what its rules need.
         hole: what is missing.
     """
-    needs = NEEDS.get(result.checker)
-    if needs is None or hole is None:
+    if hole is None or needs == NOTHING:
         return result
     doubts = dict.fromkeys(filter(None, [hole.unseen(needs)]))
     kept = []

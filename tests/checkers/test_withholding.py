@@ -1,5 +1,7 @@
 """Where journals are lacking no anomaly is made out of a hole, and exactly what needs them is unknown."""
 
+from typing import cast
+
 import msgspec
 import numpy as np
 import pytest
@@ -9,13 +11,17 @@ from checkers.history.journals import is_unheard
 from checkers.history.logged import LOG_LACKING
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.sources import Source, lacking
-from checkers.judge import CHECKERS, known_anomalies, result_by
+from checkers.judge import NEEDS, known_anomalies, result_by
 from checkers.logs.log import check_log
-from checkers.runs.nodes import NODE_DIED
-from checkers.verdict.verdict import CheckerResult, Validity, result_of
-from checkers.verdict.withholding import NEEDS, Hole, hole_of, withheld
+from checkers.runs.nodes import ANOMALIES, NODE_DIED, check_nodes
+from checkers.verdict.entry import Entry
+from checkers.verdict.needs import Needs
+from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, result_of
+from checkers.verdict.withholding import Hole, hole_of, withheld
+from harness.vocabulary.workloads import Workload
 from tests.checkers.log_histories import told as story
 
+SUN = cast("Source", "the sun")
 _SETUP = {"kind": "log", "workers": 5, "durable_processes": [3]}
 
 
@@ -28,12 +34,59 @@ def history(*lacking: str, setup: object = None) -> History:
     return History("r", "", tuple(told), damage=("something",) if lacking else (), lacking=frozenset(lacking))
 
 
-def test_what_is_named_exists() -> None:
-    assert set(NEEDS) <= set(CHECKERS)
-    known = known_anomalies()
-    assert {rule for needs in NEEDS.values() for rule in needs.rest_on} <= set(known)
-    of_workloads = [rules for needs in NEEDS.values() for rules in needs.of_workload.values()]
-    assert {rule for rules in of_workloads for rule in rules} <= set(known)
+def shown(result: CheckerResult, hole: Hole | None) -> CheckerResult:
+    """What the judge lets a checker of its own say."""
+    return withheld(result, NEEDS[result.checker], hole)
+
+
+def test_the_workloads_that_are_named_exist() -> None:
+    """A checker is in no doubt where its workload did not run: a misspelt name would hide what is missing."""
+    known = {str(one.__struct_config__.tag) for one in [Workload, *offspring(Workload)]}
+    named = {kind for needs in NEEDS.values() for kind in {*needs.workloads, *needs.of_workload}}
+    assert named <= known
+
+
+def offspring(kind: type[Workload]) -> list[type[Workload]]:
+    return [one for child in kind.__subclasses__() for one in (child, *offspring(child))]
+
+
+@pytest.mark.parametrize(
+    "needs",
+    [
+        Needs((), {"node-dead": (Source.FAULTS,)}),
+        Needs((), of_workload={"log": {"node-dead": (Source.FAULTS,)}}),
+        Needs((), not_deleted=frozenset({"node-dead"})),
+    ],
+)
+def test_needs_of_a_rule_that_the_checker_does_not_have_are_refused(needs: Needs) -> None:
+    with pytest.raises(ValueError, match=r"checker nodes name what does not exist: \['node-dead'\]"):
+        Entry("nodes", check_nodes, ANOMALIES, needs)
+
+
+@pytest.mark.parametrize(
+    "needs",
+    [
+        Needs((SUN,)),
+        Needs((), {"node-died": (SUN,)}),
+        Needs((), all_rest_on=(SUN,)),
+        Needs((), of_workload={"log": {"node-died": (SUN,)}}),
+    ],
+)
+def test_needs_of_a_source_that_does_not_exist_are_refused(needs: Needs) -> None:
+    with pytest.raises(ValueError, match=r"checker nodes name what does not exist: \['the sun'\]"):
+        Entry("nodes", check_nodes, ANOMALIES, needs)
+
+
+@pytest.mark.parametrize("anomalies", [(), (NODE_DIED.found("n1 ended."),)])
+def test_a_checker_that_states_no_needs_decides_nothing_without_a_journal(
+    anomalies: tuple[Anomaly, ...],
+) -> None:
+    whole = history(setup={"workload": {"kind": "log"}})
+    holed = history("observer-ends", setup={"workload": {"kind": "log"}})
+    stranger = result_of("stranger", list(anomalies))
+    assert result_by("stranger", lambda _: stranger, whole) is stranger
+    told = result_by("stranger", lambda _: stranger, holed)
+    assert (told.validity, told.anomalies) == (Validity.UNKNOWN, ())
 
 
 @pytest.mark.parametrize(
@@ -43,18 +96,18 @@ def test_what_is_gone_may_have_been_replaced_by_what_nobody_tells_of(
     workload: str, validity: Validity
 ) -> None:
     result = result_of("log", [known_anomalies()["lost-write"].found("value 7 is gone")])
-    assert withheld(result, Hole(frozenset({"worker-0"}), workload)).validity is validity
+    assert shown(result, Hole(frozenset({"worker-0"}), workload)).validity is validity
 
 
 def test_a_whole_history_has_no_hole() -> None:
     result = result_of("nodes", [NODE_DIED.found("n1 ended.")])
     assert hole_of(history()) is None
-    assert withheld(result, None) is result
+    assert shown(result, None) is result
 
 
 def test_a_checker_that_needs_nothing_says_what_it_says() -> None:
     result = result_of("availability", [])
-    assert withheld(result, Hole(frozenset({"worker-0"}), "log")) is result
+    assert shown(result, Hole(frozenset({"worker-0"}), "log")) is result
 
 
 @pytest.mark.parametrize(
@@ -68,7 +121,7 @@ def test_the_workload_is_that_of_the_set_up(setup: object, workload: str) -> Non
 
 def test_without_a_nemesis_journal_nobody_knows_whether_a_node_was_killed() -> None:
     result = result_of("nodes", [NODE_DIED.found("n1 ended."), NODE_DIED.found("n2 ended.")])
-    told = withheld(result, Hole(frozenset({"nemesis"}), "log"))
+    told = shown(result, Hole(frozenset({"nemesis"}), "log"))
     assert (told.validity, told.anomalies, told.counts) == (Validity.UNKNOWN, (), {})
     why = "the history lacks records of faults (nemesis)"
     assert told.unknown_because == f"node-died may only be a gap in the records: {why}"
@@ -95,7 +148,7 @@ def test_what_is_gone_may_have_been_deleted_by_who_lost_his_journal(
         )
     ]
     told = msgspec.structs.replace(told, operations=(*told.operations, *opened))
-    result = withheld(result_of("log", [known_anomalies()[rule].found("value 7")]), hole_of(told))
+    result = shown(result_of("log", [known_anomalies()[rule].found("value 7")]), hole_of(told))
     assert result.validity is validity
     if validity is Validity.UNKNOWN:
         assert "records of deletions (worker-6)" in (result.unknown_because or "")
@@ -104,7 +157,7 @@ def test_what_is_gone_may_have_been_deleted_by_who_lost_his_journal(
 def test_what_rests_on_other_journals_stays() -> None:
     quorum = known_anomalies()
     found = [quorum["cluster-id-changed"].found("n1"), quorum["voter-unexplained"].found("n2")]
-    told = withheld(result_of("quorum", found), Hole(frozenset({"admin"}), "log"))
+    told = shown(result_of("quorum", found), Hole(frozenset({"admin"}), "log"))
     assert (told.validity, told.counts) == (Validity.INVALID, {"cluster-id-changed": 1})
     assert told.unknown_because is None
 
@@ -112,10 +165,10 @@ def test_what_rests_on_other_journals_stays() -> None:
 def test_legal_findings_stay_and_their_number_is_exact() -> None:
     legal = msgspec.structs.replace(NODE_DIED.found("n1"), illegal=False)
     result = result_of("nodes", [legal] * 30)
-    told = withheld(result, Hole(frozenset({"nodes"}), "log"))
+    told = shown(result, Hole(frozenset({"nodes"}), "log"))
     assert (told.validity, told.counts, len(told.anomalies)) == (Validity.UNKNOWN, {"node-died": 30}, 20)
     mixed = result_of("nodes", [*[legal] * 3, NODE_DIED.found("n2")])
-    assert withheld(mixed, Hole(frozenset({"nemesis"}), "log")).counts == {"node-died": 3}
+    assert shown(mixed, Hole(frozenset({"nemesis"}), "log")).counts == {"node-died": 3}
 
 
 @pytest.mark.parametrize(
@@ -131,7 +184,7 @@ def test_legal_findings_stay_and_their_number_is_exact() -> None:
 def test_what_has_nothing_to_look_at_is_not_in_doubt(
     checker: str, workload: str | None, validity: Validity
 ) -> None:
-    assert withheld(result_of(checker, []), Hole(frozenset({"worker-3"}), workload)).validity is validity
+    assert shown(result_of(checker, []), Hole(frozenset({"worker-3"}), workload)).validity is validity
 
 
 def log_lacking(value: object, setup: object) -> History:
@@ -179,13 +232,13 @@ def test_a_duplicate_may_be_the_clients_by_a_log_that_nobody_read(rule: str, val
 
 def test_a_doubt_of_the_checkers_own_is_told_too() -> None:
     result = result_of("nodes", [], unknown_because="it is dark")
-    told = withheld(result, Hole(frozenset({"nodes"}), "log"))
+    told = shown(result, Hole(frozenset({"nodes"}), "log"))
     assert str(told.unknown_because).endswith("(nodes); it is dark")
 
 
 def test_without_the_set_up_nothing_illegal_can_be_known() -> None:
     found = [known_anomalies()["cluster-id-changed"].found("n1")]
-    told = withheld(result_of("quorum", found), hole_of(history("runner")))
+    told = shown(result_of("quorum", found), hole_of(history("runner")))
     assert (told.validity, told.anomalies) == (Validity.UNKNOWN, ())
 
 
@@ -260,7 +313,7 @@ def test_nothing_is_concluded_from_a_record_of_which_nobody_can_know() -> None:
 def test_a_doubt_that_the_checker_tells_itself_is_told_once() -> None:
     why = "the history lacks records of states of the nodes' processes (nodes)"
     result = result_of("nodes", [], unknown_because=why)
-    assert withheld(result, Hole(frozenset({"nodes"}), "log")).unknown_because == why
+    assert shown(result, Hole(frozenset({"nodes"}), "log")).unknown_because == why
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,7 @@ from checkers.administration.descriptions.anomalies import (
     ABORTED_OPEN,
     ANOMALIES,
     COMMIT_AFTER_ABORT,
+    NEEDS,
     PRODUCER_UNKNOWN,
     TRANSACTION_UNKNOWN,
 )
@@ -286,4 +287,4 @@ def _found(kind: AnomalyKind, text: str, one: Transaction, told: AnyAnswer, *oth
     )
 
 
-ENTRY = Entry(CHECKER, check_descriptions, ANOMALIES)
+ENTRY = Entry(CHECKER, check_descriptions, ANOMALIES, NEEDS)

@@ -1,6 +1,8 @@
 """What descriptions of transactions can show."""
 
+from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import PERMITTED, Needs
 
 _SOURCE = "KIP-664, DescribeTransactions and DescribeProducers"
 
@@ -41,3 +43,5 @@ COMMIT_AFTER_ABORT = AnomalyKind(
 )
 ANOMALIES = by_id(TRANSACTION_UNKNOWN, PRODUCER_UNKNOWN, ABORTED_OPEN, COMMIT_AFTER_ABORT)
 """All of them by id."""
+NEEDS = Needs((Source.CLIENTS,), all_rest_on=(Source.CLIENTS, *PERMITTED), workloads=frozenset({"txn"}))
+"""The journals that its rules need."""

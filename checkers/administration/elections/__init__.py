@@ -12,7 +12,7 @@ with the log, see `checkers.licences`.
 from collections import Counter
 from itertools import pairwise
 
-from checkers.administration.elections.anomalies import ANOMALIES, UNLICENSED
+from checkers.administration.elections.anomalies import ANOMALIES, NEEDS, UNLICENSED
 from checkers.administration.elections.answers import find_contradictions
 from checkers.administration.elections.withheld import find_withheld
 from checkers.columns.tables import PartitionName
@@ -147,4 +147,4 @@ def _figures(facts: Facts) -> dict[str, object]:
     }
 
 
-ENTRY = Entry(CHECKER, check_elections, ANOMALIES)
+ENTRY = Entry(CHECKER, check_elections, ANOMALIES, NEEDS)

@@ -1,6 +1,8 @@
 """What the election checker can find."""
 
+from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import Needs
 
 UNLICENSED = AnomalyKind(
     id="unclean-election-unlicensed",
@@ -30,3 +32,5 @@ WITHHELD = AnomalyKind(
 
 ANOMALIES = by_id(UNLICENSED, CONTRADICTION, WITHHELD)
 """All of them by id."""
+NEEDS = Needs((Source.ADMIN, Source.DISKS), {}, (Source.ADMIN, Source.FAULTS, Source.MOVES))
+"""The journals that its rules need."""

@@ -15,7 +15,7 @@ That no acknowledged record is lost is judged with the log: a reassignment licen
 
 from collections import Counter, defaultdict
 
-from checkers.administration.reassignments.anomalies import ANOMALIES
+from checkers.administration.reassignments.anomalies import ANOMALIES, NEEDS
 from checkers.administration.reassignments.listings import Listings, find_without_record
 from checkers.administration.reassignments.requests import find_lost
 from checkers.administration.reassignments.steps import (
@@ -112,4 +112,4 @@ def _observed(listings: Listings) -> dict[str, object]:
     }
 
 
-ENTRY = Entry(CHECKER, check_reassignments, ANOMALIES)
+ENTRY = Entry(CHECKER, check_reassignments, ANOMALIES, NEEDS)

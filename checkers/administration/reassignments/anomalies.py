@@ -1,6 +1,8 @@
 """What the reassignment checker can find."""
 
+from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import Needs
 
 PREMATURE = AnomalyKind(
     id="reassignment-premature",
@@ -52,3 +54,9 @@ WITHOUT_RECORD = AnomalyKind(
 
 ANOMALIES = by_id(PREMATURE, LOST, NOT_RESTORED, TOO_FEW, WITHOUT_END, UNASKED, WITHOUT_RECORD)
 """All of them by id."""
+NEEDS = Needs(
+    (Source.ADMIN, Source.DISKS, Source.REASSIGNMENTS),
+    {"reassignment-without-record": (Source.FAULTS,)},
+    (Source.ADMIN,),
+)
+"""The journals that its rules need."""

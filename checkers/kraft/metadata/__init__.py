@@ -25,7 +25,7 @@ from checkers.evidence.faults import fault_windows
 from checkers.history.operations import History
 from checkers.history.setup import told_setup
 from checkers.history.sources import untold_damage
-from checkers.kraft.metadata.anomalies import ANOMALIES
+from checkers.kraft.metadata.anomalies import ANOMALIES, NEEDS
 from checkers.kraft.metadata.findings import find_changed_ids, find_divergence, find_in_final, find_phantoms
 from checkers.kraft.metadata.identities import find_identities
 from checkers.kraft.metadata.kept import judge_kept
@@ -132,4 +132,4 @@ def _figures(metadata: Metadata) -> dict[str, int]:
     }
 
 
-ENTRY = Entry(CHECKER, check_metadata, ANOMALIES)
+ENTRY = Entry(CHECKER, check_metadata, ANOMALIES, NEEDS)

@@ -1,6 +1,8 @@
 """What the metadata checker can find."""
 
+from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import Needs
 
 _KEPT = "An acknowledged metadata change is committed by a majority of controllers and never lost."
 _SOURCE = "KIP-500 and KIP-595: the metadata log; Kafka documentation, Operations, KRaft"
@@ -119,3 +121,22 @@ ANOMALIES = by_id(
     TOPIC_UNKNOWN,
 )
 """All of them by id."""
+NEEDS = Needs(
+    (Source.CLIENTS,),
+    {
+        "phantom-topic": (Source.CLIENTS,),
+        "changed-topic-id": (Source.CLIENTS,),
+        "topic-created-twice": (Source.CLIENTS, Source.FAULTS),
+        "returned-topic-id": (Source.FAULTS, Source.NODES),
+        "deleted-topic-read": (Source.CLIENTS,),
+        "listed-against-log": (Source.DISKS,),
+        "config-against-log": (Source.DISKS,),
+        "lost-topic": (Source.CLIENTS, Source.FAULTS),
+        "metadata-ack-lost": (Source.DISKS,),
+        "metadata-ack-early": (Source.DISKS,),
+        "acknowledged-topic-unknown": (Source.CLIENTS, Source.DISKS, Source.QUORUM),
+    },
+    (Source.FAULTS,),
+    frozenset({"metadata"}),
+)
+"""The journals that its rules need."""

@@ -11,6 +11,7 @@ from checkers.evidence.log_ends import loaded_logs
 from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
 from checkers.history.setup import Setup, setup_of
+from checkers.history.sources import Source
 from checkers.kraft.quorum import answers, candidates, figures, votes
 from checkers.kraft.quorum.answers import Grounds, judge_answers
 from checkers.kraft.quorum.changes import VoterChange, dynamic_since_ns, voter_changes
@@ -57,6 +58,7 @@ from checkers.kraft.quorum.zombie import ZOMBIE_LEADER, span_bound_ms, stale_cla
 from checkers.licences.disks import hits
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import by_id
+from checkers.verdict.needs import Needs
 from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of
 
 CHECKER = "quorum"
@@ -80,6 +82,30 @@ ANOMALIES = by_id(
     STALE_VOTE,
     LEADER_WITHOUT_MAJORITY,
 )
+NEEDS = Needs(
+    (Source.QUORUM, Source.QUORUM_STATE, Source.FAULTS, Source.ADMIN, Source.CONTROLLER_LOGS),
+    {
+        "two-leaders": (Source.FAULTS,),
+        "double-vote": (Source.FAULTS,),
+        "epoch-regression": (Source.FAULTS,),
+        "hw-regression": (Source.FAULTS,),
+        "directory-id-changed": (Source.FAULTS,),
+        "metadata-committed-lost": (Source.FAULTS,),
+        "epoch-run-away": (Source.FAULTS, Source.ADMIN),
+        "voter-unexplained": (Source.ADMIN,),
+        "removed-voter-acts": (Source.ADMIN, Source.FAULTS),
+        "broker-as-voter": (Source.ADMIN,),
+        "voter-lost": (Source.FAULTS, Source.ADMIN),
+        "zombie-leader": (Source.FAULTS, Source.ADMIN),
+        "high-watermark-unfounded": (Source.FAULTS, Source.ADMIN),
+        "voter-end-regression": (Source.FAULTS,),
+        "follower-beyond-leader": (Source.FAULTS,),
+        "stale-vote": (Source.FAULTS,),
+        "leader-without-majority": (Source.RUNNER, Source.FAULTS),
+        "vote-not-kept": (Source.FAULTS,),
+    },
+)
+"""The journals that its rules need."""
 
 
 def check_quorum(history: History) -> CheckerResult:
@@ -225,4 +251,4 @@ def _seen(name: str, count: int, what: str) -> Assumption:
     return Assumption(name=name, met=count > 0, expected=f"at least 1 of: {what}", observed=str(count))
 
 
-ENTRY = Entry(CHECKER, check_quorum, ANOMALIES)
+ENTRY = Entry(CHECKER, check_quorum, ANOMALIES, NEEDS)

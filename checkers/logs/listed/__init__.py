@@ -22,7 +22,7 @@ of a transaction may end it too early: that excuses 3.  An error of Kafka's sear
 from collections import Counter
 
 from checkers.history.operations import History
-from checkers.logs.listed.anomalies import ANOMALIES
+from checkers.logs.listed.anomalies import ANOMALIES, NEEDS
 from checkers.logs.listed.ends import find_ahead, find_behind
 from checkers.logs.listed.followers import find_early, starts_of
 from checkers.logs.listed.loading import Story
@@ -64,4 +64,4 @@ def check_listed(history: History) -> CheckerResult:
     return result_of(CHECKER, found, figures=dict(figures), exercised=exercised)
 
 
-ENTRY = Entry(CHECKER, check_listed, ANOMALIES)
+ENTRY = Entry(CHECKER, check_listed, ANOMALIES, NEEDS)

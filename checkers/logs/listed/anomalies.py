@@ -1,6 +1,8 @@
 """What leaders' answers to ListOffsets can show."""
 
+from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import PERMITTED, Needs
 
 _SOURCE = "Kafka protocol, ListOffsets"
 
@@ -50,3 +52,15 @@ TIME_WRONG = AnomalyKind(
 )
 ANOMALIES = by_id(END_BEHIND, END_AHEAD, STABLE_AHEAD, START_AHEAD, START_BEHIND, DELETED_EARLY, TIME_WRONG)
 """All of them by id."""
+NEEDS = Needs(
+    (Source.OFFSETS, Source.STARTS, Source.CLIENTS),
+    {
+        "stable-offset-ahead": (Source.CLIENTS,),
+        "listed-start-ahead": (Source.CLIENTS,),
+        "listed-start-behind": (Source.NODES,),
+        "deleted-before-followers": (Source.CLIENTS, Source.NODES),
+    },
+    PERMITTED,
+    not_deleted=frozenset({"listed-time-wrong"}),
+)
+"""The journals that its rules need."""

@@ -38,7 +38,7 @@ from checkers.evidence.loading import columns_of
 from checkers.history.operations import History
 from checkers.history.sources import untold_damage
 from checkers.licences import Licences, licences_of
-from checkers.logs.log.anomalies import ANOMALIES
+from checkers.logs.log.anomalies import ANOMALIES, NEEDS
 from checkers.logs.log.attribution import Attribution, Evidence, attribute
 from checkers.logs.log.contents import find_in_contents
 from checkers.logs.log.figures import Counted, Overview, Part, joined, overview_of
@@ -140,4 +140,4 @@ def _find_unseen(log: PartitionLog) -> list[LogFinding]:
     return list(find_in_survival(log, survival_of(log)))
 
 
-ENTRY = Entry(CHECKER, check_log, ANOMALIES)
+ENTRY = Entry(CHECKER, check_log, ANOMALIES, NEEDS)

@@ -1,6 +1,8 @@
 """What the log checker can find, which promise each finding breaks and where that promise is made."""
 
+from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import PERMITTED, Needs
 
 
 def _broken(identity: str, guarantee: str, source: str) -> AnomalyKind:
@@ -91,5 +93,20 @@ ANOMALIES = by_id(
     ),
 )
 """All of them by id."""
+_SURVIVAL = ("lost-write", "poll-skip", "int-poll-skip")
+"""Rules by which a record has to be there."""
+NEEDS = Needs(
+    (Source.CLIENTS,),
+    {
+        "unseen": (Source.CLIENTS,),
+        # Brokers log the refusals that make a duplicate the client's.
+        "duplicate": (Source.BROKER_LOGS,),
+    },
+    PERMITTED,
+    # A record may go once a later one of its key is there, whoever sent that.
+    of_workload={"compacted": dict.fromkeys(_SURVIVAL, (Source.CLIENTS,))},
+    not_deleted=frozenset({*_SURVIVAL, "unseen", "client-disagreement"}),
+)
+"""The journals that its rules need."""
 NO_LICENCE = frozenset(("phantom", "known-gap"))
 """Ids of those that are never legal: no event permits them."""

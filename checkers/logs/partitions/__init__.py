@@ -36,6 +36,7 @@ from checkers.logs.partitions.anomalies import (
     ACKED_BELOW_MIN_ISR,
     ACKED_WITHOUT_MEMBER,
     ANOMALIES,
+    NEEDS,
     READ_WITHOUT_MEMBER,
 )
 from checkers.logs.partitions.brokers import answers_of
@@ -163,4 +164,4 @@ def _seconds(zones: list[Zone]) -> float:
     return round(sum(zone.to_ns - zone.from_ns for zone in zones) / NS_PER_S, 1)
 
 
-ENTRY = Entry(CHECKER, check_partitions, ANOMALIES)
+ENTRY = Entry(CHECKER, check_partitions, ANOMALIES, NEEDS)

@@ -1,6 +1,8 @@
 """What the checker of partitions can find."""
 
+from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import PERMITTED, Needs
 
 LEADER_OUTSIDE_ISR = AnomalyKind(
     id="leader-outside-isr",
@@ -229,3 +231,43 @@ ANOMALIES = by_id(
     TRUNCATED_BELOW_MARK,
 )
 """All of them by id."""
+NEEDS = Needs(
+    (
+        Source.DISKS,
+        Source.QUORUM,
+        Source.CLIENTS,
+        Source.PARTITIONS,
+        Source.ENDS,
+        Source.COMMITS,
+        Source.FAULTS,
+        Source.RUNNER,
+        Source.BROKER_LOGS,
+    ),
+    {
+        "elr-beside-isr": (Source.MOVES,),
+        "acked-below-min-isr": (Source.FAULTS, Source.MOVES),
+        "replica-end-regression": (Source.FAULTS,),
+        "high-watermark-beyond-member": (Source.FAULTS,),
+        "acked-beyond-high-watermark": (Source.FAULTS,),
+        "truncated-below-high-watermark": PERMITTED,
+        "unclean-broker-kept": (Source.FAULTS, Source.MOVES),
+        "acked-without-member": (Source.FAULTS, Source.NODES),
+        "read-without-member": (Source.FAULTS, Source.NODES),
+        "committed-without-member": (Source.FAULTS, Source.NODES, Source.COMMITS),
+        "commit-in-no-log": (*PERMITTED, Source.CLIENTS, Source.COMMITS),
+        "commit-compacted-away": (*PERMITTED, Source.COMMITS),
+        "commit-compacted-early": (*PERMITTED, Source.COMMITS),
+        "view-without-record": (Source.FAULTS,),
+        "view-went-back": (Source.FAULTS, Source.NODES),
+        "recovery-denied": (Source.PARTITIONS,),
+        "leadership-kept": (Source.FAULTS, Source.NODES),
+        "failed-directory-led": (
+            Source.FAULTS,
+            Source.NODES,
+            Source.QUORUM,
+            Source.PARTITIONS,
+            Source.CLIENTS,
+        ),
+    },
+)
+"""The journals that its rules need."""

@@ -1,6 +1,8 @@
 """What can be wrong with replicas, each kind with the promise that it breaks."""
 
+from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import PERMITTED, Needs
 
 REPLICA_DIVERGENCE = AnomalyKind(
     id="replica-divergence",
@@ -218,3 +220,32 @@ ANOMALIES = by_id(
     STRAY_REPLICA,
     METADATA_DIVERGENCE,
 )
+NEEDS = Needs(
+    (Source.DISKS, Source.RUNNER, Source.PARTITIONS, Source.BROKER_LOGS),
+    {
+        "replica-divergence": (Source.PARTITIONS, Source.RUNNER),
+        "short-replica": (Source.PARTITIONS, Source.RUNNER),
+        "read-not-on-disk": PERMITTED,
+        "on-disk-not-read": (*PERMITTED, Source.CLIENTS),
+        "compacted-away": (*PERMITTED, Source.CLIENTS),
+        "compacted-early": (*PERMITTED, Source.CLIENTS),
+        "compacted-returned": PERMITTED,
+        "deleted-key-returned": (*PERMITTED, Source.CLIENTS, Source.DISKS),
+        "transaction-without-marker": (*PERMITTED, Source.CLIENTS),
+        "marker-against-answer": PERMITTED,
+        "markers-differ": PERMITTED,
+        "marker-shared": PERMITTED,
+        "producer-forgotten": (Source.PARTITIONS, Source.RUNNER),
+        "deleted-records-returned": (*PERMITTED, Source.NODES),
+        "deletion-not-kept": (*PERMITTED, Source.NODES),
+        "stray-replica": (Source.FAULTS, Source.NODES),
+        "offset-gap": (Source.ADMIN, Source.FAULTS),
+        "sequence-gap": (Source.FAULTS,),
+        "producer-epoch-regression": (Source.FAULTS,),
+        "epoch-note-contradicted": (Source.FAULTS, Source.PARTITIONS),
+        "epoch-start-divergence": (Source.FAULTS, Source.PARTITIONS),
+        "epoch-without-election": (Source.FAULTS, Source.DISKS),
+    },
+    not_deleted=frozenset({"short-replica", "replica-divergence", "offset-gap"}),
+)
+"""The journals that its rules need."""

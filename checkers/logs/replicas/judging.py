@@ -42,7 +42,7 @@ from checkers.history.operations import History
 from checkers.history.setup import Setup, told_setup
 from checkers.history.sources import Source, lacking
 from checkers.logs.replicas.alone import Finds, find_alone, open_transactions
-from checkers.logs.replicas.anomalies import ANOMALIES, REPLICA_DIVERGENCE
+from checkers.logs.replicas.anomalies import ANOMALIES, NEEDS, REPLICA_DIVERGENCE
 from checkers.logs.replicas.clients import find_against_clients
 from checkers.logs.replicas.committed import End, InSync, committed_ends, meant_partitions
 from checkers.logs.replicas.compacted import find_in_compacted
@@ -374,4 +374,4 @@ def _judge_metadata(history: History, logs: Sequence[ReplicaLog], meant: Setup, 
     findings.figures["metadata_batches_compared"] += sum(compared.batches)
 
 
-ENTRY = Entry(CHECKER, check_replicas, ANOMALIES)
+ENTRY = Entry(CHECKER, check_replicas, ANOMALIES, NEEDS)

@@ -17,6 +17,7 @@ from checkers.transactional.client_errors.anomalies import ANOMALIES
 from checkers.transactional.client_errors.fencing import refusals, refused_transactions
 from checkers.transactional.client_errors.sequences import lost_sequences, told_of_sequences
 from checkers.verdict.entry import Entry
+from checkers.verdict.needs import NOTHING
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 __all__ = ["CHECKER", "ENTRY", "check_client_errors"]
@@ -61,4 +62,4 @@ def _doubt(setup: Setup | None, told: int, missing: str | None) -> str | None:
     )
 
 
-ENTRY = Entry(CHECKER, check_client_errors, ANOMALIES)
+ENTRY = Entry(CHECKER, check_client_errors, ANOMALIES, NOTHING)

@@ -22,7 +22,7 @@ from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
 from checkers.history.operations import FAIL, OK, History
 from checkers.history.setup import told_setup
 from checkers.history.sources import untold_damage
-from checkers.transactional.copying.anomalies import ANOMALIES, DUPLICATED, LOST, WITHOUT_OFFSETS
+from checkers.transactional.copying.anomalies import ANOMALIES, DUPLICATED, LOST, NEEDS, WITHOUT_OFFSETS
 from checkers.transactional.copying.excuses import CopyFinding, Excuses
 from checkers.transactional.copying.loading import Copying, copying_of
 from checkers.transactional.copying.unasked import find_unasked
@@ -225,4 +225,4 @@ def _doubt(history: History, copying: Copying) -> str | None:
     return "; ".join(doubts) or None
 
 
-ENTRY = Entry(CHECKER, check_copying, ANOMALIES)
+ENTRY = Entry(CHECKER, check_copying, ANOMALIES, NEEDS)

@@ -1,6 +1,8 @@
 """What a copy that should be made exactly once can show."""
 
+from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import PERMITTED, Needs
 
 _GUARANTEE = (
     "The copies of a transaction and the group's offsets are committed together or not at all, so "
@@ -37,3 +39,14 @@ UNASKED = AnomalyKind(
 
 ANOMALIES = by_id(DUPLICATED, LOST, WITHOUT_OFFSETS, UNASKED)
 """All of them, by id."""
+NEEDS = Needs(
+    (Source.CLIENTS,),
+    {
+        "copy-lost": (Source.CLIENTS,),
+        "copy-without-offsets": (Source.CLIENTS,),
+        "committed-offset-unasked": (Source.CLIENTS,),
+    },
+    PERMITTED,
+    frozenset({"copy"}),
+)
+"""The journals that its rules need."""

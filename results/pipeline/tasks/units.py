@@ -29,7 +29,7 @@ from checkers.history.operations import History, Operation
 from checkers.history.reading import read_history
 from checkers.history.setup import Setup
 from checkers.history.sources import untold_damage
-from checkers.judge import CHECKERS, readable_setup, result_by, verdict_of
+from checkers.judge import CHECKERS, NEEDS, readable_setup, result_by, verdict_of
 from checkers.licences import Licences, licences_of
 from checkers.logs.log import check_part as check_log_part
 from checkers.logs.log import figures as of_log
@@ -168,7 +168,7 @@ def verdict_and_seconds(
 
 def _together(name: str, whole: Whole, parts: list[Any], run: JudgedRun) -> CheckerResult:
     if all(part is not None for part in parts):
-        return withheld(whole.result(parts), run.hole)
+        return withheld(whole.result(parts), NEEDS[name], run.hole)
     return result_by(name, CHECKERS[name], read_history(Path(run.folder)))
 
 

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from checkers.history.operations import History
+from checkers.logs.replicas.anomalies import NEEDS
 from checkers.logs.replicas.judging import check_replicas
 from checkers.logs.replicas.kept_starts import find_not_kept
 from checkers.logs.replicas.removed import Licensing
@@ -341,5 +342,5 @@ def test_the_checker_tells_it() -> None:
 @pytest.mark.parametrize(("journal", "kept"), [("nodes", 0), ("nemesis", 0), ("worker-1", 1)])
 def test_what_may_be_a_hole_is_withheld(journal: str, kept: int) -> None:
     result = check_replicas(on_disk(deleted(), 4).history())
-    shown = withheld(result, Hole(frozenset({journal}), "log"))
+    shown = withheld(result, NEEDS, Hole(frozenset({journal}), "log"))
     assert shown.counts.get("deletion-not-kept", 0) == kept

@@ -32,7 +32,7 @@ from checkers.transactional.transactions.kafka.records import (
     kafka_transactions_of,
 )
 from checkers.transactional.transactions.kafka.visibility import hanging_transactions, torn_transactions
-from checkers.transactional.transactions.models.anomalies import ANOMALIES
+from checkers.transactional.transactions.models.anomalies import ANOMALIES, NEEDS
 from checkers.transactional.transactions.proofs.judging import NAME_CHARACTERS, Judged, judge_edges
 from checkers.transactional.transactions.proofs.words import drawings
 from checkers.verdict.entry import Entry
@@ -128,4 +128,4 @@ def _counts(judged: list[Judged], others: list[Anomaly]) -> dict[str, int]:
     return counts
 
 
-ENTRY = Entry(CHECKER, check_transactions, ANOMALIES)
+ENTRY = Entry(CHECKER, check_transactions, ANOMALIES, NEEDS)

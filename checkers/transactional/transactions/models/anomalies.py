@@ -2,6 +2,7 @@
 
 import msgspec
 
+from checkers.history.sources import Source
 from checkers.transactional.transactions.models.consistency import (
     ConsistencyModel,
     Layer,
@@ -10,6 +11,7 @@ from checkers.transactional.transactions.models.consistency import (
     suffixed,
 )
 from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.needs import PERMITTED, Needs
 
 _ADYA = "Adya, Weak Consistency (1999)"
 _ELLE = "Kingsbury and Alvaro, Elle (2020)"
@@ -166,6 +168,21 @@ _KAFKA = (
 
 ANOMALIES = by_id(*(_of_layer(kind, layer) for kind in _CYCLES for layer in Layer), *_OTHERS, *_KAFKA)
 """Everything that the transaction checkers can find, by id."""
+NEEDS = Needs(
+    (Source.CLIENTS,),
+    dict.fromkeys(
+        (
+            "torn-transaction",
+            "hanging-transaction",
+            "zombie-accepted",
+            "producer-epoch-given-again",
+            "precommitted-read",
+        ),
+        PERMITTED,
+    ),
+    workloads=frozenset({"txn", "copy", "scripted-transactions"}),
+)
+"""The journals that its rules need."""
 
 
 def kind_of(identity: str, model: ConsistencyModel) -> AnomalyKind:
