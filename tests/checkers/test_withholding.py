@@ -204,7 +204,7 @@ def log_lacking(value: object, setup: object) -> History:
 def test_without_a_nodes_log_only_what_looks_at_it_is_unknown(roles: list[str], unknown: set[str]) -> None:
     setup = {"workload": _SETUP, "nodes": [{"name": "n1", "id": 1, "roles": roles}]}
     hole = hole_of(log_lacking({"what": "all", "why": "it is gone"}, setup))
-    results = {name: withheld(result_of(name, []), hole) for name in NEEDS}
+    results = {name: shown(result_of(name, []), hole) for name in NEEDS}
     assert {name for name, result in results.items() if result.validity is Validity.UNKNOWN} == unknown
     role = roles[0]
     assert f"the history lacks records of {role}s' logs ({role} n1: it is gone)" in str(
@@ -226,7 +226,7 @@ def test_a_node_of_unknown_roles_may_have_had_both(value: object, setup: object)
 )
 def test_a_duplicate_may_be_the_clients_by_a_log_that_nobody_read(rule: str, validity: Validity) -> None:
     hole = hole_of(log_lacking({"why": "it is gone"}, None))
-    result = withheld(result_of("log", [known_anomalies()[rule].found("value 7")]), hole)
+    result = shown(result_of("log", [known_anomalies()[rule].found("value 7")]), hole)
     assert result.validity is validity
 
 

@@ -1,6 +1,7 @@
 """What the metadata checker can find."""
 
 from checkers.history.sources import Source
+from checkers.kraft.quorum.answers import UNFOUNDED_MARK
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.needs import Needs
 
@@ -119,8 +120,9 @@ ANOMALIES = by_id(
     METADATA_ACK_LOST,
     METADATA_ACK_EARLY,
     TOPIC_UNKNOWN,
+    UNFOUNDED_MARK,
 )
-"""All of them by id."""
+"""All of them by id; one is the quorum's, too, which finds it by other evidence."""
 NEEDS = Needs(
     (Source.CLIENTS,),
     {
@@ -135,6 +137,7 @@ NEEDS = Needs(
         "metadata-ack-lost": (Source.DISKS,),
         "metadata-ack-early": (Source.DISKS,),
         "acknowledged-topic-unknown": (Source.CLIENTS, Source.DISKS, Source.QUORUM),
+        "high-watermark-unfounded": (Source.CLIENTS,),
     },
     (Source.FAULTS,),
     frozenset({"metadata"}),
