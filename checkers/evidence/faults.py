@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
+from checkers.history.faults import PlannedFault
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType, once
-from checkers.history.shapes import PlannedFault
 
 FOREVER_NS = 2**63 - 1
 """End of a window that was never seen to close; later than any run."""

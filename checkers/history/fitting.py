@@ -8,6 +8,9 @@ import msgspec
 
 from checkers.history import requested
 from checkers.history.bounds import partitions_problem
+from checkers.history.commits import Committing, GroupAsked, GroupFound
+from checkers.history.faults import GambitEnded, PlannedFault
+from checkers.history.fields import Offset, Partition
 from checkers.history.observed import (
     CommitsLeft,
     CommitsSeen,
@@ -22,33 +25,11 @@ from checkers.history.observed import (
     TopicConfigsSeen,
 )
 from checkers.history.operations import Operation, OperationType
+from checkers.history.polls import FinalRead, FinalReadAsked, FinalReadPart, GroupPollAsked, Polled
 from checkers.history.replicas import FoldersSeen, MetadataLogSeen, ReplicaSeen, columns_problem
+from checkers.history.runner import END, OPENED, START, JournalEnded, JournalOpened, StartSeen
+from checkers.history.sends import Answered, AnsweredRun, Sent, SentRun, UnansweredRun
 from checkers.history.setup import Setup
-from checkers.history.shapes import (
-    END,
-    OPENED,
-    START,
-    Answered,
-    AnsweredRun,
-    Committing,
-    FinalRead,
-    FinalReadAsked,
-    FinalReadPart,
-    GambitEnded,
-    GroupAsked,
-    GroupFound,
-    GroupPollAsked,
-    JournalEnded,
-    JournalOpened,
-    Offset,
-    Partition,
-    PlannedFault,
-    Polled,
-    Sent,
-    SentRun,
-    StartSeen,
-    UnansweredRun,
-)
 from checkers.history.transactions import Txn, TxnPoll, TxnSend
 
 

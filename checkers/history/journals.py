@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.history.operations import History, Operation, once
+from checkers.history.runner import OPENED
 from checkers.history.setup import SETUP, Setup, Workload
-from checkers.history.shapes import OPENED
 
 NEMESIS = "nemesis"
 RUNNER = "runner"

@@ -1,6 +1,6 @@
 """The types of what observers tell: answers of brokers, and what lies on their disks.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.
+The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
 
 from enum import StrEnum
@@ -8,7 +8,7 @@ from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-from checkers.history.shapes import LARGEST, Offset, Partition
+from checkers.history.fields import LARGEST, Offset, Partition
 
 PARTITIONS, OFFSETS, LEADING, STARTS = "partitions", "offsets", "leading", "starts"
 ENDS, COMMITS, REASSIGNMENTS = "ends", "commits", "reassignments"

@@ -1,6 +1,6 @@
 """Recover operations: the state of every partition after faults were healed.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.
+The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
 
 from collections.abc import Collection

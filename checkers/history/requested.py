@@ -1,6 +1,6 @@
 """The types of what is asked of the cluster by admin operations, and of what it answers.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.  An invocation tells what was
+The fields are those of docs/histories.md, as in `checkers.history.fields`.  An invocation tells what was
 asked.  A completion tells that and then what was answered; `completed` joins them.
 """
 

@@ -6,8 +6,8 @@ from typing import Any
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.administration import requests_of
 from checkers.history.operations import INFO, INVOKE, OK
+from checkers.history.sends import is_answered
 from checkers.history.setup import Topic
-from checkers.history.shapes import is_answered
 from checkers.history.units import NS_PER_MS
 from checkers.licences.facts import Facts
 from checkers.licences.permits import Event

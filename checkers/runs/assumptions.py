@@ -14,8 +14,8 @@ from checkers.evidence.administration import performed
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.evidence.topic_partitions import possible_partitions
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType
+from checkers.history.runner import FAILURE, LASTED
 from checkers.history.setup import RequiredNumbers, Setup, setup_of
-from checkers.history.shapes import FAILURE, LASTED
 from checkers.history.units import NS_PER_MS
 from checkers.licences.disks import UNSYNCED, WIPE
 from checkers.runs.additions import additions_loaded

@@ -16,8 +16,8 @@ import msgspec
 
 from checkers.history.journals import RUNNER, missing_journals
 from checkers.history.operations import History, once
+from checkers.history.runner import OPENED
 from checkers.history.setup import told_setup
-from checkers.history.shapes import OPENED
 from checkers.history.sources import Source, lacking_of
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity
 

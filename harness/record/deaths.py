@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from checkers.history.operations import FORMAT_VERSION, History, JournalHeader, OperationType
-from checkers.history.shapes import FAILURE, HarnessFailed
+from checkers.history.runner import FAILURE, HarnessFailed
 from harness.record.journal import Clock, Entry, Journal
 from harness.record.mishaps import FAILURES_FILE
 

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
-from checkers.history.shapes import OBSERVATIONS, OPENED, START
+from checkers.history.runner import OBSERVATIONS, OPENED, START
 from results.run.gambits import GambitSeen, GambitsSeen
 from results.run.loads import LOADS, answer, asked
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from checkers.columns.rows import Codes
 from checkers.columns.tables import NONE, Integers
+from checkers.history.fields import LARGEST
 from checkers.history.operations import INVOKE, OK, History, Operation, OperationType
-from checkers.history.shapes import LARGEST
 from checkers.history.transactions import sends_of
 
 READ_COMMITTED = "read_committed"

@@ -1,0 +1,75 @@
+"""The types of what consumers poll, and of what is read of each partition at the end.
+
+The fields are those of docs/histories.md, as in `checkers.history.fields`.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from checkers.history.fields import Offset, Partition, written
+
+
+class Isolation(StrEnum):
+    """Values of Kafka's property ``isolation.level``."""
+
+    READ_UNCOMMITTED = "read_uncommitted"
+    READ_COMMITTED = "read_committed"
+
+
+Records = list[tuple[Partition, list[Offset], list[Any]]]
+Membership = tuple[str, Annotated[int, msgspec.Meta(ge=0, lt=2**31)]]
+"""Id of a group's member, and the group's generation."""
+
+
+class PollAsked(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Who polls, and at which isolation."""
+
+    client: str
+    isolation: Isolation
+
+
+class GroupPollAsked(PollAsked, frozen=True):
+    """And for which group, if any."""
+
+    group: str | None = None
+
+
+class Polled(GroupPollAsked, frozen=True, kw_only=True):
+    """What a poll returned.
+
+    Attributes:
+        records: by stretches of one partition, in the order in which they were returned.
+        assigned: where the consumer was to begin if its group assigned it anew.
+        membership: of the member, where the group told; None where it told that there is none.
+    """
+
+    records: Records
+    assigned: list[tuple[Partition, Offset]] | None = None
+    membership: Membership | UnsetType | None = UNSET
+
+
+class FinalReadAsked(PollAsked, frozen=True):
+    """Who reads which partition to its end."""
+
+    partition: Partition
+
+
+class FinalReadPart(FinalReadAsked, frozen=True):
+    """What a final read returned before it gave up; without a position it told nothing."""
+
+    start: Offset | None = None
+    end: Offset | None = None
+    position: Offset | None = None
+    records: Records = written([])
+
+
+class FinalRead(FinalReadAsked, frozen=True):
+    """What a whole final read returned."""
+
+    start: Offset
+    end: Offset
+    position: Offset
+    records: Records
