@@ -9,10 +9,13 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 from checkers.history.fields import LARGEST, Offset, Partition
+from checkers.history.operations import History, Told
 
 PARTITIONS, OFFSETS, LEADING, STARTS = "partitions", "offsets", "leading", "starts"
 ENDS, COMMITS, REASSIGNMENTS = "ends", "commits", "reassignments"
 """Keys of the observations that observers make again and again, beside those of the quorum."""
+NODE = "node"
+"""Key of observations of nodes' containers, made on change."""
 
 
 class Observation(msgspec.Struct, frozen=True):
@@ -263,3 +266,22 @@ class NodeSeen(msgspec.Struct, frozen=True):
     exit_code: int | None = None
     oom: bool | None = None
     started_at: str | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether its process runs, and is not paused."""
+        return self.status == "running"
+
+    @property
+    def exited(self) -> bool:
+        """Whether its process has ended."""
+        return self.status == "exited"
+
+
+def nodes_seen(history: History, node: str) -> list[Told[NodeSeen]]:
+    """How a node's container was, each time that it was told.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    return [told for told in history.seen(NODE, NodeSeen) if told.operation.node == node]

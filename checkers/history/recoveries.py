@@ -68,3 +68,13 @@ class Recovery(RecoveryAwaited, frozen=True, kw_only=True, omit_defaults=True):
         if self.load_per_cpu is None or self.load_per_cpu < _CROWDED:
             return ""
         return f"the host had {self.load_per_cpu:.0f} tasks for each CPU, and {_CROWDED:.0f} are too many"
+
+
+class RecoveryTold(msgspec.Struct, frozen=True, kw_only=True):
+    """What a completion of a recover operation may tell; the fields are those of `Recovery`."""
+
+    bound_ms: int | float | None = None
+    took_ms: int | float | None = None
+    partitions: tuple[RecoveredPartition, ...] | None = None
+    load_per_cpu: float | None = None
+    dead: tuple[int, ...] = ()
