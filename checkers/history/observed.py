@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 from checkers.history.fields import LARGEST, Offset, Partition
-from checkers.history.operations import History, Told
+from checkers.history.operations import History, Operation, Told
 
 PARTITIONS, OFFSETS, LEADING, STARTS = "partitions", "offsets", "leading", "starts"
 ENDS, COMMITS, REASSIGNMENTS = "ends", "commits", "reassignments"
@@ -22,6 +22,15 @@ class Observation(msgspec.Struct, frozen=True):
     """What was seen, and when looking for it began, nanoseconds of the history's clock."""
 
     began_ns: int
+
+
+def began_ns(operation: Operation) -> int:
+    """When an observer began to look for what an observation tells, nanoseconds of the history's clock.
+
+    Raises:
+        msgspec.ValidationError: it is not as docs/histories.md says.
+    """
+    return msgspec.convert(operation.value, Observation).began_ns
 
 
 class PartitionAnswer(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):

@@ -10,6 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from checkers.history.fields import Offset, Partition, written
+from checkers.history.operations import INFO, OK, History, Told
 
 
 class Isolation(StrEnum):
@@ -57,12 +58,17 @@ class FinalReadAsked(PollAsked, frozen=True):
     partition: Partition
 
 
-class FinalReadPart(FinalReadAsked, frozen=True):
-    """What a final read returned before it gave up; without a position it told nothing."""
+class FinalReadLimits(FinalReadAsked, frozen=True):
+    """Between which offsets a final read was to read, and where it stopped; None where it told nothing."""
 
     start: Offset | None = None
     end: Offset | None = None
     position: Offset | None = None
+
+
+class FinalReadPart(FinalReadLimits, frozen=True):
+    """What a final read returned before it gave up; without a position it told nothing."""
+
     records: Records = written([])
 
 
@@ -73,3 +79,13 @@ class FinalRead(FinalReadAsked, frozen=True):
     end: Offset
     position: Offset
     records: Records
+
+
+def final_limits(history: History) -> list[Told[FinalReadLimits]]:
+    """All final reads that told something, whole or not; their records are left out.
+
+    Raises:
+        msgspec.ValidationError: one is not as docs/histories.md says.
+    """
+    ended = (operation for operation in history.of("final-read") if operation.type in {OK, INFO})
+    return [Told(operation, msgspec.convert(operation.value, FinalReadLimits)) for operation in ended]

@@ -9,7 +9,8 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import requests_of
 from checkers.evidence.topic_partitions import partitions_of
 from checkers.history.observed import PARTITIONS, PartitionsSeen
-from checkers.history.operations import FAIL, INVOKE, History, Operation
+from checkers.history.operations import INVOKE, History, Operation
+from checkers.history.polls import final_limits
 from checkers.history.quorum import LeaderSeen, leaders_seen
 from checkers.history.replicas import EVIDENCE_REPLICAS
 from checkers.history.setup import told_setup
@@ -87,14 +88,11 @@ def committed_ends(history: History) -> dict[PartitionName, End]:
     """
     ends: dict[PartitionName, End] = {}
     starts: dict[PartitionName, int] = {}
-    for operation in history.of("final-read"):
-        if operation.type in (INVOKE, FAIL):
-            continue
-        offset = operation.value.get("end")
-        partition = PartitionName(operation.key, operation.value["partition"])
-        starts[partition] = max(starts.get(partition, 0), operation.value.get("start") or 0)
-        if offset is not None and (partition not in ends or offset > ends[partition].offset):
-            ends[partition] = End(offset, operation.index)
+    for operation, read in final_limits(history):
+        partition = PartitionName(operation.key, read.partition)
+        starts[partition] = max(starts.get(partition, 0), read.start or 0)
+        if read.end is not None and (partition not in ends or read.end > ends[partition].offset):
+            ends[partition] = End(read.end, operation.index)
     for request in requests_of(history, "delete-records"):
         for number, below in () if request.failed else request.began.value:
             partition = PartitionName(request.began.key, number)
