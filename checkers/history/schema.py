@@ -331,7 +331,7 @@ _RUNNER: Shapes = {
     (OPENED, OK): Shape(str, JournalOpened),
     (END, OK): Shape(Any, JournalEnded),
     (FAILURE, OK): Shape(str, HarnessFailed),
-    **_request("recover", str | None, RecoveryAwaited, RecoveryTold | None, RecoveryTold | None),
+    **_request("recover", str | None, RecoveryAwaited | None, RecoveryTold | None, RecoveryTold | None),
 }
 """What the runner tells."""
 _OBSERVED: Shapes = {
