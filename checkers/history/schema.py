@@ -291,7 +291,7 @@ _CLIENTS: Shapes = {
     **_request("fetch-offsets", str, OffsetsWanted, OffsetsFetched),
     **_request("create-topic", str, TopicAsked, TopicCreated),
     **_request("delete-topic", str, None, None),
-    **_request("list-topics", str, None, list[tuple[str, str]]),
+    **_request("list-topics", str, None, list[tuple[str, str | None]]),
     **_request("append-record", str, RecordAsked, RecordAppended),
     **_request("fetch-records", str, TopicById, RecordsFetched),
     **_request("init-transactions", str, ProducerAsked, ProducerInitialised),

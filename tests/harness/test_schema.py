@@ -156,6 +156,7 @@ def test_what_only_some_runs_wrote_has_the_shape_of_its_kind() -> None:
             {"partitions": [{"topic": "t"}]},
             "required field `partition`",
         ),
+        ("list-topics", OperationType.OK, "n1:9092", [["t"]], "length 2"),
         ("add-voter", OperationType.OK, 1, {"to": "n1", "directory_id": None}, "required field `code`"),
         ("create-topic", OperationType.INVOKE, "made-1", None, "got `null`"),
         ("inject", OperationType.INVOKE, "f1", {"spec": {}}, "required field `kind`"),

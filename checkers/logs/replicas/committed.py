@@ -12,6 +12,7 @@ from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.operations import INVOKE, History, Operation
 from checkers.history.polls import final_limits
 from checkers.history.quorum import LeaderSeen, leaders_seen
+from checkers.history.recoveries import RecoveryTold
 from checkers.history.replicas import EVIDENCE_REPLICAS
 from checkers.history.setup import told_setup
 
@@ -58,17 +59,6 @@ class MetadataEnd(NamedTuple):
     high_watermark: int
     fetched: Mapping[str, int]
     op: int
-
-
-class _Recovered(msgspec.Struct, frozen=True):
-    topic: str
-    partition: int
-    leader: int | None
-    isr: tuple[int, ...]
-
-
-class _Recovery(msgspec.Struct, frozen=True):
-    partitions: tuple[_Recovered, ...] = ()
 
 
 def meant_partitions(history: History) -> frozenset[PartitionName]:
@@ -138,7 +128,7 @@ def _recovered(operation: Operation, names: Mapping[int, str]) -> dict[Partition
             left=(),
             op=operation.index,
         )
-        for state in msgspec.convert(operation.value, _Recovery).partitions
+        for state in msgspec.convert(operation.value, RecoveryTold).partitions or ()
     }
 
 
