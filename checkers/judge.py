@@ -10,8 +10,8 @@ from checkers import groups, registers
 from checkers.administration import descriptions, elections, reassignments
 from checkers.groups import erasures
 from checkers.history.operations import History
+from checkers.history.runner import LASTED
 from checkers.history.setup import Setup, setup_of
-from checkers.history.shapes import LASTED
 from checkers.kraft import metadata, quorum
 from checkers.logs import listed, log, partitions
 from checkers.logs.replicas import judging as replicas

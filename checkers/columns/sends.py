@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.history.operations import INVOKE, OK, History, Operation, once
-from checkers.history.shapes import count_of, is_answered
+from checkers.history.sends import count_of, is_answered
 from checkers.history.transactions import sends_of
 
 Integers = npt.NDArray[np.int64]

@@ -8,8 +8,8 @@ import msgspec
 
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.history.error_codes import ErrorCode
-from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, once
-from checkers.history.requested import ElectionAsked, PartitionsAnswered, ReassignmentAsked
+from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, Told, once
+from checkers.history.requested import ElectionAsked, PartitionsAnswered, ReassignmentAsked, TopicAltered
 
 PREFERRED, UNCLEAN = "preferred", "unclean"
 _UNKNOWN = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION)
@@ -126,6 +126,16 @@ def requests_of(history: History, f: str) -> list[Request]:
             place = begun.pop(operation.process)
             found[place] = Request(found[place].began, operation)
     return found
+
+
+def alterations_of(history: History) -> list[Told[TopicAltered]]:
+    """All operations that ask for a config of a topic, invocations and completions.
+
+    Raises:
+        msgspec.ValidationError: one is not as docs/histories.md says.
+    """
+    asked = (operation for operation in history.of("alter-topic") if operation.value is not None)
+    return [Told(operation, msgspec.convert(operation.value, TopicAltered)) for operation in asked]
 
 
 @once

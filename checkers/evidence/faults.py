@@ -1,12 +1,11 @@
 """Fault windows: the nemesis's operations paired into what was done to whom, from when until when."""
 
 from operator import attrgetter
-from typing import Any
 
 import msgspec
 
+from checkers.history.faults import FaultTold, PlannedFault, fault_told
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType, once
-from checkers.history.shapes import PlannedFault
 
 FOREVER_NS = 2**63 - 1
 """End of a window that was never seen to close; later than any run."""
@@ -15,13 +14,6 @@ _ENDING = _DOWN | {"dead-disk"}
 """Kinds that end processes, in histories that were recorded before injections told it themselves."""
 _SILENT = _DOWN | {"pause"}
 """Kinds that silence nodes, in those histories."""
-
-
-class _Aimed(msgspec.Struct, frozen=True):
-    """What is read of a completion: what was planned is read of the invocation alone."""
-
-    targets: tuple[str, ...] = ()
-    cut: tuple[tuple[str, str], ...] = ()
 
 
 class FaultWindow(msgspec.Struct, frozen=True):
@@ -116,8 +108,7 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
     if begun is None or _first(operations, "inject", FAIL) is not None:
         return None
     told = msgspec.convert(begun.value, PlannedFault)
-    resolved: dict[str, Any] = next((o.value for o in operations if "targets" in (o.value or {})), {})
-    aimed = msgspec.convert(resolved, _Aimed)
+    aimed = next((each for each in map(fault_told, operations) if each and each.targets), FaultTold())
     return FaultWindow(
         id=fault,
         kind=told.kind,
@@ -133,6 +124,16 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
         ends_processes=told.kind in _ENDING if told.ends_processes is None else told.ends_processes,
         silences=told.kind in _SILENT if told.silences is None else told.silences,
     )
+
+
+def told_of(history: History, window: FaultWindow) -> list[FaultTold]:
+    """What the operations of a fault tell, its invocation first.
+
+    Raises:
+        msgspec.ValidationError: a value is not as docs/histories.md says.
+    """
+    told = (fault_told(history.operations[index]) for index in window.operations)
+    return [each for each in told if each is not None]
 
 
 def _first(operations: list[Operation], f: str, kind: OperationType) -> Operation | None:

@@ -25,8 +25,8 @@ from checkers.evidence.topic_partitions import partitions_of
 from checkers.history.journals import is_unheard
 from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, once
 from checkers.history.phases import PHASE, Phase
+from checkers.history.sends import is_answered
 from checkers.history.setup import Setup, Topic
-from checkers.history.shapes import is_answered
 from checkers.history.transactions import polls_of, sends_of
 
 # Plain integers, because an array of an enumeration's members takes four times as long to make.

@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+from checkers.history.observed import NODE, NodeSeen
 from checkers.history.operations import History, once
 
 Span = tuple[int, int]
@@ -33,7 +34,6 @@ def gone(history: History) -> frozenset[str]:
 def _states(history: History) -> dict[str, list[tuple[int, bool]]]:
     """Of each node when it was looked at, and whether it ran."""
     told: dict[str, list[tuple[int, bool]]] = {}
-    for operation in history.observed("node"):
-        running = isinstance(operation.value, dict) and operation.value.get("status") == "running"
-        told.setdefault(operation.node or "", []).append((operation.time_ns, running))
+    for operation, node in history.seen(NODE, NodeSeen):
+        told.setdefault(operation.node or "", []).append((operation.time_ns, node.running))
     return told

@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 from checkers.foreign.records import Foreign, Record
 from checkers.foreign.text import FilePlace, json_of
+from checkers.history.fields import LARGEST
 from checkers.history.operations import INVOKE, OK
-from checkers.history.shapes import LARGEST
 
 _PAIR = 2
 _SEND_PARTS = 3

@@ -6,17 +6,18 @@ A *place* is a partition that a group reads: group, topic, partition.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from checkers.columns.tables import NONE, Integers
+from checkers.history.commits import Committing
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, OperationType
 from checkers.history.phases import PHASE, Phase
+from checkers.history.polls import FinalRead, GroupPollAsked, Isolation, PollAsked, Polled
 from checkers.history.setup import Setup
 
-READ_UNCOMMITTED = "read_uncommitted"
 Membership = tuple[str, int]
 """Id of the member, and the generation of its group."""
 
@@ -228,18 +229,28 @@ class _Loader:
             self._polling[operation.process] = operation
             return
         asked = self._polling.pop(operation.process)
-        group = operation.value.get("group") if operation.type is OK else None
+        group = _group(operation)
         if group is None:
             return
-        groups = self.groups
+        groups, told = self.groups, msgspec.convert(operation.value, Polled)
         groups.topics.setdefault(group, {})[operation.key] = None
         span = PollSpan(operation.process, asked.time_ns, operation.time_ns, asked.index, operation.index)
         groups.polls.setdefault(group, []).append(span)
-        if operation.value.get("assigned") is not None:
-            groups.assignments.setdefault(group, []).append(_assignment(asked, operation))
-        elif operation.value.get("membership") is not None:
-            groups.moved.setdefault(group, []).append(_assignment(asked, operation))
-        for partition, offsets, _ in operation.value["records"]:
+        assignment = Assignment(
+            group=group,
+            topic=operation.key,
+            process=operation.process,
+            begin=asked.index,
+            end=operation.index,
+            time_ns=operation.time_ns,
+            membership=told.membership or None,
+            starts=dict(told.assigned or ()),
+        )
+        if told.assigned is not None:
+            groups.assignments.setdefault(group, []).append(assignment)
+        elif told.membership:
+            groups.moved.setdefault(group, []).append(assignment)
+        for partition, offsets, _ in told.records:
             place = GroupPartition(group, operation.key, partition)
             groups.delivered.setdefault(place, []).append(offsets)
             if groups.final is not None:
@@ -266,12 +277,13 @@ class _Loader:
 
     def final_read(self, operation: Operation) -> None:
         """Take a final read that came to the end of its partition."""
-        if operation.type is not OK or operation.value["isolation"] != READ_UNCOMMITTED:
+        if operation.type is not OK or _isolation(operation) is not Isolation.READ_UNCOMMITTED:
             return
-        value, where = operation.value, (operation.key, operation.value["partition"])
-        listed = self.groups.listed.setdefault(where, Listed(value["start"], value["end"]))
-        listed.start, listed.end = min(listed.start, value["start"]), max(listed.end, value["end"])
-        listed.chunks.extend(offsets for _, offsets, _ in value["records"])
+        read = msgspec.convert(operation.value, FinalRead)
+        where = (operation.key, read.partition)
+        listed = self.groups.listed.setdefault(where, Listed(read.start, read.end))
+        listed.start, listed.end = min(listed.start, read.start), max(listed.end, read.end)
+        listed.chunks.extend(offsets for _, offsets, _ in read.records)
 
     def phase(self, operation: Operation) -> None:
         """Note where the final phase begins."""
@@ -283,36 +295,29 @@ class _Loader:
         self.groups.recovered |= operation.type is OK
 
 
-def _assignment(asked: Operation, answered: Operation) -> Assignment:
-    return Assignment(
-        group=answered.value["group"],
-        topic=answered.key,
-        process=answered.process,
-        begin=asked.index,
-        end=answered.index,
-        time_ns=answered.time_ns,
-        membership=_membership(answered.value),
-        starts=dict(answered.value.get("assigned") or ()),
-    )
+def _group(polled: Operation) -> str | None:
+    """Id of the group for which something was polled; the records are not looked at."""
+    return msgspec.convert(polled.value, GroupPollAsked).group if polled.type is OK else None
+
+
+def _isolation(read: Operation) -> Isolation:
+    """At which isolation something was read; the records are not looked at."""
+    return msgspec.convert(read.value, PollAsked).isolation
 
 
 def _commit(operation: Operation) -> Commit:
+    asked = msgspec.convert(operation.value, Committing)
     return Commit(
         group=operation.key,
-        topic=operation.value["topic"],
+        topic=asked.topic,
         process=operation.process,
         begin=operation.index,
-        membership=_membership(operation.value),
-        offsets={partition: offset for partition, offset in operation.value["offsets"]},  # noqa: C416 - lists
-        outsider=bool(operation.value.get("outsider")),
+        membership=asked.membership,
+        offsets=dict(asked.offsets),
+        outsider=asked.outsider is True,
         began_ns=operation.time_ns,
         time_ns=operation.time_ns,
     )
-
-
-def _membership(value: dict[str, Any]) -> Membership | None:
-    told = value.get("membership")
-    return None if told is None else (told[0], told[1])
 
 
 def _unique(chunks: Iterable[list[int]]) -> Integers:

@@ -1,6 +1,6 @@
 """The types of what is asked of topics that come and go, and of what is answered.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.
+The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
 
 import msgspec

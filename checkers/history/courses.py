@@ -1,6 +1,6 @@
 """The types of what a script and gambits report about their moves, beside faults and admin operations.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.
+The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
 
 from typing import Literal
@@ -8,7 +8,7 @@ from typing import Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from checkers.history.shapes import written
+from checkers.history.fields import written
 
 CHOOSE, AWAIT, PERFORM, MOVES = "choose", "await", "perform", "moves"
 """Functions of these operations."""

@@ -1,13 +1,13 @@
 """The types of requests for single offsets of groups that one process commits, deletes and fetches.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.  `to` is the id of the broker that
+The fields are those of docs/histories.md, as in `checkers.history.fields`.  `to` is the id of the broker that
 was asked, and `code` is Kafka's error code, unset where there is no answer.
 """
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from checkers.history.shapes import written
+from checkers.history.fields import written
 
 
 class OffsetCommitted(msgspec.Struct, frozen=True, kw_only=True):

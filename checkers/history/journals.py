@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from checkers.history.operations import History, Operation, once
 from checkers.history.phases import PHASE, Phase, phase_began_ns
+from checkers.history.runner import OPENED
 from checkers.history.setup import SETUP, Setup, Workload
-from checkers.history.shapes import OPENED
 
 NEMESIS = "nemesis"
 RUNNER = "runner"

@@ -1,11 +1,11 @@
 """The types of what is gathered from nodes' own logs: errors, votes, elections, ends of partitions' logs.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.
+The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
 
 import msgspec
 
-from checkers.history.shapes import written
+from checkers.history.fields import written
 
 NODE_LOG, VOTE, ELECTED = "node-log", "vote", "elected"
 LOADED, ISR_SHRUNK, TRUNCATED, CLEANED = "loaded", "isr-shrunk", "truncated", "cleaned"

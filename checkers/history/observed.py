@@ -1,6 +1,6 @@
 """The types of what observers report: answers of brokers, and what lies on their disks.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.
+The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
 
 from enum import StrEnum
@@ -8,17 +8,29 @@ from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-from checkers.history.shapes import LARGEST, Offset, Partition
+from checkers.history.fields import LARGEST, Offset, Partition
+from checkers.history.operations import History, Operation, Told
 
 PARTITIONS, OFFSETS, LEADING, STARTS = "partitions", "offsets", "leading", "starts"
 ENDS, COMMITS, REASSIGNMENTS = "ends", "commits", "reassignments"
 """Keys of the observations that observers make again and again, beside those of the quorum."""
+NODE = "node"
+"""Key of observations of nodes' containers, made on change."""
 
 
 class Observation(msgspec.Struct, frozen=True):
     """What was seen, and when looking for it began, nanoseconds of the history's clock."""
 
     began_ns: int
+
+
+def began_ns(operation: Operation) -> int:
+    """When an observer began to look for what an observation tells, nanoseconds of the history's clock.
+
+    Raises:
+        msgspec.ValidationError: it is not as docs/histories.md says.
+    """
+    return msgspec.convert(operation.value, Observation).began_ns
 
 
 class PartitionAnswer(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -302,3 +314,22 @@ class NodeSeen(msgspec.Struct, frozen=True):
     exit_code: int | None = None
     oom: bool | None = None
     started_at: str | None = None
+
+    @property
+    def running(self) -> bool:
+        """Whether its process runs, and is not paused."""
+        return self.status == "running"
+
+    @property
+    def exited(self) -> bool:
+        """Whether its process has ended."""
+        return self.status == "exited"
+
+
+def nodes_seen(history: History, node: str) -> list[Told[NodeSeen]]:
+    """How a node's container was, each time that it was told.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    return [told for told in history.seen(NODE, NodeSeen) if told.operation.node == node]

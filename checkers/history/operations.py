@@ -9,7 +9,7 @@ operations without an invocation.
 from collections.abc import Callable, Sequence
 from enum import StrEnum
 from functools import cached_property, wraps
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 import msgspec
 
@@ -61,6 +61,13 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     value: Any = None
     error: str | None = None
     node: str | None = None
+
+
+class Told(NamedTuple, Generic[_T]):
+    """An operation, and its value as a struct."""
+
+    operation: Operation
+    value: _T
 
 
 class JournalHeader(msgspec.Struct, frozen=True):
@@ -126,6 +133,19 @@ class History(msgspec.Struct, frozen=True, dict=True):
     def observed(self, key: str) -> Sequence[Operation]:
         """All observations of one key, in order."""
         return self._by_observed.get(key, ())
+
+    def seen(self, key: str, struct: type[_T]) -> Sequence[Told[_T]]:
+        """All observations of one key with their values, in order; they are decoded once, whoever asks.
+
+        Raises:
+            msgspec.ValidationError: a value is not as docs/histories.md says.
+        """
+        known = self._kept.get((key, struct))
+        if known is None:
+            known = [Told(each, msgspec.convert(each.value, struct)) for each in self.observed(key)]
+            self._kept[key, struct] = known
+        told: list[Told[_T]] = known
+        return told
 
 
 def once(make: Callable[[History], _T]) -> Callable[[History], _T]:

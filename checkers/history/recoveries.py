@@ -1,6 +1,6 @@
 """Recover operations: the state of every partition after faults were healed.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.
+The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
 
 from collections.abc import Collection
@@ -68,3 +68,24 @@ class Recovery(RecoveryAwaited, frozen=True, kw_only=True, omit_defaults=True):
         if self.load_per_cpu is None or self.load_per_cpu < _CROWDED:
             return ""
         return f"the host had {self.load_per_cpu:.0f} tasks for each CPU, and {_CROWDED:.0f} are too many"
+
+
+class PartitionTold(msgspec.Struct, frozen=True):
+    """What any history tells of one partition; fields as in `RecoveredPartition`."""
+
+    topic: str
+    partition: int
+    leader: int | None
+    isr: tuple[int, ...]
+    replicas: tuple[int, ...] | None = None
+    write_acked: bool | None = None
+
+
+class RecoveryTold(msgspec.Struct, frozen=True, kw_only=True):
+    """What a completion of a recover operation may tell; the fields are those of `Recovery`."""
+
+    bound_ms: int | float | None = None
+    took_ms: int | float | None = None
+    partitions: tuple[PartitionTold, ...] | None = None
+    load_per_cpu: float | None = None
+    dead: tuple[int, ...] = ()

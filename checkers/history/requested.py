@@ -1,6 +1,6 @@
 """The types of what is asked of the cluster by admin operations, and of what it answers.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.  An invocation has the request.  A
+The fields are those of docs/histories.md, as in `checkers.history.fields`.  An invocation has the request.  A
 completion has the request and the answer; `completed` joins them.
 """
 

@@ -9,8 +9,8 @@ from typing import Annotated, Any, Generic, TypeVar
 
 import msgspec
 
+from checkers.history.fields import LARGEST, written
 from checkers.history.operations import OK, History, once
-from checkers.history.shapes import LARGEST, written
 from checkers.history.validity import Validity
 
 SETUP = "setup"

@@ -1,6 +1,6 @@
 """The types of transactions, of what their producers and administrators ask for, and of what brokers answer.
 
-The fields are those of docs/histories.md, as in `checkers.history.shapes`.  Writers use `TxnAsked` and
+The fields are those of docs/histories.md, as in `checkers.history.fields`.  Writers use `TxnAsked` and
 `TxnEnded`.  Readers get a `Txn` from either, and from histories of other harnesses.
 """
 
@@ -9,8 +9,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from checkers.history.fields import LARGEST, Offset, Partition, written
 from checkers.history.operations import Operation
-from checkers.history.shapes import LARGEST, Isolation, Offset, Partition, Records, written
+from checkers.history.polls import Isolation, Records
 
 TxnEnd = Literal["commit", "abort"]
 Consumed = list[tuple[str, Partition, list[Offset], list[Any]]]

@@ -4,7 +4,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from checkers.history.operations import INVOKE, OK, Operation
-from checkers.history.shapes import OBSERVATIONS, SendRead, is_answered
+from checkers.history.runner import OBSERVATIONS
+from checkers.history.sends import SendRead, is_answered
 from checkers.history.transactions import sends_of
 
 

@@ -9,10 +9,10 @@ sync, reports that it is, or that it is reported in sync in a leader epoch that 
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from checkers.columns.tables import NEVER, PartitionName
-from checkers.evidence.faults import FaultWindow
+from checkers.evidence.faults import FaultWindow, told_of
 from checkers.evidence.partition_changes import PartitionState
 from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
@@ -47,17 +47,19 @@ def hits(history: History, window: FaultWindow, topic: str, partition: int | Non
     Of several log directories one may be hit by a fault alone: then what was removed decides, where that was
     told.
     """
-    told = [history.operations[index].value or {} for index in window.operations]
-    spec: dict[str, Any] = told[0].get("spec") or {}
     if window.kind not in STRIKING:
         return False
-    if spec.get("scope") == "topic" and (topic == METADATA_TOPIC or spec.get("topic") not in {None, topic}):
+    told = told_of(history, window)
+    planned = told[0].planned
+    if planned.scope == "topic" and (topic == METADATA_TOPIC or planned.topic not in {None, topic}):
         return False
-    removed = next((value["probe"]["removed"] for value in told if "removed" in value.get("probe", ())), None)
-    if spec.get("log_dir") is None or removed is None:
+    removed = next(
+        (probe.removed for probe in (each.of_disk for each in told) if probe.removed is not None), None
+    )
+    if planned.log_dir is None or removed is None:
         return True
     # Of the metadata log its files may be reported, without the folder.
-    folders = [part.rpartition("-") for path in removed for part in str(path).split("/")]
+    folders = [part.rpartition("-") for path in removed for part in path.split("/")]
     numbers = {number for name, _, number in folders if name == topic}
     return bool(numbers) if partition is None else str(partition) in numbers
 

@@ -5,9 +5,10 @@ from typing import Any
 
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.administration import requests_of
-from checkers.history.operations import INFO, INVOKE, OK
+from checkers.history.operations import INVOKE
+from checkers.history.polls import final_limits
+from checkers.history.sends import is_answered
 from checkers.history.setup import Topic
-from checkers.history.shapes import is_answered
 from checkers.history.units import NS_PER_MS
 from checkers.licences.facts import Facts
 from checkers.licences.permits import Event
@@ -34,11 +35,9 @@ def log_starts(facts: Facts) -> Iterator[Event]:
     (``retention.ms``): what is at or behind a record that is still too young was not to go.
     """
     starts: dict[PartitionName, tuple[int, int]] = {}
-    for operation in facts.history.of("final-read"):
-        if operation.type in {OK, INFO}:
-            where = PartitionName(operation.key, operation.value["partition"])
-            told = operation.value.get("start") or 0, operation.time_ns
-            starts[where] = max(starts.get(where, (0, 0)), told)
+    for operation, read in final_limits(facts.history):
+        where = PartitionName(operation.key, read.partition)
+        starts[where] = max(starts.get(where, (0, 0)), (read.start or 0, operation.time_ns))
     ages_ns = {topic.name: age_ns for topic in facts.setup.topics if (age_ns := _age_ns(topic)) is not None}
     young_from_ns = {
         where: read_ns - ages_ns[where.topic] + _CLOCKS_NS

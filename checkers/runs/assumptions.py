@@ -6,6 +6,7 @@ run that did not try what it was meant to try.
 
 from collections.abc import Callable, Iterator, Sequence
 
+import msgspec
 import numpy as np
 
 from checkers.columns.sends import Acknowledged, Integers, acknowledged, invoked_ns
@@ -13,10 +14,12 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import performed
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.evidence.topic_partitions import possible_partitions
-from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType
+from checkers.history.faults import FaultTold, fault_told
+from checkers.history.operations import FAIL, INVOKE, OK, History, OperationType, Told
 from checkers.history.phases import PHASE, Phase, phase_began_ns
+from checkers.history.polls import FinalReadAsked
+from checkers.history.runner import FAILURE, LASTED, HarnessFailed
 from checkers.history.setup import RequiredNumbers, Setup, setup_of
-from checkers.history.shapes import FAILURE, LASTED
 from checkers.history.units import NS_PER_MS
 from checkers.licences.disks import UNSYNCED, WIPE
 from checkers.runs.additions import additions_loaded
@@ -57,7 +60,7 @@ def check_assumptions(history: History) -> CheckerResult:
         met += check_blinks(history, setup, windows)
         met += check_gambits(history, setup, windows)
     disks = sum(window.proven and window.kind in _OF_DISK for window in windows)
-    withheld = sum(map(_withheld, _refused(history)))
+    withheld = sum(told.value.planned.sparing is True for told in _refused(history))
     figures = {
         "faults": len(windows),
         "faults_of_disks": disks,
@@ -87,7 +90,8 @@ def _complete(history: History) -> Assumption:
 
 def _harness_lasted(history: History) -> Iterator[Assumption]:
     """What went wrong with the harness itself, where something did: less was tried than was meant to be."""
-    found = [f"during {o.key}: {o.value['error']}" for o in history.of(FAILURE)]
+    failures = ((o.key, msgspec.convert(o.value, HarnessFailed)) for o in history.of(FAILURE))
+    found = [f"during {key}: {failed.error}" for key, failed in failures]
     if found:
         yield Assumption(
             name=LASTED,
@@ -106,11 +110,14 @@ def _injected(history: History, setup: Setup, windows: Sequence[FaultWindow]) ->
     """
     planned = 1 if setup.planned_faults is None else setup.planned_faults
     proven = sum(window.proven and window.alone for window in windows)
-    refused = [o for o in _refused(history) if not o.value.get("gambit") and not o.value.get("blink")]
-    meant = planned - sum(map(_withheld, refused))
-    redundant = sum(_redundant(o, setup) for o in refused if not _withheld(o))
+    refused = [each for each in _refused(history) if not each.value.gambit and not each.value.blink]
+    withheld = [each for each in refused if each.value.planned.sparing is True]
+    meant = planned - len(withheld)
+    # Chance drew them, and other faults held everybody whom they could mean.
+    held = [each for each in refused if each not in withheld and each.value.refused == "held"]
+    redundant = len(held) if setup.drawn_faults else 0
     needed = max(min(planned, 1), meant - min(redundant, meant // 2))
-    told = "".join(f"; {o.key} was not attempted ({o.error or 'no reason given'})" for o in refused)
+    told = "".join(f"; {o.key} was not attempted ({o.error or 'no reason given'})" for o, _ in refused)
     return Assumption(
         "faults-injected",
         proven >= needed,
@@ -119,20 +126,9 @@ def _injected(history: History, setup: Setup, windows: Sequence[FaultWindow]) ->
     )
 
 
-def _refused(history: History) -> list[Operation]:
-    return [o for o in history.of("inject") if o.type is FAIL]
-
-
-def _withheld(operation: Operation) -> bool:
-    """Whether it was a fault's own condition that it takes nothing acknowledged with it."""
-    spec = operation.value.get("spec") if isinstance(operation.value, dict) else None
-    return isinstance(spec, dict) and spec.get("sparing") is True
-
-
-def _redundant(operation: Operation, setup: Setup) -> bool:
-    """Whether chance drew a fault, and other faults held everybody whom it could mean."""
-    value = operation.value if isinstance(operation.value, dict) else {}
-    return setup.drawn_faults and value.get("refused") == "held"
+def _refused(history: History) -> list[Told[FaultTold]]:
+    told = ((each, fault_told(each)) for each in history.of("inject") if each.type is FAIL)
+    return [Told(operation, fault) for operation, fault in told if fault is not None]
 
 
 def _made_to_be_loaded(history: History) -> list[PartitionName]:
@@ -184,9 +180,12 @@ def _polled(history: History, setup: Setup) -> Assumption:
 def _finally_read(history: History, setup: Setup) -> Assumption:
     """Every planned reader began its final read; whether it came to the end is for the log checker to say."""
     readers = {
-        (operation.value["client"], operation.value["isolation"])
-        for operation in history.of("final-read")
-        if operation.type is INVOKE
+        (asked.client, asked.isolation)
+        for asked in (
+            msgspec.convert(operation.value, FinalReadAsked)
+            for operation in history.of("final-read")
+            if operation.type is INVOKE
+        )
     }
     return Assumption(
         "final-readers",

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from checkers.evidence.faults import FaultWindow
+from checkers.history.faults import fault_told
 from checkers.history.operations import FAIL, History
 from checkers.history.setup import Setup
 from checkers.verdict.verdict import Assumption
@@ -30,8 +31,8 @@ def check_blinks(history: History, setup: Setup, windows: Sequence[FaultWindow])
         return []
     proven = _proven(windows)
     least = max(1, round(setup.planned_blinks * _SHARE_MIN))
-    injects = (o.value for o in history.of("inject") if o.type is FAIL and isinstance(o.value, dict))
-    refused = Counter(str(value.get("refused")) for value in injects if value.get("blink"))
+    failed = (fault_told(operation) for operation in history.of("inject") if operation.type is FAIL)
+    refused = Counter(str(each.refused) for each in failed if each is not None and each.blink)
     told = "".join(f"; {number} refused: {why}" for why, number in sorted(refused.items()))
     return [
         Assumption(

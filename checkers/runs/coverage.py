@@ -15,12 +15,20 @@ from checkers.evidence.leader_epochs import LEADER_EPOCHS
 from checkers.evidence.metadata_whole import begun_later, opaque_records, thinned_logs
 from checkers.evidence.processes import gone, not_running
 from checkers.evidence.topic_partitions import partitions_of
-from checkers.history.logged import VOTE
-from checkers.history.observed import EVIDENCE_PRODUCERS, PARTITIONS, PRODUCERS, PartitionsSeen
+from checkers.history.faults import fault_told
+from checkers.history.logged import VOTE, VotesEnd, vote_logged
+from checkers.history.observed import (
+    EVIDENCE_PRODUCERS,
+    PARTITIONS,
+    PRODUCERS,
+    CoordinatorsSeen,
+    LeaderEpochsSeen,
+    PartitionsSeen,
+)
 from checkers.history.operations import OK, History
 from checkers.history.phases import PHASE, Phase, phase_began_ns
 from checkers.history.quorum import leaders_seen
-from checkers.history.replicas import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA
+from checkers.history.replicas import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA, ReplicaSeen
 from checkers.history.setup import Setup, told_setup
 from checkers.history.units import NS_PER_MS
 from checkers.runs.told_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
@@ -82,7 +90,7 @@ def _probed(history: History) -> Assumption:
         f"{operation.f} of {operation.key}"
         for f in ("inject", "heal")
         for operation in history.of(f)
-        if operation.type is OK and not (isinstance(operation.value, dict) and operation.value.get("probe"))
+        if operation.type is OK and ((told := fault_told(operation)) is None or not told.probe)
     ]
     return _all_seen(
         "faults-covered", "what the probe found for each fault that took effect and for each heal", blind
@@ -160,7 +168,7 @@ def _views_of_all(history: History) -> Assumption:
 def _logs_whole(history: History) -> Assumption:
     """The metadata logs hold what their batches and the quorum's leaders tell of them."""
     problems = [*thinned_logs(history).values(), *begun_later(history), *opaque_records(history)]
-    ends = [o.value.get("end") or 0 for o in history.observed(METADATA_LOG) if isinstance(o.value, dict)]
+    ends = [seen.end or 0 for _, seen in history.seen(METADATA_LOG, ReplicaSeen)]
     marks = [seen.high_watermark for _, seen in leaders_seen(history)]
     if ends and max(marks, default=-1) > max(ends):
         problems.append(f"they end at offset {max(ends)}, but {max(marks)} was reported as committed")
@@ -174,11 +182,12 @@ def _logs_whole(history: History) -> Assumption:
 
 def _epochs_noted(history: History) -> Assumption:
     """Of each log with batches it was told which leader epochs its replica had noted."""
-    noted = {(o.node, o.value["topic"], o.value["partition"]) for o in history.observed(LEADER_EPOCHS)}
+    epochs = history.seen(LEADER_EPOCHS, LeaderEpochsSeen)
+    noted = {(operation.node, seen.topic, seen.partition) for operation, seen in epochs}
     unknown = [
-        f"{o.value['topic']}/{o.value['partition']} on {o.node}"
-        for o in history.observed(REPLICA)
-        if o.value["count"] and (o.node, o.value["topic"], o.value["partition"]) not in noted
+        f"{seen.topic}/{seen.partition} on {operation.node}"
+        for operation, seen in history.seen(REPLICA, ReplicaSeen)
+        if seen.count and (operation.node, seen.topic, seen.partition) not in noted
     ]
     return _all_seen(
         "leader-epochs-covered", "the leader epoch checkpoint of each replica with records", unknown
@@ -198,8 +207,8 @@ def _coordinators_told(history: History, setup: Setup) -> Iterator[Assumption]:
     if EVIDENCE_COORDINATORS in told_setup(history).evidence:
         told = {
             operation.node
-            for operation in history.observed(COORDINATORS)
-            if None not in (operation.value.get("groups"), operation.value.get("transactional_ids"))
+            for operation, seen in history.seen(COORDINATORS, CoordinatorsSeen)
+            if None not in (seen.groups, seen.transactional_ids)
         }
         brokers = {node.name for node in setup.nodes if "broker" in node.roles}
         what = "the groups and transactional ids that each broker coordinates"
@@ -231,9 +240,10 @@ def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:
 
     older runs report no votes at all.
     """
-    ends = {o.node: o.value for o in history.observed(VOTE) if o.value["line"] is None}
+    told = ((o.node, vote_logged(o.value)) for o in history.observed(VOTE))
+    further = {node: vote.further for node, vote in told if isinstance(vote, VotesEnd)}
     if history.observed(VOTE):
-        unread = [name for name in setup.controllers.values() if ends.get(name, {}).get("further") != 0]
+        unread = [name for name in setup.controllers.values() if further.get(name) != 0]
         yield Assumption(
             "votes-covered",
             not unread,

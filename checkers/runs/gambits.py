@@ -15,9 +15,9 @@ import numpy as np
 from checkers.columns.sends import calls_of
 from checkers.columns.tables import Integers
 from checkers.evidence.faults import FaultWindow
+from checkers.history.faults import GambitEnded
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
 from checkers.history.setup import RequiredNumbers, Setup
-from checkers.history.shapes import GambitEnded
 from checkers.history.units import NS_PER_MS
 from checkers.verdict.verdict import Assumption
 

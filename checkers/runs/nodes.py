@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import msgspec
-
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.node_logs import (
     EXCERPT_CHARACTERS,
@@ -18,8 +16,8 @@ from checkers.evidence.node_logs import (
     harmless_reason,
     log_lines,
 )
-from checkers.history.observed import NodeSeen
-from checkers.history.operations import History, Operation
+from checkers.history.observed import NODE, NodeSeen
+from checkers.history.operations import History, Operation, Told
 from checkers.history.phases import Phase, phase_began_ns
 from checkers.history.setup import Setup, setup_of
 from checkers.history.sources import Source
@@ -52,7 +50,7 @@ def check_nodes(history: History) -> CheckerResult:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
     """
     windows = fault_windows(history)
-    observed = history.observed("node")
+    observed = history.seen(NODE, NodeSeen)
     lines = log_lines(history)
     return result_of(
         CHECKER,
@@ -63,7 +61,7 @@ def check_nodes(history: History) -> CheckerResult:
 
 
 def _deaths(
-    observed: Sequence[Operation],
+    observed: Sequence[Told[NodeSeen]],
     windows: Iterable[FaultWindow],
     lines: Sequence[LogLine],
     done_ns: int | None,
@@ -74,13 +72,12 @@ def _deaths(
     """
     spent = {window: set[str]() for window in windows if window.ends_processes}
     last: dict[str | None, tuple[NodeSeen, int]] = {}
-    for operation in observed:
-        status = msgspec.convert(operation.value, NodeSeen)
+    for operation, status in observed:
         before, before_ns = last.get(operation.node, (None, operation.time_ns))
         ended = _ended_since(status, before)
         last[operation.node] = status, operation.time_ns
         over = done_ns is not None and operation.time_ns >= done_ns
-        since_ns = operation.time_ns if status.status == "exited" else before_ns
+        since_ns = operation.time_ns if status.exited else before_ns
         if ended and not over and not _explained(operation, status, since_ns, spent):
             yield _death(operation, status, cause_of_death(lines, operation.node or "", operation.time_ns))
 
@@ -92,12 +89,12 @@ def _ended_since(status: NodeSeen, last: NodeSeen | None) -> bool:
     one that ended and was started again.
     """
     if last is None:
-        return status.status == "exited"
+        return status.exited
     another = last.started_at != status.started_at
-    if status.status == "exited":
-        return last.status != "exited" or another
+    if status.exited:
+        return not last.exited or another
     told = last.started_at and status.started_at
-    return last.status != "exited" and another and bool(told)
+    return not last.exited and another and bool(told)
 
 
 def _explained(
@@ -118,8 +115,7 @@ def _explained(
 def _death(operation: Operation, status: NodeSeen, cause: LogLine | None) -> Anomaly:
     how = "out of memory" if status.oom else "it was not killed or stopped"
     seconds = operation.time_ns / 1e9
-    exited = status.status == "exited"
-    code = f"with exit code {status.exit_code}" if exited else "and was started again"
+    code = f"with exit code {status.exit_code}" if status.exited else "and was started again"
     logged = f" It logged: {excerpt(cause)}" if cause else ""
     return NODE_DIED.found(
         f"{operation.node} ended at {seconds:.1f} s {code}: {how}.{logged}",
@@ -134,9 +130,9 @@ def _done_ns(history: History) -> int | None:
     return phase_began_ns(history, Phase.DONE)
 
 
-def _all_observed(setup: Setup | None, observed: Sequence[Operation]) -> Assumption:
+def _all_observed(setup: Setup | None, observed: Sequence[Told[NodeSeen]]) -> Assumption:
     expected = {node.name for node in setup.nodes} if setup else set()
-    missing = sorted(expected - {operation.node for operation in observed})
+    missing = sorted(expected - {operation.node for operation, _ in observed})
     return Assumption(
         name="nodes-observed",
         met=bool(expected) and not missing,
@@ -145,13 +141,13 @@ def _all_observed(setup: Setup | None, observed: Sequence[Operation]) -> Assumpt
     )
 
 
-def _ends_observed(observed: Sequence[Operation], windows: Iterable[FaultWindow]) -> Assumption:
+def _ends_observed(observed: Sequence[Told[NodeSeen]], windows: Iterable[FaultWindow]) -> Assumption:
     """Whether each kill and stop that was proven and held was seen: states are recorded on change alone.
 
     An observer that does not see the planned ends would not see others; one that looks now and then may miss
     those that were over at once.
     """
-    seen = [(o.node, o.time_ns) for o in observed if o.value["status"] == "exited"]
+    seen = [(operation.node, operation.time_ns) for operation, status in observed if status.exited]
     missed = [
         f"{window.id} of {node}"
         for window in windows

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from checkers.history.operations import History, Operation
-from checkers.history.shapes import START, StartSeen
+from checkers.history.runner import START, StartSeen
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.needs import NOTHING

@@ -11,8 +11,8 @@ import msgspec
 from checkers.history.journals import RUNNER, missing_journals
 from checkers.history.missing_logs import missing_logs
 from checkers.history.operations import History, once
+from checkers.history.runner import OPENED
 from checkers.history.setup import told_setup
-from checkers.history.shapes import OPENED
 from checkers.history.sources import lacking_of
 from checkers.verdict.needs import NOTHING, Needs
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity

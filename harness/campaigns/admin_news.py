@@ -2,14 +2,32 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
 
+import msgspec
+
+from checkers.history.courses import AWAIT, CHOOSE, ChoiceMade
 from checkers.history.error_codes import error_name
+from checkers.history.faults import GambitBegan
 from checkers.history.operations import Operation, OperationType
+from checkers.history.requested import (
+    ElectionAsked,
+    FeatureAsked,
+    PartitionsAdded,
+    ReassignmentAsked,
+    Result,
+    TopicAltered,
+)
 
 _SHOWN = 3
-Told = dict[str, Any]
-"""The value of an operation, as readers of a journal get it."""
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    """What is read of any completion; without a code nobody answered, or a client of the workload asked."""
+
+    code: int | None = None
+    message: str | None = None
+    results: tuple[Result, ...] = ()
+    saw: object = None
 
 
 def admin_news(operation: Operation) -> str | None:
@@ -21,39 +39,45 @@ def admin_news(operation: Operation) -> str | None:
 
 
 def _answered(operation: Operation) -> str:
-    value: Told = operation.value
-    if operation.f == "choose":
-        return ", ".join(f"{node} is {part}" for part, node in value.get("parts", {}).items()) or "nobody"
+    if operation.f == CHOOSE:
+        return _chosen(operation)
     if operation.f == "gambit":
         ended = {OperationType.OK: "played", OperationType.FAIL: f"not begun, {operation.error}"}
         return ended.get(operation.type, f"ended early, {operation.error}")
-    if operation.f == "await":
-        return "so it is" if operation.type is OperationType.OK else f"no, {value.get('saw')}"
-    if "code" not in value:  # nobody answered, or a client of the workload asked, which reports no code
+    told = msgspec.convert(operation.value, _Answer)
+    if operation.f == AWAIT:
+        return "so it is" if operation.type is OperationType.OK else f"no, {told.saw}"
+    if told.code is None:
         how = {OperationType.OK: "done", OperationType.FAIL: "not done"}.get(operation.type, "unknown")
         return f"{how} ({operation.error})" if operation.error else how
-    results = Counter(row[2] for row in value.get("results", ()))
-    if value["code"] or not results:
-        told = value.get("message")
-        return _name(value["code"]) + (f" ({told})" if value["code"] and told else "")
+    results = Counter(code for _, _, code, _ in told.results)
+    if told.code or not results:
+        return _name(told.code) + (f" ({told.message})" if told.code and told.message else "")
     return ", ".join(
         f"{count} {_name(code)}" if count > 1 else _name(code) for code, count in results.items()
     )
+
+
+def _chosen(operation: Operation) -> str:
+    if operation.type is not OperationType.OK:
+        return "nobody"
+    parts = msgspec.convert(operation.value, ChoiceMade).parts
+    return ", ".join(f"{node} is {part}" for part, node in parts.items()) or "nobody"
 
 
 def _name(code: int) -> str:
     return error_name(code) if code else "done"
 
 
-def _election(key: object, value: Told) -> str:
-    asked = value["partitions"]
+def _election(key: object, value: object) -> str:
+    asked = msgspec.convert(value, ElectionAsked).partitions
     return f"elect {key} " + (
         "all" if asked is None else _listed([f"{topic}/{number}" for topic, number in asked])
     )
 
 
-def _moving(_: object, value: Told) -> str:
-    every = value["targets"]
+def _moving(_: object, value: object) -> str:
+    every = msgspec.convert(value, ReassignmentAsked).targets
     moves = [f"{t}/{n} → {','.join(map(str, ids))}" for t, n, ids in every if ids is not None]
     return f"reassign {_listed(moves)}" if moves else f"cancel reassignments of {len(every)} partitions"
 
@@ -63,20 +87,37 @@ def _listed(texts: list[str]) -> str:
     return ", ".join(texts[:_SHOWN]) + more
 
 
-def _plain(f: str) -> Callable[[object, Told], str]:
+def _level(key: object, value: object) -> str:
+    return f"{key} to {msgspec.convert(value, FeatureAsked).level}"
+
+
+def _altered(key: object, value: object) -> str:
+    asked = msgspec.convert(value, TopicAltered)
+    return f"{key} {asked.config}={asked.value}"
+
+
+def _grown(key: object, value: object) -> str:
+    return f"{key} to {msgspec.convert(value, PartitionsAdded).count} partitions"
+
+
+def _gambit(key: object, value: object) -> str:
+    return f"gambit {key} {msgspec.convert(value, GambitBegan).kind}"
+
+
+def _plain(f: str) -> Callable[[object, object], str]:
     return lambda key, _: f"{f} {key}"
 
 
-_WORDS: dict[str, Callable[[object, Told], str]] = {
+_WORDS: dict[str, Callable[[object, object], str]] = {
     "elect-leaders": _election,
     "alter-reassignments": _moving,
     "add-voter": _plain("add voter"),
     "remove-voter": _plain("remove voter"),
-    "update-feature": lambda key, value: f"{key} to {value['level']}",
-    "alter-topic": lambda key, value: f"{key} {value['config']}={value['value']}",
-    "create-partitions": lambda key, value: f"{key} to {value['count']} partitions",
+    "update-feature": _level,
+    "alter-topic": _altered,
+    "create-partitions": _grown,
     "late-heartbeat": _plain("late heartbeat of broker"),
-    "await": _plain("await"),
-    "choose": _plain("choose"),
-    "gambit": lambda key, value: f"gambit {key} {value['kind']}",
+    AWAIT: _plain("await"),
+    CHOOSE: _plain("choose"),
+    "gambit": _gambit,
 }

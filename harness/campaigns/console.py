@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from types import TracebackType
-from typing import Any, Protocol, Self, TextIO
+from typing import Protocol, Self, TextIO
 
 import msgspec
 from rich.console import Console
@@ -15,7 +15,8 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
-from checkers.history.observed import PARTITIONS, PartitionAnswer, PartitionsSeen
+from checkers.history.faults import FaultTold
+from checkers.history.observed import NODE, PARTITIONS, NodeSeen, PartitionAnswer, PartitionsSeen
 from checkers.history.operations import Operation, OperationType
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from harness.campaigns.admin_news import admin_news
@@ -24,7 +25,7 @@ from harness.record.events import Acknowledged, Event, PhaseBegan, Recorded, Run
 REFRESH_PER_SECOND = 4
 _COUNTED = ("send", "txn", "write", "read", "poll", "final-read")
 """Functions of which only the number of completions is shown."""
-_OBSERVED = frozenset({QUORUM, PARTITIONS, "node"})
+_OBSERVED = frozenset({QUORUM, PARTITIONS, NODE})
 """Keys of the observations that are shown."""
 _WORDS = {"inject": "inject", "heal": "heal", "recover": "recover"}
 
@@ -201,10 +202,10 @@ class Board:
             return admin_news(operation)
         if operation.key == QUORUM and self._controller is not None:
             return self._once("controller", "controller is node {1} in epoch {0}".format(*self._controller))
-        if operation.key == "node":
-            value = operation.value
-            ended = f" with {value['exit_code']}" if value["status"] == "exited" else ""
-            return self._once(f"node {operation.node}", f"node {operation.node} {value['status']}{ended}")
+        if operation.key == NODE:
+            seen = msgspec.convert(operation.value, NodeSeen)
+            ended = f" with {seen.exit_code}" if seen.exited else ""
+            return self._once(f"node {operation.node}", f"node {operation.node} {seen.status}{ended}")
         return None
 
     def _once(self, subject: str, text: str) -> str | None:
@@ -222,10 +223,9 @@ def _concerns(written: Operation) -> bool:
 
 
 def _fault_text(operation: Operation) -> str:
-    value: dict[str, Any] = operation.value
-    pattern = value["spec"].get("pattern")
-    targets = ", ".join(value.get("targets", ()))
-    return f"{operation.key} {value['kind']}{f' {pattern}' if pattern else ''} {targets}".rstrip()
+    told = msgspec.convert(operation.value, FaultTold)
+    pattern = told.planned.pattern
+    return f"{operation.key} {told.kind}{f' {pattern}' if pattern else ''} {', '.join(told.targets)}".rstrip()
 
 
 def _recovery_text(operation: Operation) -> str:

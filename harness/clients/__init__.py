@@ -1,6 +1,6 @@
 """Two client libraries behind one small interface, and what their errors mean."""
 
-from checkers.history.shapes import Isolation
+from checkers.history.polls import Isolation
 from harness.clients.interface import (
     ClientFailedError,
     ClientKind,

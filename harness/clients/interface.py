@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from checkers.history.operations import OperationType
-from checkers.history.shapes import Isolation
+from checkers.history.polls import Isolation
 
 
 class ClientKind(StrEnum):

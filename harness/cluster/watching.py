@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Mapping
 
-from checkers.history.observed import NodeSeen
+from checkers.history.observed import NODE, NodeSeen
 from harness.cluster.containers import NodeContainers
 from harness.errors import EngineError
 from harness.record.journal import Journal, Recorder
@@ -58,4 +58,4 @@ class NodeWatcher:
             value = NodeSeen(state["Status"], state["ExitCode"], state["OOMKilled"], state["StartedAt"])
             if self._seen.get(name) != value:
                 self._seen[name] = value
-                self._recorder.observe("observe", "node", value, node=name)
+                self._recorder.observe("observe", NODE, value, node=name)

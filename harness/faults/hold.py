@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+from checkers.history.faults import FaultProbed, PlannedFault
 from checkers.history.operations import OperationType
-from checkers.history.shapes import FaultProbed, PlannedFault
 from harness.faults.chained import CHAIN, remove_chain
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.record.journal import Recorder

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec.structs import asdict
 
+from checkers.history.faults import FaultInjected, FaultProbed, FaultRefused, PlannedFault
 from checkers.history.operations import OperationType
-from checkers.history.shapes import FaultInjected, FaultProbed, FaultRefused, PlannedFault
 from harness.cluster.containers import NotRunningError
 from harness.faults.activate import as_value
 from harness.faults.contract import ActiveFault, NotConfirmedError

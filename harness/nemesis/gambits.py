@@ -7,8 +7,8 @@ history records this, and it does not make a run unknown.
 import msgspec
 
 from checkers.history.courses import CHOOSE, ChoiceAsked, ChoiceMade, ConditionAwaited, Planned
+from checkers.history.faults import GambitBegan, GambitEnded
 from checkers.history.operations import OperationType
-from checkers.history.shapes import GambitBegan, GambitEnded
 from harness.nemesis.background import Background
 from harness.nemesis.choosing import Chosen, asked_there, chosen_now, come_about, has_part, member_of
 from harness.nemesis.conditions import Seen

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
+from checkers.history.faults import PlannedFault
 from checkers.history.operations import OperationType
-from checkers.history.shapes import PlannedFault
 from checkers.history.units import NS_PER_MS
 from harness.cluster.containers import in_parallel
 from harness.errors import KrucibleError

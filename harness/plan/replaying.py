@@ -7,9 +7,16 @@ import msgspec
 
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.history.courses import CHOOSE, MOVES, PERFORM, ChoiceMade
+from checkers.history.faults import fault_told
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.phases import PHASE, Phase
-from checkers.history.requested import ElectionAsked, FeatureAsked, PartitionsAdded, ReassignmentAsked
+from checkers.history.requested import (
+    ElectionAsked,
+    FeatureAsked,
+    PartitionsAdded,
+    ReassignmentAsked,
+    TopicAltered,
+)
 from checkers.history.units import NS_PER_MS
 from harness.plan.replaying_blinks import replayed_blinks
 from harness.plan.replaying_gambits import played_in, replayed
@@ -90,9 +97,10 @@ class _Recorded:
         self.operations = history.operations
         self.windows = {window.id: window for window in fault_windows(history)}
         self.nodes = nodes
-        injected = [o for o in self.operations if o.f == "inject" and o.value is not None]
-        self.refused = {o.key: o.error or "" for o in injected if o.type is OperationType.FAIL}
-        self._resolved_by = {o.key: o.value.get("resolved_by") for o in injected}
+        told = [(o, fault_told(o)) for o in self.operations if o.f == "inject"]
+        injected = [(operation, fault) for operation, fault in told if fault is not None]
+        self.refused = {o.key: o.error or "" for o, _ in injected if o.type is OperationType.FAIL}
+        self._resolved_by = {operation.key: fault.resolved_by for operation, fault in injected}
 
     def member(self, window: FaultWindow) -> Member | None:
         """The target; None where the run ended before it was recorded."""
@@ -131,7 +139,8 @@ class _Recorded:
             case "update-feature":
                 return UpdateFeature(str(operation.key), msgspec.convert(value, FeatureAsked).level)
             case "alter-topic":
-                return AlterTopic(str(operation.key), value["config"], value["value"])
+                altered = msgspec.convert(value, TopicAltered)
+                return AlterTopic(str(operation.key), altered.config, altered.value or "")
             case "create-partitions":
                 return AddPartitions(msgspec.convert(value, PartitionsAdded).count, str(operation.key))
             case _:
@@ -360,7 +369,8 @@ def differences(roles: dict[str, Target], operations: Iterable[Operation]) -> tu
             found.append(f"{operation.key} was not injected: {operation.error}")
             continue
         role = roles.get(str(operation.key))
-        if role is not None and role not in operation.value.get("roles", [role]):
-            target = ", ".join(operation.value["targets"])
+        told = fault_told(operation)
+        if role is not None and told is not None and told.roles is not None and role not in told.roles:
+            target = ", ".join(told.targets)
             found.append(f"{operation.key}: {target} had the role {role} in the recorded run, not now")
     return tuple(found)

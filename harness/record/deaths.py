@@ -9,7 +9,7 @@ from pathlib import Path
 
 from checkers.history.operations import FORMAT_VERSION, History, JournalHeader, OperationType
 from checkers.history.phases import PHASE
-from checkers.history.shapes import FAILURE, HarnessFailed
+from checkers.history.runner import FAILURE, HarnessFailed
 from harness.record.journal import Clock, Entry, Journal
 from harness.record.mishaps import FAILURES_FILE
 

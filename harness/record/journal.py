@@ -18,7 +18,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.history.operations import FORMAT_VERSION, JournalHeader, Operation, OperationType
-from checkers.history.shapes import END, OPENED, JournalEnded, JournalOpened
+from checkers.history.runner import END, OPENED, JournalEnded, JournalOpened
 from harness.errors import KrucibleError
 from harness.record.events import Event, Listener, Recorded
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
-from checkers.history.shapes import FAILURE, HarnessFailed
+from checkers.history.runner import FAILURE, HarnessFailed
 from harness.errors import KrucibleError
 from harness.record.journal import JournalError, Recorder, describe
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.history.operations import Operation, OperationType
-from checkers.history.shapes import END
+from checkers.history.runner import END
 from harness.record.journal import Entry, Journal, JournalError
 
 _DECODE = msgspec.json.Decoder(Operation).decode

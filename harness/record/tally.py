@@ -5,7 +5,7 @@ import time
 from collections import Counter
 
 from checkers.history.operations import Operation, OperationType
-from checkers.history.shapes import AnsweredRun
+from checkers.history.sends import AnsweredRun
 from checkers.history.transactions import TxnEnded, TxnSendAsked
 from harness.record.events import Acknowledged, Event, Recorded
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from checkers.history.shapes import DeathSeen, StartSeen
+from checkers.history.runner import DeathSeen, StartSeen
 from harness.cluster.cluster import Cluster
 from harness.evidence.node_logs import findings
 from harness.kafka.endpoint import Endpoint

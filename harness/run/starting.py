@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from checkers.history.shapes import START, StartSeen
+from checkers.history.runner import START, StartSeen
 from harness.cluster.cluster import DESCRIPTION_FILE, Cluster, Plan, remove_run, start_cluster
 from harness.cluster.composing import COMPOSE_FILE
 from harness.cluster.engine import Engine

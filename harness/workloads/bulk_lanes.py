@@ -7,7 +7,7 @@ from typing import Any
 from confluent_kafka import KafkaError, Producer
 
 from checkers.history.operations import OperationType
-from checkers.history.shapes import AnsweredRun, SentRun
+from checkers.history.sends import AnsweredRun, SentRun
 from harness.clients.confluent import REPORTS_AFTER_FATAL_S, fate_of, made, producer_config, told
 from harness.clients.errors import raised_by_send
 from harness.clients.interface import ClientFailedError, ProducerOptions, Sent

@@ -1,7 +1,7 @@
 """Consumers of the log workload: each reads all partitions and continues where its predecessor stopped."""
 
 from checkers.history.operations import OperationType
-from checkers.history.shapes import Isolation, PollAsked, Polled, Records
+from checkers.history.polls import Isolation, PollAsked, Polled, Records
 from harness.clients.interface import (
     ClientFailedError,
     ClientKind,

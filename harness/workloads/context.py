@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
-from checkers.history.shapes import Isolation
+from checkers.history.polls import Isolation
 from harness.clients.interface import (
     ClientKind,
     ConsumerOptions,

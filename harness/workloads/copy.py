@@ -12,8 +12,8 @@ import random
 import time
 from collections.abc import Callable, Iterable
 
+from checkers.history.commits import GroupAsked, GroupFound
 from checkers.history.operations import OperationType
-from checkers.history.shapes import GroupAsked, GroupFound
 from harness.clients.interface import ClientFailedError, ClientKind, Message, ReadError
 from harness.clients.opening import open_member, open_transactional
 from harness.clients.transactional import GroupConsumer, GroupOffsets, GroupOptions

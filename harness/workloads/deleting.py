@@ -7,7 +7,7 @@ from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from checkers.history.operations import OperationType
-from checkers.history.shapes import Isolation
+from checkers.history.polls import Isolation
 from harness.clients.bounded import within
 from harness.clients.confluent import client_config
 from harness.clients.interface import ClientFailedError, ClientKind, LogConsumer, ReadError

@@ -13,7 +13,7 @@ from threading import Event
 import msgspec
 
 from checkers.history.operations import OperationType
-from checkers.history.shapes import FinalRead, FinalReadAsked, FinalReadPart
+from checkers.history.polls import FinalRead, FinalReadAsked, FinalReadPart
 from harness.clients.interface import (
     ClientFailedError,
     LogConsumer,

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from checkers.history.operations import OperationType
-from checkers.history.shapes import Isolation
+from checkers.history.polls import Isolation
 from harness.clients.administrator import Answer
 from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.group_opening import Join, join_group

@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from msgspec import UNSET
 
+from checkers.history.commits import Committing
 from checkers.history.operations import OperationType
-from checkers.history.shapes import Committing, GroupPollAsked, Isolation, Polled
+from checkers.history.polls import GroupPollAsked, Isolation, Polled
 from harness.clients.administrator import Answer
 from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions, Membership
 from harness.clients.group_opening import Join

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from typing import NamedTuple, TypeVar
 
 from checkers.history.operations import OperationType
-from checkers.history.shapes import Isolation
+from checkers.history.polls import Isolation
 from checkers.history.transactions import (
     ProducerAsked,
     ProducerInitialised,

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from threading import Event
 
-from checkers.history.shapes import Isolation
+from checkers.history.polls import Isolation
 from harness.clients.interface import ClientFailedError, ClientKind, LogConsumer, ReadError
 from harness.vocabulary import Workload
 from harness.workloads.context import WorkloadContext

@@ -3,8 +3,8 @@
 import msgspec
 
 from checkers.history.courses import ChoiceMade
+from checkers.history.faults import GambitEnded
 from checkers.history.operations import Operation, OperationType
-from checkers.history.shapes import GambitEnded
 
 
 class GambitSeen(msgspec.Struct, kw_only=True):

@@ -12,11 +12,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from checkers.history.observed import PARTITIONS, PartitionsSeen
+from checkers.history.faults import FaultTold, PlannedFault
+from checkers.history.logged import NODE_LOG, FindingLogged
+from checkers.history.observed import NODE, PARTITIONS, NodeSeen, PartitionsSeen
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.phases import PHASE
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
-from checkers.history.shapes import OBSERVATIONS, OPENED, START
+from checkers.history.runner import OBSERVATIONS, OPENED, START
 from results.run.gambits import GambitSeen, GambitsSeen
 from results.run.loads import LOADS, answer, asked
 
@@ -226,11 +228,11 @@ class _Collector:
             "recover": self._recover,
             "observe": self._observe,
         }
-        self._observers: dict[str, Callable[[str, dict[str, Any], int], None]] = {
+        self._observers: dict[str, Callable[[str, object, int], None]] = {
             QUORUM: self._quorum,
             PARTITIONS: self._partition_views,
-            "node": self._node,
-            "node-log": self._node_log,
+            NODE: self._node,
+            NODE_LOG: self._node_log,
         }
 
     def take(self, operation: Operation) -> None:
@@ -314,23 +316,22 @@ class _Collector:
     def _inject(self, operation: Operation, time_ns: int) -> None:
         name = str(operation.key)
         if operation.type is OperationType.INVOKE:
-            kind, spec = str(operation.value["kind"]), operation.value.get("spec")
-            glyph = operation.value.get("glyph")
+            plan = msgspec.convert(operation.value, PlannedFault)
             self._faults[name] = FaultSeen(
                 id=name,
-                kind=kind,
+                kind=plan.kind,
                 invoked_ns=time_ns,
-                spec=spec if isinstance(spec, dict) else {},
-                glyph=glyph if isinstance(glyph, str) else None,
+                spec=plan.spec if isinstance(plan.spec, dict) else {},
+                glyph=plan.glyph if isinstance(plan.glyph, str) else None,
             )
             return
         fault = self._faults[name]
         fault.attempted = operation.type is not OperationType.FAIL
         fault.error = operation.error
-        fault.targets = tuple(str(node) for node in operation.value.get("targets", ()))
+        told = msgspec.convert(operation.value, FaultTold)
+        fault.targets, fault.cut = told.targets, told.cut
         if operation.type is OperationType.OK:
             fault.effective_ns = time_ns
-        fault.cut = tuple((str(a), str(b)) for a, b in operation.value.get("cut", ()))
 
     def _heal(self, operation: Operation, time_ns: int) -> None:
         fault = self._faults[str(operation.key)]
@@ -347,25 +348,25 @@ class _Collector:
         if observer is not None:
             observer(operation.node or "?", operation.value, time_ns)
 
-    def _quorum(self, node: str, value: dict[str, Any], time_ns: int) -> None:
+    def _quorum(self, node: str, value: object, time_ns: int) -> None:
         seen = quorum_seen(value)
         epoch = seen.leader_epoch if isinstance(seen, LeaderSeen) else None
         self._claims.setdefault(node, []).append(Claim(time_ns, epoch))
 
-    def _partition_views(self, node: str, value: dict[str, Any], time_ns: int) -> None:
+    def _partition_views(self, node: str, value: object, time_ns: int) -> None:
         for topic, states in msgspec.convert(value, PartitionsSeen).topics.items():
             for state in states:
                 of = (topic, state.partition)
                 view = PartitionView(time_ns, node, of, state.leader, state.leader_epoch, len(state.isr))
                 self._views.append(view)
 
-    def _node(self, node: str, value: dict[str, Any], time_ns: int) -> None:
-        self._statuses.setdefault(node, []).append((time_ns, str(value["status"])))
+    def _node(self, node: str, value: object, time_ns: int) -> None:
+        status = msgspec.convert(value, NodeSeen).status
+        self._statuses.setdefault(node, []).append((time_ns, status))
 
-    def _node_log(self, node: str, value: dict[str, Any], _: int) -> None:
-        line = value.get("line")
-        at, level, text = (str(value.get(field) or "") for field in ("at", "level", "text"))
-        self._logs.append(LogLine(node, line if isinstance(line, int) else None, at, level, text))
+    def _node_log(self, node: str, value: object, _: int) -> None:
+        found = msgspec.convert(value, FindingLogged)
+        self._logs.append(LogLine(node, found.line, found.at or "", found.level, found.text))
 
 
 def _count(operation: Operation) -> int:

@@ -12,7 +12,7 @@ import pytest
 
 from checkers.history import bounds
 from checkers.history.reading import HistoryError, read_history
-from checkers.history.shapes import LARGEST_RUN
+from checkers.history.sends import LARGEST_RUN
 from checkers.judge import judge
 from checkers.verdict.verdict import Validity
 from tests.checkers.conftest import SETUP

@@ -23,6 +23,9 @@ def seen(key: str, node: str, at_s: float, value: Any = None) -> Operation:
     return Operation(0, ns(at_s), f"observer-{key}", OK, "observe", key, value, node=node)
 
 
+_VOTE = {"line": 3, "at": None, "epoch": 1, "candidate_id": 2}
+
+
 def watched(*more: str, without: tuple[tuple[str, str], float, float] | None = None) -> History:
     """A run in which everything is seen each second, but for one thing in a span of seconds."""
     lines = (f"{_BEGIN} phase load", "30 phase heal", f"{_END} phase evidence", "42 phase done", *more)
@@ -217,8 +220,9 @@ def test_metadata_logs_reach_from_the_beginning_to_what_was_committed(
 )
 def test_leader_epochs_of_logs_that_have_records(count: int, noted: set[int], told: str | None) -> None:
     where = [{"topic": "log-0", "partition": number} for number in range(7)]
-    replicas = [seen("replica", "b1", 41.5, {**each, "count": count}) for each in where]
-    epochs = [seen("leader-epochs", "b1", 41.6, where[number]) for number in noted]
+    log = {"began_ns": 1, "count": count, "batches": {}}
+    replicas = [seen("replica", "b1", 41.5, {**each, **log}) for each in where]
+    epochs = [seen("leader-epochs", "b1", 41.6, {**where[number], "entries": []}) for number in noted]
     expected = {"leader-epochs-covered": f"not seen: {told}"} if told else {}
     assert unmet(with_more(watched(), *replicas, *epochs)) == expected
 
@@ -228,8 +232,8 @@ def test_leader_epochs_of_logs_that_have_records(count: int, noted: set[int], to
     [
         ((), None),
         ([{"line": None, "lines": 9, "further": 0}], None),
-        ([{"line": 3}, {"line": None, "lines": 9, "further": 0}], None),
-        ([{"line": 3}], "c2"),
+        ([_VOTE, {"line": None, "lines": 9, "further": 0}], None),
+        ([_VOTE], "c2"),
         ([{"line": None, "lines": 9, "further": 7}], "c2"),
     ],
 )
@@ -241,9 +245,7 @@ def test_logs_are_read_for_votes_to_their_ends(told: list[dict[str, Any]], missi
 
 def test_the_log_of_a_broker_needs_no_end() -> None:
     ends = {"line": None, "lines": 9, "further": 0}
-    assert (
-        unmet(with_more(watched(), seen("vote", "c2", 42, ends), seen("vote", "b1", 42, {"line": 1}))) == {}
-    )
+    assert unmet(with_more(watched(), seen("vote", "c2", 42, ends), seen("vote", "b1", 42, _VOTE))) == {}
 
 
 @pytest.mark.parametrize(
@@ -266,7 +268,8 @@ def test_folders_of_all_brokers(evidence: list[str], told: set[str], missing: st
 )
 def test_what_brokers_coordinate(value: dict[str, Any], missing: str | None) -> None:
     setup = {"scenario": "smoke", "nodes": _NODES, "evidence": ["coordinators"]}
-    history = with_more(tell("1 phase evidence", setup=setup), seen("coordinators", "b1", 2, value))
+    told = seen("coordinators", "b1", 2, {"began_ns": 1, **value})
+    history = with_more(tell("1 phase evidence", setup=setup), told)
     assert unmet(history) == ({"coordinators-covered": f"not seen: {missing}"} if missing else {})
 
 

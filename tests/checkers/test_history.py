@@ -8,6 +8,7 @@ import weakref
 import msgspec
 import pytest
 
+from checkers.history.observed import NODE, NodeSeen, nodes_seen
 from checkers.history.operations import History, Operation, OperationType, once
 
 
@@ -42,6 +43,21 @@ def test_observations_are_found_by_what_they_are_of() -> None:
     history = _history()
     assert [operation.index for operation in history.observed("node")] == [1, 4]
     assert not history.observed("quorum")
+
+
+def test_values_of_observations_are_decoded_once() -> None:
+    seen = [msgspec.structs.replace(each, value={"status": "paused"}) for each in _history().observed("node")]
+    history = History("r", "", tuple(seen))
+    told = history.seen(NODE, NodeSeen)
+    assert told == [(operation, NodeSeen("paused")) for operation in seen]
+    assert history.seen(NODE, NodeSeen) is told
+    assert nodes_seen(history, "n1") == []
+    assert history.seen("quorum", NodeSeen) == []
+
+
+def test_a_value_of_another_shape_is_told() -> None:
+    with pytest.raises(msgspec.ValidationError, match="Expected `object`, got `null`"):
+        _history().seen(NODE, NodeSeen)
 
 
 def test_a_function_is_computed_once_for_each_history() -> None:

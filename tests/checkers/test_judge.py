@@ -8,7 +8,7 @@ import pytest
 
 from checkers import judge as judging
 from checkers.history.operations import History
-from checkers.history.shapes import LASTED
+from checkers.history.runner import LASTED
 from checkers.judge import as_expected, combined, judge, known_anomalies, verdict_of
 from checkers.runs.assumptions import CHECKER as ASSUMPTIONS
 from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, Validity, result_of

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.history.operations import Operation
-from checkers.history.shapes import END
+from checkers.history.runner import END
 
 
 def recorded(folder: Path, name: str = "worker-*") -> list[Operation]:

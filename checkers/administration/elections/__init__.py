@@ -19,6 +19,7 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import requests_of
 from checkers.evidence.fates import counted, fate_of_election
 from checkers.evidence.partition_changes import PartitionState
+from checkers.history.observed import began_ns
 from checkers.history.operations import History
 from checkers.history.setup import setup_of
 from checkers.history.units import NS_PER_MS
@@ -81,7 +82,7 @@ def _permitting(facts: Facts) -> list[PartitionName]:
 def _complete_ns(facts: Facts) -> int:
     """Until when the metadata log shows everything: it was read then, or leaders had more."""
     op = facts.changes.op
-    read_ns = 0 if op is None else int(facts.history.operations[op].value["began_ns"])
+    read_ns = 0 if op is None else began_ns(facts.history.operations[op])
     return min(read_ns, facts.changes.complete_until_ns)
 
 

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from checkers.evidence.administration import alterations_of
 from checkers.history.operations import History
 from checkers.history.setup import Setup, told_setup
 from checkers.kraft.metadata.acknowledged import CONFIG_REGISTER
@@ -62,7 +63,7 @@ def _topics(setup: Setup, metadata: Metadata, log: Logged) -> Iterator[Requested
 def _configs(history: History, setup: Setup, log: Logged) -> Iterator[RequestedRecord]:
     """Values of registers; of configs that are set otherwise, too, nobody knows by whom."""
     otherwise = {(topic.name, config) for topic in setup.topics for config in topic.config}
-    otherwise |= {(str(operation.key), operation.value["config"]) for operation in history.of("alter-topic")}
+    otherwise |= {(str(operation.key), asked.config) for operation, asked in alterations_of(history)}
     written: set[tuple[str, str]] = set()
     for operation in history.of("write"):
         key, value = operation.key, str(operation.value)

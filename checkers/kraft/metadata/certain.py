@@ -10,6 +10,7 @@ from typing import NamedTuple
 from checkers.columns.tables import PartitionName
 from checkers.evidence.metadata_log import append_times
 from checkers.evidence.metadata_whole import thinned_logs
+from checkers.history.observed import began_ns
 from checkers.history.operations import History, once
 from checkers.kraft.metadata.logged import TopicLogged, logged
 from checkers.kraft.metadata.wipes import emptied
@@ -56,7 +57,7 @@ def certain_topics(history: History) -> CertainTopics | None:
     found = logged(history)
     if found is None or not found.whole or found.log.operation.index in thinned_logs(history):
         return None
-    read_ns = int(found.log.operation.value["began_ns"])
+    read_ns = began_ns(found.log.operation)
     until_ns = min(read_ns, found.until_ns, append_times(history).complete_until_ns(found.log))
     return CertainTopics(found.topics, until_ns, found.log.operation.index)
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.history.observed import TopicConfigsSeen
+from checkers.history.observed import TopicConfigsSeen, began_ns
 from checkers.history.operations import History, Operation
 from checkers.kraft.metadata.anomalies import CONFIG_AGAINST_LOG
 from checkers.kraft.metadata.findings import found_by
@@ -59,7 +59,7 @@ def _told(seen: TopicConfigsSeen, log: Logged) -> Iterator[tuple[str, str, str |
 def _against(operation: Operation, log: Logged, topic: str, name: str, value: str | None) -> Anomaly | None:
     """A value that nothing in the log explains; None if something does."""
     states = log.config(topic, name)
-    if states.of(value, operation.value["began_ns"] - SETTLED_NS):
+    if states.of(value, began_ns(operation) - SETTLED_NS):
         return None
     last = states.records[-1]
     wanted = next(each for each, places in states.places.items() if len(states.records) - 1 in places)

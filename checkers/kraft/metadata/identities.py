@@ -11,6 +11,7 @@ from typing import Any
 from checkers.columns.tables import NEVER
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.metadata_log import MetadataLog, append_times, farthest
+from checkers.history.observed import NODE
 from checkers.history.operations import History, Operation
 from checkers.kraft.metadata.anomalies import CREATED_TWICE, RETURNED_TOPIC_ID, REUSED_TOPIC_ID
 from checkers.kraft.metadata.findings import Telling, found_by, may_repeat, tellings_of
@@ -126,7 +127,7 @@ def _one_life(history: History, windows: tuple[FaultWindow, ...], before: Listin
     from_ns, to_ns = before.begin.time_ns, after.end.time_ns + _SEEN_WITHIN_NS
     return not (
         any(window.ends_processes and window.overlaps(from_ns, to_ns) for window in windows)
-        or any(from_ns <= operation.time_ns <= to_ns for operation in history.observed("node"))
+        or any(from_ns <= operation.time_ns <= to_ns for operation in history.observed(NODE))
     )
 
 

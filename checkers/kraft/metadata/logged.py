@@ -12,7 +12,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from checkers.columns.tables import NEVER
 from checkers.evidence.metadata_log import AppendTimes, MetadataLog, Span, append_times, farthest
 from checkers.history.operations import History, once
-from checkers.history.replicas import METADATA_LOG, MetadataLogSeen, MetadataRecord
+from checkers.history.replicas import METADATA_LOG, MetadataLogSeen, MetadataRecord, ReplicaSeen
 from checkers.history.setup import setup_of
 from checkers.history.sources import Source, lacking
 from checkers.kraft.quorum.views import NONE
@@ -207,8 +207,8 @@ def _voters_read(history: History, found: Logged) -> list[int]:
     voters = set(controllers) if last is None else {voter for voter, _ in last}
     names = {name for voter, name in controllers.items() if voter in voters}
     read = {
-        operation.node: int(operation.value["began_ns"])
-        for operation in history.observed(METADATA_LOG)
-        if operation.node in names and operation.value.get("error") is None
+        operation.node: seen.began_ns
+        for operation, seen in history.seen(METADATA_LOG, ReplicaSeen)
+        if operation.node in names and seen.error is None
     }
     return list(read.values()) if 2 * len(read) > len(voters) else []

@@ -5,7 +5,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from checkers.evidence.faults import FaultWindow
-from checkers.history.operations import History, Operation
+from checkers.history.observed import nodes_seen
+from checkers.history.operations import History
 from checkers.history.quorum import QUORUM, quorum_seen
 from checkers.history.setup import Setup
 from checkers.kraft.quorum.changes import ADD, VoterChange
@@ -57,25 +58,21 @@ def brokers_as_voters(
 
 def _broker(node: str, voter: int, proof: tuple[int, tuple[int, ...], str], history: History) -> Anomaly:
     since_ns, witness, text = proof
-    ends = [o for o in history.operations if _is_end(o, node) and o.time_ns >= since_ns][:1]
+    lives = nodes_seen(history, node)
+    ends = [each for each in lives if each.value.exited and each.operation.time_ns >= since_ns][:1]
     return BROKER_AS_VOTER.found(
         f"{node}, a broker, became voter {voter} of the metadata quorum.",
         subject=node,
         time_ns=history.operations[witness[-1]].time_ns,
-        witness=(*witness, *(end.index for end in ends)),
+        witness=(*witness, *(end.index for end, _ in ends)),
         explanation=(
             text,
             *(
-                f"At {end.time_ns / 1e9:.3f} s {node} had exited with code {end.value.get('exit_code')}."
-                for end in ends
+                f"At {end.time_ns / 1e9:.3f} s {node} had exited with code {seen.exit_code}."
+                for end, seen in ends
             ),
         ),
     )
-
-
-def _is_end(operation: Operation, node: str) -> bool:
-    observed = operation.f == "observe" and operation.key == "node" and operation.node == node
-    return observed and operation.value["status"] == "exited"
 
 
 def lost_voters(

@@ -1,11 +1,11 @@
 """Wiped disks of controllers: votes are lost, and possibly committed records."""
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
-from checkers.evidence.faults import FaultWindow
+from checkers.evidence.faults import FaultWindow, told_of
+from checkers.history.faults import DiskProbed
 from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
 from checkers.history.setup import Setup
@@ -117,14 +117,15 @@ def _end_of(voter: int, claim: LeaderClaim, window: FaultWindow) -> int:
 
 def wipes_of(history: History, windows: Iterable[FaultWindow]) -> Wipes:
     """The wipes that may have removed a metadata log."""
-    found = []
-    for window in windows:
-        if window.kind == WIPE and hits(history, window, METADATA_TOPIC):
-            values = [history.operations[index].value or {} for index in window.operations]
-            found.append(Wipe(window, any(_differ(value.get("probe") or {}) for value in values)))
-    return Wipes(tuple(found))
+    return Wipes(
+        tuple(
+            Wipe(window, any(_differ(told.of_disk) for told in told_of(history, window)))
+            for window in windows
+            if window.kind == WIPE and hits(history, window, METADATA_TOPIC)
+        )
+    )
 
 
-def _differ(probe: dict[str, Any]) -> bool:
-    before, after = probe.get("directory_id_before"), probe.get("directory_id_after")
+def _differ(probe: DiskProbed) -> bool:
+    before, after = probe.directory_id_before, probe.directory_id_after
     return bool(before and after and before != after)

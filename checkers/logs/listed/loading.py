@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Columns, Integers, PartitionName
+from checkers.evidence.administration import alterations_of
 from checkers.evidence.loading import all_columns_of
 from checkers.evidence.partition_changes import PartitionChanges
 from checkers.history.observed import OFFSETS, OffsetsAsked, OffsetsSeen
@@ -195,7 +196,7 @@ class Story:
 
     def retained(self, name: PartitionName) -> bool:
         """Whether something else than a request may remove the oldest records of a partition."""
-        altered = (o.value.get("config", "") for o in self.history.of("alter-topic") if o.key == name.topic)
+        altered = (asked.config for o, asked in alterations_of(self.history) if o.key == name.topic)
         configs = (*self.topic(name).config, *altered)
         brokers = (self.facts.setup.config, *self.facts.setup.node_config.values())
         of_nodes = (config for some in brokers for config in some)

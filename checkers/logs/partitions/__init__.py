@@ -26,6 +26,7 @@ from collections.abc import Iterator
 from checkers.columns.tables import NEVER
 from checkers.evidence.loading import columns_of
 from checkers.evidence.metadata_log import append_times, farthest
+from checkers.history.observed import began_ns
 from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_METADATA
 from checkers.history.setup import told_setup
@@ -96,7 +97,7 @@ def _complete_ns(history: History) -> int:
     log = farthest(history)
     if log is None:
         return 0
-    return min(int(log.operation.value["began_ns"]), append_times(history).complete_until_ns(log))
+    return min(began_ns(log.operation), append_times(history).complete_until_ns(log))
 
 
 def _told(history: History) -> dict[str, int]:

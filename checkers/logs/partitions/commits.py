@@ -31,9 +31,9 @@ import numpy as np
 
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.coordinators import offsets_partition
+from checkers.history.commits import Committing
 from checkers.history.group_offsets import OffsetCommitted
 from checkers.history.operations import INVOKE, OK, History, Operation
-from checkers.history.shapes import Committing
 from checkers.history.transactions import Txn, TxnOffsets
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import COMMITTED_WITHOUT_MEMBER

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.columns.tables import NEVER, NONE, Columns, Integers, PartitionName
-from checkers.evidence.faults import FaultWindow
+from checkers.evidence.faults import FaultWindow, told_of
 from checkers.history.operations import History
 from checkers.licences.disks import DEAD
 from checkers.licences.facts import Facts
@@ -41,9 +41,8 @@ def dead_directories(facts: Facts, columns: Columns) -> Iterator[Anomaly]:
 
 def _directories_of(history: History, window: FaultWindow) -> frozenset[str]:
     """Ids of the directories that a fault certainly let fail under a broker that continued to run."""
-    told = [history.operations[index].value or {} for index in window.operations]
-    probes = [value.get("probe") or {} for value in told if window.kind == DEAD]
-    ids = (each for probe in probes if probe.get("running") for each in probe.get("directory_ids", ()))
+    probes = [told.of_disk for told in told_of(history, window)] if window.kind == DEAD else []
+    ids = (each for probe in probes if probe.running for each in probe.directory_ids)
     return frozenset(each for each in ids if each is not None)
 
 

@@ -6,6 +6,7 @@ One that restarts may know less than it did, and one that is paused does nothing
 from collections.abc import Iterable
 
 from checkers.evidence.faults import FaultWindow
+from checkers.history.observed import NODE, nodes_seen
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.brokers import BrokerAnswer
 
@@ -22,7 +23,7 @@ def one_life(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
     """Whether a broker's process certainly was the same at two times."""
     to_ns = until_ns + _SEEN_WITHIN_NS
     ended = (w for w in facts.windows if w.ends_processes and w.concerns(node))
-    lives = (o for o in facts.history.observed("node") if o.node == node)
+    lives = (o for o in facts.history.observed(NODE) if o.node == node)
     return not (
         any(window.overlaps(from_ns, to_ns) for window in ended)
         or any(from_ns <= operation.time_ns <= to_ns for operation in lives)
@@ -34,11 +35,11 @@ def one_process(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
 
     Pauses, and disks that died meanwhile, end nothing.  That a process ended is seen before another answers.
     """
-    lives = [o for o in facts.history.observed("node") if o.node == node and o.time_ns <= until_ns]
-    before = [o for o in lives if o.time_ns < from_ns][-1:]
-    during = [o for o in lives if o.time_ns >= from_ns]
-    ended = any(o.value.get("status") == "exited" for o in [*before, *during])
-    begun = {o.value.get("started_at") for o in [*before, *during]}
+    lives = [each for each in nodes_seen(facts.history, node) if each.operation.time_ns <= until_ns]
+    before = [each.value for each in lives if each.operation.time_ns < from_ns][-1:]
+    during = [each.value for each in lives if each.operation.time_ns >= from_ns]
+    ended = any(each.exited for each in [*before, *during])
+    begun = {each.started_at for each in [*before, *during]}
     return not ended and (not during or (len(begun) == 1 and None not in begun))
 
 

@@ -26,6 +26,7 @@ from checkers.evidence.faults import FaultWindow
 from checkers.evidence.metadata_log import Span
 from checkers.evidence.min_isr import Piece, min_isr_told
 from checkers.evidence.partition_changes import NOBODY, PartitionState
+from checkers.history.observed import nodes_seen
 from checkers.history.units import NS_PER_S
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.brokers import Known, knowledge_of
@@ -170,10 +171,8 @@ def _downs(facts: Facts) -> Iterator[tuple[str, FaultWindow]]:
 def _seen_running(facts: Facts, node: str, window: FaultWindow) -> bool:
     from_ns, to_ns = window.effective_ns or 0, window.heal_invoked_ns or 0
     return any(
-        operation.node == node
-        and from_ns < operation.time_ns < to_ns
-        and operation.value.get("status") == "running"
-        for operation in facts.history.observed("node")
+        from_ns < operation.time_ns < to_ns and seen.running
+        for operation, seen in nodes_seen(facts.history, node)
     )
 
 

@@ -9,8 +9,10 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import requests_of
 from checkers.evidence.topic_partitions import partitions_of
 from checkers.history.observed import PARTITIONS, PartitionsSeen
-from checkers.history.operations import FAIL, INVOKE, History, Operation
+from checkers.history.operations import INVOKE, History, Operation
+from checkers.history.polls import final_limits
 from checkers.history.quorum import LeaderSeen, leaders_seen
+from checkers.history.recoveries import RecoveryTold
 from checkers.history.replicas import EVIDENCE_REPLICAS
 from checkers.history.setup import told_setup
 
@@ -59,17 +61,6 @@ class MetadataEnd(NamedTuple):
     op: int
 
 
-class _Recovered(msgspec.Struct, frozen=True):
-    topic: str
-    partition: int
-    leader: int | None
-    isr: tuple[int, ...]
-
-
-class _Recovery(msgspec.Struct, frozen=True):
-    partitions: tuple[_Recovered, ...] = ()
-
-
 def meant_partitions(history: History) -> frozenset[PartitionName]:
     """Partitions whose replicas the run means to read, added ones too.
 
@@ -87,14 +78,11 @@ def committed_ends(history: History) -> dict[PartitionName, End]:
     """
     ends: dict[PartitionName, End] = {}
     starts: dict[PartitionName, int] = {}
-    for operation in history.of("final-read"):
-        if operation.type in (INVOKE, FAIL):
-            continue
-        offset = operation.value.get("end")
-        partition = PartitionName(operation.key, operation.value["partition"])
-        starts[partition] = max(starts.get(partition, 0), operation.value.get("start") or 0)
-        if offset is not None and (partition not in ends or offset > ends[partition].offset):
-            ends[partition] = End(offset, operation.index)
+    for operation, read in final_limits(history):
+        partition = PartitionName(operation.key, read.partition)
+        starts[partition] = max(starts.get(partition, 0), read.start or 0)
+        if read.end is not None and (partition not in ends or read.end > ends[partition].offset):
+            ends[partition] = End(read.end, operation.index)
     for request in requests_of(history, "delete-records"):
         for number, below in () if request.failed else request.began.value:
             partition = PartitionName(request.began.key, number)
@@ -140,7 +128,7 @@ def _recovered(operation: Operation, names: Mapping[int, str]) -> dict[Partition
             left=(),
             op=operation.index,
         )
-        for state in msgspec.convert(operation.value, _Recovery).partitions
+        for state in msgspec.convert(operation.value, RecoveryTold).partitions or ()
     }
 
 

@@ -26,6 +26,7 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.log_ends import SLACK_NS, loaded_logs
 from checkers.evidence.partition_changes import NOBODY, PartitionState
 from checkers.evidence.replicas import batches_of
+from checkers.history.observed import nodes_seen
 from checkers.history.operations import History, Operation
 from checkers.history.units import NS_PER_MS
 from checkers.licences.disks import strikes_of
@@ -43,7 +44,7 @@ _INTERVALS_MS = {
     "log.initial.task.delay.ms": 30_000,
 }
 """Properties by which a broker writes the starts again, and for the first time, with Kafka's defaults."""
-_STOP, _TORN, _EXITED = "stop", "torn-write", "exited"
+_STOP, _TORN = "stop", "torn-write"
 
 
 class _Start(NamedTuple):
@@ -172,15 +173,15 @@ class _Promises:
 
     def _exited(self, node: str, from_ns: int) -> Operation | None:
         """What was seen first of a node's process that ended cleanly; None if it may have ended otherwise."""
-        lives = [o for o in self._facts.history.observed("node") if o.node == node]
-        since = [o for o in lives if o.time_ns >= from_ns]
-        ended = next((o for o in since if o.value["status"] == _EXITED), None)
-        if ended is None or ended.value.get("exit_code") not in CLEAN_CODES:
+        lives = nodes_seen(self._facts.history, node)
+        since = [each for each in lives if each.operation.time_ns >= from_ns]
+        ended = next((each for each in since if each.value.exited), None)
+        if ended is None or ended.value.exit_code not in CLEAN_CODES:
             return None
-        until = [o for o in lives if o.time_ns < from_ns][-1:] + since[: since.index(ended) + 1]
+        before = [each for each in lives if each.operation.time_ns < from_ns][-1:]
         # One that was paused continues as the same process.
-        begun = {o.value.get("started_at") for o in until}
-        return ended if len(begun) == 1 and None not in begun else None
+        begun = {each.value.started_at for each in before + since[: since.index(ended) + 1]}
+        return ended.operation if len(begun) == 1 and None not in begun else None
 
     def _ran(self, deletion: Deletion, start: _Start) -> str | None:
         """That the process that had moved the start ran for long enough, without what holds it up."""

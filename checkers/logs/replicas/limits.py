@@ -2,8 +2,10 @@
 
 from typing import NamedTuple
 
+from checkers.evidence.administration import alterations_of
 from checkers.evidence.faults import fault_windows
 from checkers.history.operations import FAIL, History
+from checkers.history.requested import TopicAltered
 from checkers.history.setup import COMPACT, Setup
 from checkers.licences.disks import UNSYNCED
 
@@ -32,9 +34,9 @@ def limits_of(history: History, meant: Setup) -> Limits:
     """What faults and configs of a history limit; a config that was altered counts all the time.
 
     Raises:
-        KeyError: an operation is not as docs/histories.md says.
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    altered = [(o.key, o.value) for o in history.of("alter-topic") if o.type is not FAIL]
+    altered = [(o.key, asked) for o, asked in alterations_of(history) if o.type is not FAIL]
     anybody = tuple(meant.names.values())
     struck = (window.targets or anybody for window in fault_windows(history) if window.kind in UNSYNCED)
     of_topics = {topic.name for topic in meant.topics if not _RETENTION.isdisjoint(topic.config)}
@@ -42,11 +44,11 @@ def limits_of(history: History, meant: Setup) -> Limits:
     of_nodes = [meant.config, *meant.node_config.values()]
     return Limits(
         unsynced=frozenset(node for targets in struck for node in targets),
-        retained=frozenset(of_topics | {key for key, value in altered if value["config"] in _RETENTION}),
-        compacted=frozenset(rewritten | {key for key, value in altered if _compacts(value)}),
+        retained=frozenset(of_topics | {key for key, asked in altered if asked.config in _RETENTION}),
+        compacted=frozenset(rewritten | {key for key, asked in altered if _compacts(asked)}),
         forgetting=any(not _EXPIRATION.isdisjoint(config) for config in of_nodes),
     )
 
 
-def _compacts(altered: dict[str, str | None]) -> bool:
-    return altered["config"] == _POLICY and COMPACT in str(altered["value"])
+def _compacts(asked: TopicAltered) -> bool:
+    return asked.config == _POLICY and COMPACT in str(asked.value)

@@ -21,6 +21,7 @@ from checkers.columns.tables import NEVER, NONE, Columns, Integers, PartitionNam
 from checkers.evidence.administration import requests_of
 from checkers.evidence.faults import FaultWindow
 from checkers.evidence.loading import all_columns_of
+from checkers.history.observed import NODE, NodeSeen
 from checkers.history.operations import INVOKE, OK, History
 from checkers.licences import licences_of
 from checkers.licences.disks import STRIKING
@@ -169,12 +170,12 @@ class Licensing:
         """A process that ended in another way than it should, other than by a kill."""
         names = [name for name, _ in self._replicas(deletion.where)]
         kills = [window for window in self._facts.windows if window.kind in _KILLS]
-        for operation in self._history.observed("node"):
-            value, node, time_ns = operation.value, operation.node, operation.time_ns
-            ended = value["status"] == "exited" and value.get("exit_code") not in CLEAN_CODES
+        for operation, seen in self._history.seen(NODE, NodeSeen):
+            node, time_ns = operation.node, operation.time_ns
+            ended = seen.exited and seen.exit_code not in CLEAN_CODES
             planned = any(node in kill.targets and kill.overlaps(time_ns, time_ns) for kill in kills)
             if ended and not planned and time_ns >= deletion.from_ns and node in names:
-                return f"{node} ended with exit code {value.get('exit_code')}: {_CHECKPOINT}"
+                return f"{node} ended with exit code {seen.exit_code}: {_CHECKPOINT}"
         return None
 
     def _not_alive(self, deletion: Deletion) -> str | None:

@@ -17,6 +17,7 @@ from checkers.columns.tables import NEVER
 from checkers.evidence.faults import fault_windows
 from checkers.evidence.metadata_log import append_times, farthest
 from checkers.evidence.partition_changes import REMOVED, PartitionState, Replay, partition_changes
+from checkers.history.observed import nodes_seen
 from checkers.history.operations import History, Operation
 from checkers.history.replicas import FOLDERS, FoldersSeen
 from checkers.history.setup import told_setup
@@ -118,13 +119,13 @@ class _Placed:
 def _undisturbed_since(history: History, node: str) -> int:
     """Since when a broker ran and no fault was in force anywhere; `NEVER` where it did not run to the end."""
     windows = fault_windows(history)
-    states = [o for o in history.observed("node") if o.node == node]
-    stopped = bool(states) and states[-1].value.get("status") != "running"
+    states = nodes_seen(history, node)
+    stopped = bool(states) and not states[-1].value.running
     if stopped or any(window.kind == _DEAD_DISK and window.concerns(node) for window in windows):
         return NEVER
     return max(
         max((window.end_ns for window in windows), default=0),
-        max((state.time_ns for state in states), default=0),
+        max((operation.time_ns for operation, _ in states), default=0),
     )
 
 

@@ -27,8 +27,8 @@ import msgspec
 
 from checkers.columns.tables import PartitionName
 from checkers.history.operations import INVOKE, OK, History, Operation, once
+from checkers.history.sends import is_answered
 from checkers.history.setup import Setup
-from checkers.history.shapes import is_answered
 from checkers.history.transactions import sends_of
 from checkers.licences import licences_of
 from checkers.transactional.client_errors.anomalies import SEQUENCE_LOST

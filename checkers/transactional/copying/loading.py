@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 
 from checkers.columns.rows import Codes
 from checkers.columns.tables import NONE, Integers
-from checkers.history.operations import INVOKE, OK, History, Operation, OperationType
-from checkers.history.shapes import LARGEST
+from checkers.history.commits import GroupFound
+from checkers.history.fields import LARGEST
+from checkers.history.operations import INVOKE, OK, History, Operation, OperationType, Told
+from checkers.history.polls import FinalReadLimits, Isolation
 from checkers.history.transactions import sends_of
-
-READ_COMMITTED = "read_committed"
 
 
 class InputPartition(NamedTuple):
@@ -125,10 +126,10 @@ class _Loader:
     places: Codes[InputPartition] = field(default_factory=Codes)
     outputs: dict[tuple[str, int], None] = field(default_factory=dict)
     rows: list[tuple[int, int, int, int]] = field(default_factory=list)
-    reads: dict[tuple[str, int], list[Operation]] = field(default_factory=dict)
+    reads: dict[tuple[str, int], list[Told[FinalReadLimits]]] = field(default_factory=dict)
     ends: dict[tuple[str, int], int] = field(default_factory=dict)
     acknowledged: dict[int, tuple[int, int]] = field(default_factory=dict)
-    told: list[Operation] = field(default_factory=list)
+    told: list[Told[GroupFound]] = field(default_factory=list)
 
     def txn(self, operation: Operation) -> None:
         """Take a transaction's invocation or completion."""
@@ -142,15 +143,16 @@ class _Loader:
         """Take a final read that came to the end of what its isolation level sees."""
         if operation.type is not OK:
             return
-        where = (operation.key, operation.value["partition"])
-        self.ends[where] = max(self.ends.get(where, 0), operation.value["end"])
-        if operation.value["isolation"] == READ_COMMITTED:
-            self.reads.setdefault(where, []).append(operation)
+        limits = msgspec.convert(operation.value, FinalReadLimits)
+        where = (operation.key, limits.partition)
+        self.ends[where] = max(self.ends.get(where, 0), limits.end or 0)
+        if limits.isolation is Isolation.READ_COMMITTED:
+            self.reads.setdefault(where, []).append(Told(operation, limits))
 
     def offsets(self, operation: Operation) -> None:
         """Take what a group's offsets are in the end."""
         if operation.type is OK:
-            self.told.append(operation)
+            self.told.append(Told(operation, msgspec.convert(operation.value, GroupFound)))
 
     def _begin(self, operation: Operation) -> None:
         row = len(self.transactions)
@@ -197,13 +199,13 @@ class _Loader:
         )
 
     def _is_whole(self, where: tuple[str, int]) -> bool:
-        return any(read.value["end"] >= self.ends[where] for read in self.reads.get(where, ()))
+        return any((read.value.end or 0) >= self.ends[where] for read in self.reads.get(where, ()))
 
     def _copies(self, outputs: tuple[tuple[str, int], ...]) -> Copies:
         tables = [
             _records(operation, code)
             for code, where in enumerate(outputs)
-            for operation in self.reads.get(where, ())
+            for operation, _ in self.reads.get(where, ())
         ]
         table = np.concatenate([np.empty((4, 0), dtype=np.int64), *tables], axis=1)
         _, first = np.unique(table[:3], axis=1, return_index=True)
@@ -213,16 +215,16 @@ class _Loader:
         tables = [
             _records(operation, code)[[1, 2]]
             for code, place in enumerate(places)
-            for operation in self.reads.get((place.topic, place.partition), ())
+            for operation, _ in self.reads.get((place.topic, place.partition), ())
         ]
         return np.unique(np.concatenate([np.empty((2, 0), dtype=np.int64), *tables], axis=1), axis=1)
 
     def _committed(self, places: tuple[InputPartition, ...]) -> dict[int, tuple[int, int]]:
         codes = {place: code for code, place in enumerate(places)}
         found: dict[int, tuple[int, int]] = {}
-        for operation in self.told:
-            for partition, offset in operation.value["offsets"]:
-                code = codes.get(InputPartition(operation.key, operation.value["topic"], partition))
+        for operation, told in self.told:
+            for partition, offset in told.offsets:
+                code = codes.get(InputPartition(operation.key, told.topic, partition))
                 if code is not None:
                     found[code] = (0 if offset is None else offset, operation.index)
         return found

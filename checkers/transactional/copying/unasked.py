@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
+import msgspec
+
+from checkers.history.commits import GroupFound
 from checkers.history.operations import OK, History, Operation
 from checkers.transactional.copying.anomalies import UNASKED
 from checkers.verdict.verdict import Anomaly
@@ -16,15 +19,16 @@ def find_unasked(history: History) -> Iterator[Anomaly]:
     asked = _asked(history)
     for operation in history.of("committed-offsets"):
         if operation.type is OK:
-            yield from _unasked(operation, asked.get((operation.key, operation.value["topic"]), {}))
+            told = msgspec.convert(operation.value, GroupFound)
+            yield from _unasked(operation, told, asked.get((operation.key, told.topic), {}))
 
 
-def _unasked(operation: Operation, asked: Mapping[int, set[int]]) -> Iterator[Anomaly]:
+def _unasked(operation: Operation, told: GroupFound, asked: Mapping[int, set[int]]) -> Iterator[Anomaly]:
     """Offsets of one answer; of partitions for which nobody asked anything, another rule reports."""
-    for partition, offset in operation.value["offsets"]:
-        known = asked.get(partition, {offset})
-        if offset is not None and offset not in known:
-            place = f"{operation.value['topic']}/{partition}"
+    for partition, offset in told.offsets:
+        known = asked.get(partition)
+        if offset is not None and known is not None and offset not in known:
+            place = f"{told.topic}/{partition}"
             yield UNASKED.found(
                 f"Group {operation.key} continues at {offset} of {place}, which no transaction "
                 "asked to commit.",

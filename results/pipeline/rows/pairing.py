@@ -7,7 +7,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Integers
 from checkers.history.operations import INVOKE, History
-from checkers.history.shapes import OBSERVATIONS
+from checkers.history.runner import OBSERVATIONS
 
 
 @dataclass(frozen=True, slots=True)

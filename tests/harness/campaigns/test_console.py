@@ -5,10 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
+from checkers.history.faults import GambitEnded
 from checkers.history.observed import NodeSeen, PartitionAnswer, PartitionsSeen
 from checkers.history.operations import Operation, OperationType
+from checkers.history.polls import Isolation, Polled
 from checkers.history.quorum import LeaderSeen, QuorumSeen
-from checkers.history.shapes import GambitEnded, Isolation, Polled
 from checkers.verdict.verdict import Validity, Verdict
 from harness.campaigns.console import Board, LineConsole, LiveConsole, console_for
 from harness.record.events import Event, PhaseBegan, Recorded, RunBegan, RunEnded

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from checkers.history.operations import OperationType
-from checkers.history.shapes import Isolation
+from checkers.history.polls import Isolation
 from harness.clients.administrator import Answer
 from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions, Membership
 from harness.clients.interface import ClientKind, LogConsumer, LogProducer, Message

@@ -13,8 +13,8 @@ import msgspec
 import pytest
 
 from checkers.history.operations import JournalHeader, Operation, OperationType
+from checkers.history.polls import Isolation, Polled
 from checkers.history.reading import read_history
-from checkers.history.shapes import Isolation, Polled
 from harness.record.events import Event, Recorded
 from harness.record.journal import Clock, Entry, Journal, JournalError, Journals, Recorder, describe
 

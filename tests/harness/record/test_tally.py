@@ -3,7 +3,7 @@
 import threading
 
 from checkers.history.operations import Operation, OperationType
-from checkers.history.shapes import AnsweredRun, SentRun
+from checkers.history.sends import AnsweredRun, SentRun
 from checkers.history.transactions import TxnEnd, TxnEnded, TxnOffsets, TxnSend
 from harness.record.events import PhaseBegan, Recorded
 from harness.record.tally import Tally

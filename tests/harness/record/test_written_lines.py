@@ -8,6 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from checkers.history.commits import Committing
+from checkers.history.faults import FaultInjected, FaultProbed, FaultRefused, GambitEnded, PlannedFault
 from checkers.history.observed import (
     COMMITS,
     ENDS,
@@ -34,6 +36,15 @@ from checkers.history.observed import (
     TopicConfigsSeen,
 )
 from checkers.history.operations import Operation, OperationType
+from checkers.history.polls import (
+    FinalRead,
+    FinalReadAsked,
+    FinalReadPart,
+    GroupPollAsked,
+    Isolation,
+    PollAsked,
+    Polled,
+)
 from checkers.history.quorum import QUORUM, QUORUM_STATE, QuorumStateSeen, quorum_seen
 from checkers.history.replicas import (
     REPLICA,
@@ -44,26 +55,7 @@ from checkers.history.replicas import (
     ReplicaSeen,
     ReplicaUnread,
 )
-from checkers.history.shapes import (
-    Committing,
-    DeathSeen,
-    FaultInjected,
-    FaultProbed,
-    FaultRefused,
-    FinalRead,
-    FinalReadAsked,
-    FinalReadPart,
-    GambitEnded,
-    GroupPollAsked,
-    HarnessFailed,
-    Isolation,
-    JournalEnded,
-    JournalOpened,
-    PlannedFault,
-    PollAsked,
-    Polled,
-    StartSeen,
-)
+from checkers.history.runner import DeathSeen, HarnessFailed, JournalEnded, JournalOpened, StartSeen
 from checkers.history.transactions import (
     ProducerInitialised,
     ScriptPlayed,

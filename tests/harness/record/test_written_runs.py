@@ -17,6 +17,7 @@ from checkers.history.changing_topics import (
     TopicById,
     TopicCreated,
 )
+from checkers.history.commits import GroupAsked, GroupFound
 from checkers.history.courses import (
     AWAIT,
     CHOOSE,
@@ -59,7 +60,7 @@ from checkers.history.logged import (
 )
 from checkers.history.operations import Operation, OperationType
 from checkers.history.recoveries import Recovery, RecoveryAwaited
-from checkers.history.shapes import AnsweredRun, GroupAsked, GroupFound, SentRun
+from checkers.history.sends import AnsweredRun, SentRun
 from checkers.history.transactions import (
     CoordinatorAsked,
     LeaderAsked,

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from checkers.history.shapes import Isolation
+from checkers.history.polls import Isolation
 from harness.clients import ClientFailedError, ReadError, Record, Sent
 from harness.record.journal import Clock, JournalError, Journals
 from harness.vocabulary import LogWorkload

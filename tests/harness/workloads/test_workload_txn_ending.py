@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.history.shapes import Isolation
+from checkers.history.polls import Isolation
 from harness.clients import ClientFailedError, ClientKind, Message, ReadError
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import LogWorkload, TxnWorkload, Workload

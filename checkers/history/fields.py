@@ -1,0 +1,24 @@
+"""The types of fields that values of several operations have.
+
+The other modules here have the types of keys and values, one subject each.  `checkers.history.fitting` tells
+which operation has which.  Their fields are those of docs/histories.md.  Fields that no checker reads are not
+asked for.  Unknown ones are passed over, so that a newer journal of the same format version stays readable.
+"""
+
+from typing import Annotated, TypeVar
+
+import msgspec
+
+_T = TypeVar("_T")
+
+
+def written(default: _T) -> _T:
+    """The default of a field that is written in any case: msgspec omits only defaults that it can compare."""
+    made: _T = msgspec.field(default_factory=lambda: default)
+    return made
+
+
+LARGEST = 2**62
+"""Largest time, offset or position that is believed, so that sums of two still fit 64 bits."""
+Offset = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+Partition = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]

@@ -1,0 +1,379 @@
+"""The schema of histories: which types keys and values have, by function and type of the operation.
+
+An observation is known by its key, as in ``observe quorum``.  Where an operation failed, or nothing is known
+of it, its value is mostly that of its invocation, or nothing.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, Literal
+
+import msgspec
+from msgspec import UNSET
+
+from checkers.history import requested
+from checkers.history.bounds import partitions_problem
+from checkers.history.changing_topics import (
+    RecordAppended,
+    RecordAsked,
+    RecordsFetched,
+    TopicAsked,
+    TopicById,
+    TopicCreated,
+)
+from checkers.history.commits import Committing, GroupAsked, GroupFound
+from checkers.history.courses import (
+    AWAIT,
+    CHOOSE,
+    MOVES,
+    PERFORM,
+    ChoiceAsked,
+    ChoiceMade,
+    ConditionAwaited,
+    ConditionSeen,
+    OperationAsked,
+    OperationPerformed,
+    ScriptEnded,
+    ScriptPlanned,
+)
+from checkers.history.faults import FaultTold, GambitBegan, GambitEnded, PlannedFault
+from checkers.history.fields import Offset, Partition
+from checkers.history.group_offsets import OffsetCommitted, OffsetsDeleted, OffsetsFetched, OffsetsWanted
+from checkers.history.logged import (
+    CLEANED,
+    ELECTED,
+    EPOCH_BEGUN,
+    ISR_SHRUNK,
+    LOADED,
+    LOG_LACKING,
+    NODE_LOG,
+    TRUNCATED,
+    VOTE,
+    ElectedLogged,
+    EpochBegun,
+    FindingLogged,
+    IsrShrunk,
+    LogLacking,
+    LogLoaded,
+    LogsCleaned,
+    LogTruncated,
+    vote_logged,
+)
+from checkers.history.observed import (
+    COMMITS,
+    ENDS,
+    LEADING,
+    NODE,
+    OFFSETS,
+    PARTITIONS,
+    PRODUCERS,
+    REASSIGNMENTS,
+    STARTS,
+    CommitsLeft,
+    CommitsSeen,
+    CoordinatorsSeen,
+    EndsSeen,
+    LeaderEpochsSeen,
+    LeadingSeen,
+    NodeSeen,
+    OffsetsSeen,
+    PartitionsSeen,
+    ProducersSeen,
+    ReassignmentsSeen,
+    StartsSeen,
+    TopicConfigsSeen,
+)
+from checkers.history.operations import FAIL, INFO, INVOKE, OK, Operation, OperationType
+from checkers.history.phases import PHASE
+from checkers.history.polls import FinalRead, FinalReadAsked, FinalReadPart, GroupPollAsked, Polled
+from checkers.history.quorum import QUORUM, QUORUM_STATE, QuorumStateSeen, quorum_seen
+from checkers.history.recoveries import RecoveryAwaited, RecoveryTold
+from checkers.history.replicas import (
+    FOLDERS,
+    METADATA_LOG,
+    REPLICA,
+    FoldersSeen,
+    MetadataLogSeen,
+    ReplicaSeen,
+    columns_problem,
+)
+from checkers.history.runner import (
+    END,
+    FAILURE,
+    OPENED,
+    START,
+    HarnessFailed,
+    JournalEnded,
+    JournalOpened,
+    StartSeen,
+)
+from checkers.history.sends import Answered, AnsweredRun, Sent, SentRun, UnansweredRun
+from checkers.history.setup import SETUP, Setup
+from checkers.history.transactions import (
+    CoordinatorAsked,
+    LeaderAsked,
+    MarkerAnswered,
+    ProducerAsked,
+    ProducerDescribed,
+    ProducerInitialised,
+    ScriptPlayed,
+    TransactionDescribed,
+    Txn,
+    TxnPoll,
+    TxnSend,
+)
+
+
+class Shape(msgspec.Struct, frozen=True, dict=True):
+    """Types of a key and a value, and what types cannot say of the value.
+
+    Attributes:
+        key: type of the key.
+        value: type of the value.
+        rule: takes the value, tells what was expected of it and is not so, or None; None where types say all.
+    """
+
+    key: object
+    value: object
+    rule: Callable[[Any], str | None] | None = None
+
+    @cached_property
+    def fields(self) -> Any:
+        """Type of both: what a struct asks for msgspec learns once, what a union asks for each time."""
+        return msgspec.defstruct("Fields", [("key", self.key), ("value", self.value)])
+
+    def has_all(self, operations: list[Operation]) -> bool:
+        """Whether some operations all have this shape."""
+        try:
+            fields = msgspec.convert(operations, list[self.fields], from_attributes=True)  # type: ignore[name-defined]
+        except msgspec.ValidationError:
+            return False
+        return self.rule is None or not any(self.rule(each.value) for each in fields)
+
+
+def problem_of(value: object, kind: object) -> str | None:
+    """Why a value is not of a type; None if it is."""
+    try:
+        msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return None
+
+
+def _all_or_nothing(value: FinalReadPart) -> str | None:
+    told = [limit is not None for limit in (value.start, value.end, value.position)]
+    if all(told) or not (any(told) or value.records):
+        return _of_its_partition(value)
+    return "Expected start, end and position, or none of them and no records"
+
+
+def _of_its_partition(value: FinalRead | FinalReadPart) -> str | None:
+    if any(partition != value.partition for partition, _, _ in value.records):
+        return f"Expected records of partition {value.partition} alone"
+    return _paired(value)
+
+
+def _paired(value: Polled | FinalRead | FinalReadPart | TxnPoll) -> str | None:
+    if all(len(offsets) == len(values) for _, offsets, values in value.records):
+        return None
+    return "Expected as many values as offsets"
+
+
+def _asked_or_answered(value: list[Any] | UnansweredRun | None) -> str | None:
+    if value is None or isinstance(value, UnansweredRun):
+        return None
+    pairs = all(isinstance(entry, list) and len(entry) == len(("partition", "value")) for entry in value)
+    return problem_of(value, Sent if pairs else Answered)
+
+
+def _filled(value: list[Any] | AnsweredRun) -> str | None:
+    if isinstance(value, list) or sum(count for _, count in value.offsets) == value.count:
+        return None
+    return f"Expected stretches of {value.count} records together"
+
+
+def _transaction_paired(value: Txn) -> str | None:
+    if any(len(offsets) != len(values) for _, _, offsets, values in value.consumed):
+        return "Expected as many values as offsets"
+    answers = sum(isinstance(mop, TxnSend) for mop in value.mops)
+    if value.consumed and answers != sum(len(offsets) for _, _, offsets, _ in value.consumed):
+        return "Expected one send for each record consumed"
+    polls = (mop for mop in value.mops if isinstance(mop, TxnPoll))
+    return next(filter(None, map(_paired, polls)), None)
+
+
+def _few_partitions(value: Setup) -> str | None:
+    return partitions_problem(value.topics)
+
+
+def _perhaps_paired(value: Txn | None) -> str | None:
+    return None if value is None else _transaction_paired(value)
+
+
+def _of_quorum(value: object) -> str | None:
+    return _refusal_of(quorum_seen, value)
+
+
+def _of_vote(value: object) -> str | None:
+    return _refusal_of(vote_logged, value)
+
+
+def _refusal_of(read: Callable[[object], object], value: object) -> str | None:
+    try:
+        read(value)
+    except msgspec.ValidationError as error:
+        return str(error)
+    return None
+
+
+Shapes = dict[tuple[str, OperationType], Shape]
+
+
+def _request(
+    f: str,
+    key: object,
+    asked: Any,
+    answered: Any,
+    untold: Any = UNSET,
+    *,
+    rule: Callable[[Any], str | None] | None = None,
+) -> Shapes:
+    """Shapes of an operation that begins and ends.
+
+    Args:
+        f: its function.
+        key: type of its key.
+        asked: type of an invocation's value.
+        answered: type of the value where it happened.
+        untold: type of the value where it did not happen, or nobody knows; where it is not given, that of an
+            invocation, or nothing.
+        rule: of what happened, as in `Shape`.
+    """
+    perhaps = None if asked is None else asked | None
+    shape = Shape(key, perhaps if untold is UNSET else untold)
+    return {
+        (f, INVOKE): Shape(key, asked),
+        (f, OK): Shape(key, answered, rule),
+        (f, FAIL): shape,
+        (f, INFO): shape,
+    }
+
+
+def _administered(f: str, key: object, asked: type[requested.AdminAsked]) -> Shapes:
+    return _request(f, key, asked, requested.ENDED[asked])
+
+
+def _observed(key: str, value: object, rule: Callable[[Any], str | None] | None = None) -> Shapes:
+    return {(f"observe {key}", OK): Shape(str, value, rule)}
+
+
+_Offsets = list[tuple[Partition, Offset]]
+_AskedOrAnswered = list[Any] | UnansweredRun | None
+_CLIENTS: Shapes = {
+    **_request("send", str, Sent | SentRun, Answered | AnsweredRun, rule=_filled),
+    ("send", FAIL): Shape(str, _AskedOrAnswered, _asked_or_answered),
+    ("send", INFO): Shape(str, _AskedOrAnswered, _asked_or_answered),
+    **_request("assign", str, _Offsets, _Offsets),
+    **_request("poll", str, GroupPollAsked, Polled, rule=_paired),
+    ("txn", INVOKE): Shape(Any, Txn, _transaction_paired),
+    ("txn", OK): Shape(Any, Txn, _transaction_paired),
+    ("txn", FAIL): Shape(Any, Txn | None, _perhaps_paired),
+    ("txn", INFO): Shape(Any, Txn | None, _perhaps_paired),
+    **_request("final-read", str, FinalReadAsked, FinalRead, rule=_of_its_partition),
+    ("final-read", FAIL): Shape(str, FinalReadPart, _all_or_nothing),
+    ("final-read", INFO): Shape(str, FinalReadPart, _all_or_nothing),
+    **_request("commit", str, Committing, Committing | None),
+    **_request("delete-group", str, None, None),
+    **_request("committed-offsets", str, GroupAsked, GroupFound),
+    **_request("delete-records", str, _Offsets, _Offsets | None),
+    **_request("write", str, Any, Any),
+    **_request("read", str, None, Any),
+    **_request("cas", Any, tuple[Any, Any], Any, Any),
+    **_request("acquire", Any, Any, Any),
+    **_request("release", Any, Any, Any),
+    **_request("commit-offset", str, OffsetCommitted, OffsetCommitted),
+    **_request("delete-offsets", str, OffsetsDeleted, OffsetsDeleted),
+    **_request("fetch-offsets", str, OffsetsWanted, OffsetsFetched),
+    **_request("create-topic", str, TopicAsked, TopicCreated),
+    **_request("delete-topic", str, None, None),
+    **_request("list-topics", str, None, list[tuple[str, str | None]]),
+    **_request("append-record", str, RecordAsked, RecordAppended),
+    **_request("fetch-records", str, TopicById, RecordsFetched),
+    **_request("init-transactions", str, ProducerAsked, ProducerInitialised),
+    **_request("describe-transaction", str, CoordinatorAsked, TransactionDescribed),
+    **_request("describe-producer", str, LeaderAsked, ProducerDescribed),
+    **_request("abort-transaction", str, LeaderAsked, MarkerAnswered),
+    **_request("control", str, ScriptPlayed, ScriptPlayed),
+}
+"""What clients do, and scripts of single requests."""
+_NEMESIS: Shapes = {
+    **_request("inject", str, PlannedFault, FaultTold, FaultTold | None),
+    **_request("heal", str, PlannedFault, FaultTold, FaultTold | None),
+    **_request("gambit", str, GambitBegan, GambitEnded, GambitEnded),
+    **_request(CHOOSE, str, ChoiceAsked, ChoiceMade),
+    **_request(AWAIT, str, ConditionAwaited, ConditionSeen),
+    **_request(PERFORM, str, OperationAsked, OperationPerformed),
+    **_request(MOVES, None, ScriptPlanned, ScriptEnded),
+    **_request("configure", str, requested.NodeConfigured, requested.NodeConfigured | None),
+}
+"""Faults, gambits, and moves of scripts."""
+_ADMIN: Shapes = {
+    **_administered("elect-leaders", Literal["preferred", "unclean"], requested.ElectionAsked),
+    **_administered("alter-reassignments", None, requested.ReassignmentAsked),
+    **_administered("add-voter", int, requested.VoterOffered),
+    **_administered("remove-voter", int, requested.VoterAsked),
+    **_administered("update-feature", str, requested.FeatureAsked),
+    **_administered("alter-topic", str, requested.TopicAltered),
+    **_administered("late-heartbeat", int, requested.HeartbeatSent),
+    # A client of the workload asks for partitions too, and tells no code.
+    **_request("create-partitions", str, requested.PartitionsAdded, requested.PartitionsAdded),
+}
+"""What an operator asks for."""
+_RUNNER: Shapes = {
+    (SETUP, OK): Shape(Any, Setup, _few_partitions),
+    (START, OK): Shape(str, StartSeen),
+    (PHASE, OK): Shape(str, Any),
+    (OPENED, OK): Shape(str, JournalOpened),
+    (END, OK): Shape(Any, JournalEnded),
+    (FAILURE, OK): Shape(str, HarnessFailed),
+    **_request("recover", str | None, RecoveryAwaited | None, RecoveryTold | None, RecoveryTold | None),
+}
+"""What the runner tells."""
+_OBSERVED: Shapes = {
+    **_observed(QUORUM, Any, _of_quorum),
+    **_observed(QUORUM_STATE, QuorumStateSeen),
+    **_observed(PARTITIONS, PartitionsSeen),
+    **_observed(REASSIGNMENTS, ReassignmentsSeen),
+    **_observed(OFFSETS, OffsetsSeen),
+    **_observed(LEADING, LeadingSeen),
+    **_observed(STARTS, StartsSeen),
+    **_observed(ENDS, EndsSeen),
+    **_observed(COMMITS, CommitsSeen),
+    **_observed("commits-left", CommitsLeft),
+    **_observed(NODE, NodeSeen),
+    **_observed("topic-configs", TopicConfigsSeen),
+    **_observed("coordinators", CoordinatorsSeen),
+    **_observed("leader-epochs", LeaderEpochsSeen),
+    **_observed(PRODUCERS, ProducersSeen),
+    **_observed(FOLDERS, FoldersSeen),
+    **_observed(REPLICA, ReplicaSeen, columns_problem),
+    **_observed(METADATA_LOG, MetadataLogSeen, columns_problem),
+    **_observed(NODE_LOG, FindingLogged),
+    **_observed(LOG_LACKING, LogLacking),
+    **_observed(VOTE, Any, _of_vote),
+    **_observed(ELECTED, ElectedLogged),
+    **_observed(LOADED, LogLoaded),
+    **_observed(ISR_SHRUNK, IsrShrunk),
+    **_observed(TRUNCATED, LogTruncated),
+    **_observed(CLEANED, LogsCleaned),
+    **_observed(EPOCH_BEGUN, EpochBegun),
+}
+"""What observers see, and what is gathered at the end."""
+SHAPES: Mapping[tuple[str, OperationType], Shape] = {
+    **_CLIENTS,
+    **_NEMESIS,
+    **_ADMIN,
+    **_RUNNER,
+    **_OBSERVED,
+}
+"""The shape of every operation, by its function (of an observation: ``observe`` and its key) and its type."""

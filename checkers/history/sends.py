@@ -1,0 +1,56 @@
+"""The types of records that are sent and of what became of each, record by record or in runs.
+
+The fields are those of docs/histories.md, as in `checkers.history.fields`.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from checkers.history.fields import Offset, Partition
+
+SendOutcome = Literal["ok", "fail", "info"]
+
+# Values of records are Any and not object: msgspec asks each whether it is an object, which takes longer.
+Sent = list[tuple[Partition, Any]]
+Answered = list[tuple[Partition, Any, Offset | None, SendOutcome]]
+LARGEST_RUN = 100_000
+"""Most records that one operation may send as a run, so that a short line can't ask for all memory."""
+
+
+class SentRun(msgspec.Struct, frozen=True):
+    """Consecutive values from `first`, `count` of them, sent to one partition."""
+
+    partition: Partition
+    first: Offset
+    count: Annotated[int, msgspec.Meta(ge=1, le=LARGEST_RUN)]
+
+
+class UnansweredRun(SentRun, frozen=True):
+    """A run of which nothing is known."""
+
+    offsets: None = None
+
+
+class AnsweredRun(SentRun, frozen=True):
+    """Where the records of a run, all acknowledged, stand: first offset and number of each stretch."""
+
+    offsets: list[tuple[Offset, Annotated[int, msgspec.Meta(ge=1, le=LARGEST_RUN)]]]
+
+
+SendRead = list[Any] | dict[str, Any]
+"""A send's value as it is decoded: a list of its records, or a run."""
+
+
+def is_answered(value: SendRead | None) -> bool:
+    """Whether a send's completion tells the outcome of each record, not only what had been asked."""
+    if isinstance(value, dict):
+        return value.get("offsets") is not None
+    if not value:
+        return False
+    return len(value[0]) == len(("partition", "value", "offset", "outcome"))
+
+
+def count_of(value: SendRead) -> int:
+    """How many records a send's value is about, whether it lists them or tells a run."""
+    return int(value["count"]) if isinstance(value, dict) else len(value)
