@@ -11,7 +11,7 @@ from checkers.history.replicas import METADATA_TOPIC
 from checkers.history.setup import Setup
 from checkers.history.units import NS_PER_MS
 from checkers.kraft.quorum.views import NONE, LeaderClaim, StateFile
-from checkers.licences.disks import WIPE, hits
+from checkers.licences.disks import hits
 
 
 class Wipe(msgspec.Struct, frozen=True):
@@ -119,7 +119,7 @@ def wipes_of(history: History, windows: Iterable[FaultWindow]) -> Wipes:
     """The wipes that may have removed a metadata log."""
     found = []
     for window in windows:
-        if window.kind == WIPE and hits(history, window, METADATA_TOPIC):
+        if window.wipes and hits(history, window, METADATA_TOPIC):
             values = [history.operations[index].value or {} for index in window.operations]
             found.append(Wipe(window, any(_differ(value.get("probe") or {}) for value in values)))
     return Wipes(tuple(found))

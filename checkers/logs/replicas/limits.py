@@ -5,7 +5,6 @@ from typing import NamedTuple
 from checkers.evidence.faults import fault_windows
 from checkers.history.operations import FAIL, History
 from checkers.history.setup import COMPACT, Setup
-from checkers.licences.disks import UNSYNCED
 
 _POLICY = "cleanup.policy"
 _RETENTION = frozenset({"retention.ms", "retention.bytes"})
@@ -36,7 +35,7 @@ def limits_of(history: History, meant: Setup) -> Limits:
     """
     altered = [(o.key, o.value) for o in history.of("alter-topic") if o.type is not FAIL]
     anybody = tuple(meant.names.values())
-    struck = (window.targets or anybody for window in fault_windows(history) if window.kind in UNSYNCED)
+    struck = (window.targets or anybody for window in fault_windows(history) if window.loses_unsynced)
     of_topics = {topic.name for topic in meant.topics if not _RETENTION.isdisjoint(topic.config)}
     rewritten = {topic.name for topic in meant.topics if meant.is_compacted(topic.name)}
     of_nodes = [meant.config, *meant.node_config.values()]
