@@ -14,6 +14,19 @@ _ENDING = _DOWN | {"dead-disk"}
 """Kinds that end processes, in histories that were recorded before injections told it themselves."""
 _SILENT = _DOWN | {"pause"}
 """Kinds that silence nodes, in those histories."""
+_CLEAN = frozenset({"stop"})
+"""Kinds whose processes end cleanly, in those histories."""
+_HARD = _DOWN - _CLEAN
+"""Kinds whose processes leave no file about a clean end, in those histories."""
+_TEARING = frozenset({"torn-write"})
+"""Kinds that leave half a batch in logs, in those histories."""
+_UNSYNCED = frozenset({"power-loss", "dead-disk"})
+"""Kinds after which a disk may lack what was not synced, in those histories."""
+_WIPING = frozenset({"wipe-disk"})
+"""Kinds that remove what a disk has, in those histories."""
+_OF_NETWORK = ("partition", "packet-loss", "lost-answers", "held-requests", "held-reports", "hold")
+_KNOWN = _ENDING.union(_SILENT, _OF_NETWORK)
+"""All kinds that there were in those histories."""
 
 
 class FaultWindow(msgspec.Struct, frozen=True):
@@ -34,6 +47,10 @@ class FaultWindow(msgspec.Struct, frozen=True):
         ends_processes: whether it ends one process of its targets: at once, or between the inject and the end
             of the heal.
         silences: whether its targets can't answer anybody until the heal.
+        ends_cleanly: whether a process that it ends writes down that it ended cleanly; None: nobody knows.
+        tears_writes: whether logs of its targets may end with half a batch.
+        loses_unsynced: whether a disk of its targets may lack what was not synced.
+        wipes: whether what a disk of its targets had may be removed.
     """
 
     id: str
@@ -49,6 +66,40 @@ class FaultWindow(msgspec.Struct, frozen=True):
     blink: bool = False
     ends_processes: bool = False
     silences: bool = False
+    ends_cleanly: bool | None = None
+    tears_writes: bool = False
+    loses_unsynced: bool = False
+    wipes: bool = False
+
+    @property
+    def stops(self) -> bool:
+        """Whether it ends a process, which certainly can write what it has to before."""
+        return self.ends_processes and self.ends_cleanly is True
+
+    @property
+    def kills(self) -> bool:
+        """Whether it ends a process that certainly leaves no file about a clean end."""
+        return self.ends_processes and self.ends_cleanly is False
+
+    @property
+    def may_kill(self) -> bool:
+        """Whether a process that it ends may have had no time to write anything."""
+        return self.ends_processes and self.ends_cleanly is not True
+
+    @property
+    def strikes(self) -> bool:
+        """Whether a disk of its targets may lack what it had."""
+        return self.loses_unsynced or self.wipes
+
+    @property
+    def fails_disk(self) -> bool:
+        """Whether a disk may fail under a process that runs on."""
+        return self.strikes and not self.silences
+
+    @property
+    def freezes(self) -> bool:
+        """Whether a process of its targets stands still and goes on after the heal."""
+        return self.silences and not self.ends_processes
 
     @property
     def down(self) -> bool:
@@ -123,6 +174,10 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
         blink=told.blink,
         ends_processes=told.kind in _ENDING if told.ends_processes is None else told.ends_processes,
         silences=told.kind in _SILENT if told.silences is None else told.silences,
+        ends_cleanly=_cleanly(told),
+        tears_writes=_may(told, _TEARING, said=told.tears_writes),
+        loses_unsynced=_may(told, _UNSYNCED, said=told.loses_unsynced),
+        wipes=_may(told, _WIPING, said=told.wipes),
     )
 
 
@@ -134,6 +189,27 @@ def told_of(history: History, window: FaultWindow) -> list[FaultTold]:
     """
     told = (fault_told(history.operations[index]) for index in window.operations)
     return [each for each in told if each is not None]
+
+
+def _cleanly(told: PlannedFault) -> bool | None:
+    """Whether a fault lets processes end cleanly; None where it does not tell, and its kind neither.
+
+    Where an injection says what the fault does to disks, it leaves this out because nobody is sure.
+    """
+    if told.ends_cleanly is not None or told.wipes is not None or told.kind not in _CLEAN | _HARD:
+        return told.ends_cleanly
+    return told.kind in _CLEAN
+
+
+def _may(told: PlannedFault, kinds: frozenset[str], *, said: bool | None) -> bool:
+    """Whether a fault may do what it does not rule out.
+
+    A kind that nobody knows is believed to do it: losses after it are licensed.  One that ends no process
+    leaves disks alone.
+    """
+    if said is not None:
+        return said
+    return told.kind in kinds or (told.kind not in _KNOWN and told.ends_processes is not False)
 
 
 def _first(operations: list[Operation], f: str, kind: OperationType) -> Operation | None:

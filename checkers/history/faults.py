@@ -19,6 +19,10 @@ class PlannedFault(msgspec.Struct, frozen=True, omit_defaults=True):
         spec: the planned fault with its symbolic target, unchecked.
         ends_processes: whether it ends one process of its targets; None where the history does not tell.
         silences: whether its targets can't answer anybody until the heal, in the same way.
+        ends_cleanly: whether a process that it ends writes down that it ended cleanly; None if unknown.
+        tears_writes: whether its targets' logs may end with half a batch; None where nothing tells.
+        loses_unsynced: whether its targets' disks may lack what was not synced, in the same way.
+        wipes: whether it removes what its targets' disks had, in the same way.
         glyph: its shape in the report, unchecked.
         gambit: id of the gambit that it is a part of.
         blink: whether it is a short fault beside all others.
@@ -28,6 +32,10 @@ class PlannedFault(msgspec.Struct, frozen=True, omit_defaults=True):
     spec: object = None
     ends_processes: bool | None = None
     silences: bool | None = None
+    ends_cleanly: bool | None = None
+    tears_writes: bool | None = None
+    loses_unsynced: bool | None = None
+    wipes: bool | None = None
     glyph: object = None
     gambit: str | None = None
     blink: bool = False

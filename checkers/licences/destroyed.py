@@ -10,9 +10,6 @@ from collections.abc import Iterator, Sequence
 from checkers.columns.tables import PartitionName
 from checkers.history.setup import Topic
 from checkers.licences.disks import (
-    STRIKING,
-    UNSYNCED,
-    WIPE,
     Strike,
     active,
     all_hit,
@@ -32,7 +29,7 @@ _MIN_ISR = "min.insync.replicas"
 def wiped(facts: Facts) -> Iterator[Event]:
     """Times at which so many copies were wiped that no other need have had a record."""
     for topic, partition in _partitions(facts):
-        strikes = strikes_of(facts, partition, {WIPE})
+        strikes = strikes_of(facts, partition, wiping=True)
         for strike in strikes:
             hit = active(strikes, strike)
             copies = copies_at(facts, partition, strike)
@@ -49,7 +46,7 @@ def unsynced(facts: Facts) -> Iterator[Event]:
         strikes = strikes_of(facts, partition)
         for strike in strikes:
             hit = active(strikes, strike)
-            if all_hit(facts, partition, strike, hit) and any(each.window.kind in UNSYNCED for each in hit):
+            if all_hit(facts, partition, strike, hit) and any(each.window.loses_unsynced for each in hit):
                 bound = bound_at(facts, partition, epoch_after(facts, partition, strike.from_ns))
                 until_ns = max(each.to_ns for each in hit)
                 told = f"{_told(hit)}, which were all in-sync copies of {partition}"
@@ -59,7 +56,7 @@ def unsynced(facts: Facts) -> Iterator[Event]:
 def last_wiped(facts: Facts) -> Iterator[Event]:
     """Times at which the only copy in sync was wiped, whoever else had what it had."""
     for _, partition in _partitions(facts):
-        for strike in strikes_of(facts, partition, {WIPE}):
+        for strike in strikes_of(facts, partition, wiping=True):
             if any(sync == {strike.replica} for sync in in_sync(facts, partition, strike)):
                 text = f"{_told([strike])}, which was the last in-sync copy of {partition}"
                 yield Event(strike.from_ns, strike.to_ns, partition, text)
@@ -67,7 +64,7 @@ def last_wiped(facts: Facts) -> Iterator[Event]:
 
 def _partitions(facts: Facts) -> Iterator[tuple[Topic, PartitionName]]:
     """Partitions of the run's topics, if any disk was ever hit by a fault."""
-    if any(window.kind in STRIKING for window in facts.windows):
+    if any(window.strikes for window in facts.windows):
         topics = {topic.name: topic for topic in facts.setup.topics}
         for partition in facts.partitions:
             yield topics[partition.topic], partition

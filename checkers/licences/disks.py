@@ -18,11 +18,8 @@ from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
 from checkers.licences.facts import Facts, View
 
-WIPE = "wipe-disk"
 DEAD = "dead-disk"
-UNSYNCED = frozenset({"power-loss", DEAD})
-"""Kinds after which a node has what it had synced, and may lack what it had not."""
-STRIKING = UNSYNCED | {WIPE}
+"""The kind whose probes tell which directories failed under a process that ran on."""
 
 
 class Strike(NamedTuple):
@@ -47,7 +44,7 @@ def hits(history: History, window: FaultWindow, topic: str, partition: int | Non
     Of several log directories one may be hit by a fault alone: then what was removed decides, where that was
     told.
     """
-    if window.kind not in STRIKING:
+    if not window.strikes:
         return False
     told = told_of(history, window)
     planned = told[0].planned
@@ -64,13 +61,13 @@ def hits(history: History, window: FaultWindow, topic: str, partition: int | Non
     return bool(numbers) if partition is None else str(partition) in numbers
 
 
-def strikes_of(
-    facts: Facts, partition: PartitionName, kinds: frozenset[str] | set[str] = STRIKING
-) -> list[Strike]:
-    """Faults that hit copies of a partition, in the order of their beginnings."""
+def strikes_of(facts: Facts, partition: PartitionName, *, wiping: bool = False) -> list[Strike]:
+    """Faults that hit copies of a partition, in the order of their beginnings; or only those that wipe."""
     found: list[Strike] = []
     for window in facts.windows:
-        if window.kind not in kinds or not hits(facts.history, window, partition.topic, partition.partition):
+        if wiping and not window.wipes:
+            continue
+        if not hits(facts.history, window, partition.topic, partition.partition):
             continue
         struck = {facts.ids[name] for name in window.targets if name in facts.ids}
         found += [

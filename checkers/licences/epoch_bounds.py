@@ -25,7 +25,7 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.leader_epochs import Starts
 from checkers.evidence.partition_changes import NOBODY, PartitionState
 from checkers.history.observed import Entries
-from checkers.licences.disks import WIPE, strikes_of
+from checkers.licences.disks import strikes_of
 from checkers.licences.facts import Facts
 from checkers.licences.permits import Event
 
@@ -103,7 +103,7 @@ def certain(epoch: int, start: int) -> Bound:
 def _own_entries(facts: Facts, partition: PartitionName, state: PartitionState) -> Entries:
     """What the leader of a state noted, unless its disk was wiped since: then that came from others."""
     since_ns = facts.changes.span(state).from_ns
-    strikes = strikes_of(facts, partition, {WIPE})
+    strikes = strikes_of(facts, partition, wiping=True)
     if any(strike.replica == state.leader and strike.window.end_ns >= since_ns for strike in strikes):
         return []
     return facts.epochs.of(partition, _name(facts, state.leader))

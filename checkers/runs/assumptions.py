@@ -21,7 +21,6 @@ from checkers.history.polls import FinalReadAsked
 from checkers.history.runner import FAILURE, LASTED, HarnessFailed
 from checkers.history.setup import RequiredNumbers, Setup, setup_of
 from checkers.history.units import NS_PER_MS
-from checkers.licences.disks import UNSYNCED, WIPE
 from checkers.runs.additions import additions_loaded
 from checkers.runs.blinks import blink_figures, check_blinks
 from checkers.runs.compaction import compaction_ran
@@ -35,7 +34,6 @@ from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 CHECKER = "assumptions"
 PLAYER = "moves"
 """The process that plays a scenario's moves."""
-_OF_DISK = UNSYNCED | {WIPE}
 
 
 def check_assumptions(history: History) -> CheckerResult:
@@ -59,7 +57,7 @@ def check_assumptions(history: History) -> CheckerResult:
             met += _of_faults(windows) + _under_load(acked, history, setup.assumptions, windows)
         met += check_blinks(history, setup, windows)
         met += check_gambits(history, setup, windows)
-    disks = sum(window.proven and window.kind in _OF_DISK for window in windows)
+    disks = sum(window.proven and window.strikes for window in windows)
     withheld = sum(told.value.planned.sparing is True for told in _refused(history))
     figures = {
         "faults": len(windows),

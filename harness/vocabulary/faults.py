@@ -110,6 +110,10 @@ class Kill(AtNode, frozen=True, tag="kill"):
 
     ends_processes = True
     silences = True
+    ends_cleanly = False
+    tears_writes = False
+    loses_unsynced = False
+    wipes = False
     drawn = True
     glyph = "M-3.8 -3.8L3.8 3.8M3.8 -3.8L-3.8 3.8"
 
@@ -127,6 +131,10 @@ class Stop(AtNode, frozen=True, tag="stop"):
 
     ends_processes = True
     silences = True
+    ends_cleanly = True
+    tears_writes = False
+    loses_unsynced = False
+    wipes = False
     drawn = True
     glyph = "M-3.6 -3.6H3.6V3.6H-3.6Z"
 
@@ -254,6 +262,10 @@ class WipeDisk(Injected, frozen=True, tag="wipe-disk"):
 
     ends_processes = True
     silences = True
+    ends_cleanly = False
+    tears_writes = False
+    loses_unsynced = False
+    wipes = True
     glyph = "M-4.4 0A4.4 4.4 0 1 0 4.4 0A4.4 4.4 0 1 0 -4.4 0Z"
 
     target: Target | Member = Target.RANDOM
@@ -264,6 +276,11 @@ class WipeDisk(Injected, frozen=True, tag="wipe-disk"):
     log_dir: int | None = None
     draw: int = 0
     sparing: bool = False
+
+    @property
+    def exits_cleanly(self) -> bool | None:
+        """The file about a clean end goes with a disk, and stays where topics alone go."""
+        return None if self.by == "stop" and self.scope is Scope.TOPIC else self.ends_cleanly
 
     def unavailable_because(self, topology: Topology) -> str | None:
         """The log directory must be there."""
@@ -283,6 +300,10 @@ class PowerLoss(Injected, frozen=True, tag="power-loss"):
 
     ends_processes = True
     silences = True
+    ends_cleanly = False
+    tears_writes = False
+    loses_unsynced = True
+    wipes = False
     glyph = "M1.2 -4.8L-3 .8H0L-1.2 4.8L3 -.8H0Z"
 
     target: Target | Member = Target.RANDOM
@@ -307,6 +328,9 @@ class DeadDisk(Injected, frozen=True, tag="dead-disk"):
     """
 
     ends_processes = True
+    tears_writes = False
+    loses_unsynced = True
+    wipes = False
     glyph = "M-4.4 0A4.4 4.4 0 1 0 4.4 0A4.4 4.4 0 1 0 -4.4 0ZM-3.1 3.1L3.1 -3.1"
 
     target: Target | Member = Target.RANDOM
@@ -331,6 +355,10 @@ class TornWrite(Injected, frozen=True, tag="torn-write"):
 
     ends_processes = True
     silences = True
+    ends_cleanly = False
+    tears_writes = True
+    loses_unsynced = False
+    wipes = False
     glyph = "M-3.8 -3.8L3.8 3.8M3.8 -3.8L.6 -.6M-.6 .6L-3.8 3.8"
 
     target: Target | Member = Target.BROKER

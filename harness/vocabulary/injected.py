@@ -10,9 +10,15 @@ from harness.vocabulary.topology import DiskKind, Topology
 class Injected(msgspec.Struct, frozen=True, tag_field="kind"):
     """A fault that a scenario can name; each one says here what is so of it alone.
 
+    Where a fault that ends processes does not say what it does to disks, checkers expect the worst of it.
+
     Attributes:
         ends_processes: whether it ends one process of its targets, at once or until the heal is over.
         silences: whether its targets can't answer anybody until the heal.
+        ends_cleanly: whether a process that it ends writes down that it ended cleanly; None: nobody is sure.
+        tears_writes: whether logs of its targets may end with half a batch.
+        loses_unsynced: whether disks of its targets may lack what was not synced.
+        wipes: whether it removes what disks of its targets had.
         at_brokers: whether it can hit brokers alone.
         drawn: whether a random schedule may name its kind; it needs no more than a target and a draw then.
         glyph: its shape in the report, a path of SVG within 5 units of the origin; None: a diamond.
@@ -20,6 +26,10 @@ class Injected(msgspec.Struct, frozen=True, tag_field="kind"):
 
     ends_processes: ClassVar[bool] = False
     silences: ClassVar[bool] = False
+    ends_cleanly: ClassVar[bool | None] = None
+    tears_writes: ClassVar[bool | None] = None
+    loses_unsynced: ClassVar[bool | None] = None
+    wipes: ClassVar[bool | None] = None
     at_brokers: ClassVar[bool] = False
     drawn: ClassVar[bool] = False
     glyph: ClassVar[str | None] = None
@@ -28,6 +38,11 @@ class Injected(msgspec.Struct, frozen=True, tag_field="kind"):
     def takes_process(self) -> bool:
         """Whether it takes its target's process away, so that no other fault of processes fits on it."""
         return self.ends_processes or self.silences
+
+    @property
+    def exits_cleanly(self) -> bool | None:
+        """As `ends_cleanly`, where that depends on how the fault is meant."""
+        return self.ends_cleanly
 
     def unavailable_because(self, topology: Topology) -> str | None:  # noqa: ARG002 - most need nothing
         """Why this topology can't have the fault; None if it can."""

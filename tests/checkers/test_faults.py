@@ -108,6 +108,78 @@ def test_a_kind_says_what_an_injection_did_not_tell_yet(
     assert window.down is (ends_processes and silences)
 
 
+@pytest.mark.parametrize(
+    ("kind", "ends_cleanly", "effects"),
+    [
+        ("kill", False, (False, False, False)),
+        ("stop", True, (False, False, False)),
+        ("torn-write", False, (True, False, False)),
+        ("wipe-disk", False, (False, False, True)),
+        ("power-loss", False, (False, True, False)),
+        ("dead-disk", None, (False, True, False)),
+        *((kind, None, (False, False, False)) for kind in ("pause", "partition", "packet-loss", "hold")),
+        ("nobody-knows", None, (True, True, True)),
+    ],
+)
+def test_so_it_says_what_a_fault_does_to_disks(
+    kind: str, *, ends_cleanly: bool | None, effects: tuple[bool, bool, bool]
+) -> None:
+    window = told(kind)
+    assert window.ends_cleanly is ends_cleanly
+    assert (window.tears_writes, window.loses_unsynced, window.wipes) == effects
+
+
+@pytest.mark.parametrize(
+    ("said", "effects"),
+    [
+        ({"ends_processes": True}, (True, True, True)),
+        ({"silences": True}, (True, True, True)),
+        ({"ends_processes": False}, (False, False, False)),
+        ({"tears_writes": False}, (False, True, True)),
+        ({"loses_unsynced": False}, (True, False, True)),
+        ({"wipes": False}, (True, True, False)),
+        ({"ends_processes": False, "loses_unsynced": True}, (False, True, False)),
+    ],
+)
+def test_an_unknown_fault_may_do_what_it_does_not_rule_out(
+    said: dict[str, bool], effects: tuple[bool, bool, bool]
+) -> None:
+    window = told("melted", **said)
+    assert (window.tears_writes, window.loses_unsynced, window.wipes) == effects
+
+
+@pytest.mark.parametrize(
+    ("ends_processes", "ends_cleanly", "meant"),
+    [
+        (True, True, (True, False, False)),
+        (True, False, (False, True, True)),
+        (True, None, (False, False, True)),
+        *((False, ends_cleanly, (False, False, False)) for ends_cleanly in (True, False, None)),
+    ],
+)
+def test_nobody_is_sure_how_a_process_ends_of_which_nothing_is_said(
+    meant: tuple[bool, bool, bool], *, ends_processes: bool, ends_cleanly: bool | None
+) -> None:
+    window = told("melted", ends_processes=ends_processes, ends_cleanly=ends_cleanly)
+    assert (window.stops, window.kills, window.may_kill) == meant
+
+
+@pytest.mark.parametrize(
+    ("kind", "strikes", "fails_disk", "freezes"),
+    [
+        ("wipe-disk", True, False, False),
+        ("power-loss", True, False, False),
+        ("dead-disk", True, True, False),
+        ("nobody-knows", True, True, False),
+        ("pause", False, False, True),
+        *((kind, False, False, False) for kind in ("kill", "stop", "torn-write", "partition")),
+    ],
+)
+def test_what_follows_of_it(kind: str, *, strikes: bool, fails_disk: bool, freezes: bool) -> None:
+    window = told(kind)
+    assert (window.strikes, window.fails_disk, window.freezes) == (strikes, fails_disk, freezes)
+
+
 def test_what_an_injection_tells_goes_for_any_kind() -> None:
     assert told("melted", ends_processes=True, silences=True).down
     frozen = told("frozen", ends_processes=False, silences=True)

@@ -24,7 +24,6 @@ from checkers.history.operations import History
 from checkers.history.setup import setup_of
 from checkers.history.units import NS_PER_MS
 from checkers.licences.asked import allowed
-from checkers.licences.disks import DEAD, WIPE
 from checkers.licences.facts import Facts
 from checkers.licences.permission import enabled_always
 from checkers.verdict.entry import Entry
@@ -49,10 +48,10 @@ def check_elections(history: History) -> CheckerResult:
     """
     facts = Facts(history)
     changes = facts.changes
-    wiped = any(window.kind == WIPE for window in facts.windows)
+    wiped = any(window.wipes for window in facts.windows)
     contradictions = find_contradictions(facts.elections, changes, _behind_ns(facts), wiped=wiped)
     anomalies = [*_unlicensed(facts), *contradictions]
-    if not any(hit.kind in {WIPE, DEAD} for hit in facts.windows):
+    if not any(hit.wipes or hit.fails_disk for hit in facts.windows):
         # or else a broker may be up, and the directory of its replica not be there (KIP-858)
         anomalies += find_withheld(changes, _permitting(facts), _complete_ns(facts))
     return result_of(

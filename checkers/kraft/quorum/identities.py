@@ -5,7 +5,6 @@ from itertools import pairwise
 
 from checkers.evidence.faults import FaultWindow
 from checkers.kraft.quorum.views import StateFile
-from checkers.licences.disks import STRIKING
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
@@ -39,7 +38,7 @@ def cluster_ids_changed(files: Iterable[StateFile]) -> list[Anomaly]:
 
 def directory_ids_changed(files: Iterable[StateFile], windows: Iterable[FaultWindow]) -> list[Anomaly]:
     """For each node the first directory id that follows upon another without a fault of its disk."""
-    strikes = [window for window in windows if window.kind in STRIKING]
+    strikes = [window for window in windows if window.strikes]
     readings: dict[str, list[StateFile]] = {}
     for file in sorted((f for f in files if f.directory_id), key=lambda f: (f.time_ns, f.index)):
         readings.setdefault(file.node, []).append(file)

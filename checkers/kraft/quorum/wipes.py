@@ -11,7 +11,7 @@ from checkers.history.replicas import METADATA_TOPIC
 from checkers.history.setup import Setup
 from checkers.history.units import NS_PER_MS
 from checkers.kraft.quorum.views import NONE, LeaderClaim, StateFile
-from checkers.licences.disks import WIPE, hits
+from checkers.licences.disks import hits
 
 
 class Wipe(msgspec.Struct, frozen=True):
@@ -121,7 +121,7 @@ def wipes_of(history: History, windows: Iterable[FaultWindow]) -> Wipes:
         tuple(
             Wipe(window, any(_differ(told.of_disk) for told in told_of(history, window)))
             for window in windows
-            if window.kind == WIPE and hits(history, window, METADATA_TOPIC)
+            if window.wipes and hits(history, window, METADATA_TOPIC)
         )
     )
 

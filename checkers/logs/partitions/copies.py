@@ -22,7 +22,7 @@ from checkers.evidence.partition_changes import NOBODY, PartitionState
 from checkers.history.observed import ENDS, EndsSeen
 from checkers.history.operations import History, once
 from checkers.history.units import NS_PER_S
-from checkers.licences.disks import STRIKING, hits
+from checkers.licences.disks import hits
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import acknowledged
 from checkers.logs.partitions.anomalies import ACKED_WITHOUT_MEMBER, READ_WITHOUT_MEMBER
@@ -241,8 +241,7 @@ def _unstruck(facts: Facts, partition: PartitionName, node: str, from_ns: int, t
         (
             window.invoked_ns
             for window in facts.windows
-            if window.kind in STRIKING
-            and window.concerns(node)
+            if window.concerns(node)
             and window.overlaps(from_ns, to_ns)
             and hits(facts.history, window, partition.topic, partition.partition)
         ),

@@ -13,7 +13,7 @@ import numpy as np
 from checkers.columns.tables import Columns, Integers, PartitionName
 from checkers.evidence.log_ends import SLACK_NS, Loaded, Shrunk, loaded_logs, shrunk_isrs
 from checkers.history.setup import setup_of
-from checkers.licences.disks import STRIKING, hits
+from checkers.licences.disks import hits
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import acknowledged
 from checkers.logs.partitions.anomalies import ACKED_BEYOND_MARK, MARK_BEYOND_MEMBER, REPLICA_END_REGRESSION
@@ -158,8 +158,7 @@ def _beyond(shrunk: Shrunk, replica: int, end: int) -> Anomaly:
 def _struck(facts: Facts, partition: PartitionName, node: str, from_ns: int, to_ns: int) -> bool:
     """Whether a fault may have taken what a node's disk had of a partition, between two times."""
     return any(
-        window.kind in STRIKING
-        and window.concerns(node)
+        window.concerns(node)
         and window.overlaps(from_ns, to_ns)
         and hits(facts.history, window, partition.topic, partition.partition)
         for window in facts.windows

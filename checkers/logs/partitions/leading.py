@@ -121,7 +121,7 @@ def _is_one_life(facts: Facts, first: LeaderAnswer, last: LeaderAnswer) -> bool:
 
 
 def _overdue(facts: Facts, first: LeaderAnswer, led: LeaderAnswer) -> bool:
-    pauses = (w for w in facts.windows if w.kind == "pause" and w.concerns(first.node))
+    pauses = (w for w in facts.windows if w.freezes and w.concerns(first.node))
     paused_ns = held_up_ns(pauses, first.asked_ns, led.asked_ns)
     return led.asked_ns - first.asked_ns - paused_ns >= BOUND_NS and is_one(facts, first.partition)
 

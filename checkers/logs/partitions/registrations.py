@@ -21,8 +21,6 @@ _UNREGISTERED = "UNREGISTER_BROKER_RECORD"
 _FEATURE_LEVEL = "FEATURE_LEVEL_RECORD"
 _ELR_VERSION = "eligible.leader.replicas.version"
 _FENCED, _UNFENCED = 1, -1
-_HARD_KINDS = frozenset({"kill", "torn-write", "wipe-disk", "power-loss"})
-"""Kinds that kill a process, so that it writes no file about its clean end; of others nobody is sure."""
 
 
 class _Told(msgspec.Struct, frozen=True, rename="camel"):
@@ -170,7 +168,7 @@ class Registrations:
             return None
         ended = [w for w in self._windows if w.concerns(name) and w.overlaps(before.span.from_ns, span.to_ns)]
         first = min(ended, key=lambda window: window.invoked_ns, default=None)
-        if first is None or first.kind not in _HARD_KINDS or first.effective_ns is None:
+        if first is None or not first.kills or first.effective_ns is None:
             return None
         within = before.span.to_ns < first.invoked_ns and first.effective_ns <= span.from_ns
         again = any(before.span.from_ns <= at_ns <= span.to_ns for at_ns in self._restarted_ns)

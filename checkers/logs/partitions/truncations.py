@@ -17,8 +17,6 @@ from checkers.licences.facts import Facts
 from checkers.logs.partitions.anomalies import TRUNCATED_BELOW_MARK
 from checkers.verdict.verdict import Anomaly
 
-_TORN = "torn-write"
-
 
 def find_truncations(facts: Facts) -> Iterator[Anomaly]:
     """Every truncation of what was committed that nothing explains.
@@ -52,7 +50,7 @@ def _explained(facts: Facts, cut: Truncated) -> bool:
         any(state.unclean or state.last_leader or state.recovering for state in states)
         or any(
             window.invoked_ns <= until_ns
-            and (window.kind == _TORN or hits(facts.history, window, cut.topic, cut.partition))
+            and (window.tears_writes or hits(facts.history, window, cut.topic, cut.partition))
             for window in facts.windows
         )
         or any(permit.event.from_ns <= until_ns for permit in licences_of(facts.history).of(cut.name))

@@ -44,7 +44,6 @@ _INTERVALS_MS = {
     "log.initial.task.delay.ms": 30_000,
 }
 """Properties by which a broker writes the starts again, and for the first time, with Kafka's defaults."""
-_STOP, _TORN = "stop", "torn-write"
 
 
 class _Start(NamedTuple):
@@ -155,7 +154,7 @@ class _Promises:
             or not all(number in state.replicas for state in states)
             or len({_directory(state, number) for state in states}) != 1
             or any(strike.to_ns >= deletion.from_ns for strike in strikes_of(facts, where))
-            or any(each.kind == _TORN and each.end_ns >= deletion.from_ns for each in facts.windows)
+            or any(each.tears_writes and each.end_ns >= deletion.from_ns for each in facts.windows)
             or self._licensing.truncated(deletion) is not None
         )
 
@@ -164,7 +163,7 @@ class _Promises:
         from_ns, node = deletion.from_ns - MARGIN_NS, start.node
         ended = [w for w in self._facts.windows if w.ends_processes and w.concerns(node)]
         first = next((window for window in ended if window.end_ns >= from_ns), None)
-        if first is None or first.kind != _STOP or first.invoked_ns <= deletion.to_ns:
+        if first is None or not first.stops or first.invoked_ns <= deletion.to_ns:
             return None
         exited = self._exited(node, from_ns)
         if exited is None or not first.invoked_ns <= exited.time_ns <= start.until_ns:

@@ -7,7 +7,6 @@ from checkers.evidence.faults import fault_windows
 from checkers.history.operations import FAIL, History
 from checkers.history.requested import TopicAltered
 from checkers.history.setup import COMPACT, Setup
-from checkers.licences.disks import UNSYNCED
 
 _POLICY = "cleanup.policy"
 _RETENTION = frozenset({"retention.ms", "retention.bytes"})
@@ -38,7 +37,7 @@ def limits_of(history: History, meant: Setup) -> Limits:
     """
     altered = [(o.key, asked) for o, asked in alterations_of(history) if o.type is not FAIL]
     anybody = tuple(meant.names.values())
-    struck = (window.targets or anybody for window in fault_windows(history) if window.kind in UNSYNCED)
+    struck = (window.targets or anybody for window in fault_windows(history) if window.loses_unsynced)
     of_topics = {topic.name for topic in meant.topics if not _RETENTION.isdisjoint(topic.config)}
     rewritten = {topic.name for topic in meant.topics if meant.is_compacted(topic.name)}
     of_nodes = [meant.config, *meant.node_config.values()]

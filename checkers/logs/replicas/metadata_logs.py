@@ -19,7 +19,6 @@ from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_METADATA, MetadataLogSeen
 from checkers.history.setup import Setup
-from checkers.licences.disks import WIPE
 from checkers.logs.replicas.alone import Finds
 from checkers.logs.replicas.anomalies import METADATA_DIVERGENCE
 from checkers.logs.replicas.committed import MetadataEnd, metadata_end
@@ -60,7 +59,7 @@ def compare_metadata_logs(history: History, logs: Sequence[ReplicaLog], meant: S
         untold = ["the metadata log of the quorum's leader is unknown"] if readable else []
         return Compared([], gaps, [*doubts, *untold], [])
     reference = readable.pop(committed.leader)
-    matching = all(window.kind != WIPE for window in fault_windows(history))
+    matching = not any(window.wipes for window in fault_windows(history))
     pairs = [(log, _stretch(reference, log, committed, matching=matching)) for log in readable.values()]
     return Compared(
         [found for log, at in pairs for found in find_divergence(METADATA_DIVERGENCE, reference, log, at)],

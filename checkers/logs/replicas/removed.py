@@ -24,14 +24,10 @@ from checkers.evidence.loading import all_columns_of
 from checkers.history.observed import NODE, NodeSeen
 from checkers.history.operations import INVOKE, OK, History
 from checkers.licences import licences_of
-from checkers.licences.disks import STRIKING
 from checkers.licences.facts import Facts
 from checkers.logs.replicas.anomalies import DELETED_RECORDS_RETURNED
 from checkers.verdict.verdict import Anomaly
 
-_KILLS = frozenset({"kill", "torn-write"})
-_ENDING = STRIKING | _KILLS
-"""Kinds of faults after which a log may begin where its broker had last written that it begins."""
 CLEAN_CODES = frozenset({0, 143})
 """Exit codes of a process that ended by itself or on SIGTERM, and so wrote the starts of its logs."""
 MARGIN_NS = 2_000_000_000
@@ -146,7 +142,7 @@ class Licensing:
     def _killed(self, deletion: Deletion) -> str | None:
         """A process that was ended without warning, unless its broker certainly fetched before it led."""
         for window in self._facts.windows:
-            if window.kind in _ENDING and window.end_ns >= deletion.from_ns:
+            if (window.may_kill or window.strikes) and window.end_ns >= deletion.from_ns:
                 for name, number in self._replicas(deletion.where):
                     if window.concerns(name) and not self._fetched(deletion.where, number, window):
                         return f"{window.kind} of {name} ({window.id}): {_CHECKPOINT}"
@@ -155,7 +151,7 @@ class Licensing:
     def _fetched(self, where: PartitionName, broker: int, window: FaultWindow) -> bool:
         """Whether a killed broker left the ISR, and led no more before a leader had taken it in again."""
         changes = self._facts.changes
-        if window.kind not in _KILLS or window.heal_invoked_ns is None or not changes.tells(where, NEVER):
+        if not _only_kills(window) or window.heal_invoked_ns is None or not changes.tells(where, NEVER):
             return False
         left = False
         for state in changes.possible(where, window.invoked_ns, NEVER):
@@ -169,7 +165,7 @@ class Licensing:
     def _died(self, deletion: Deletion) -> str | None:
         """A process that ended in another way than it should, other than by a kill."""
         names = [name for name, _ in self._replicas(deletion.where)]
-        kills = [window for window in self._facts.windows if window.kind in _KILLS]
+        kills = [window for window in self._facts.windows if _only_kills(window)]
         for operation, seen in self._history.seen(NODE, NodeSeen):
             node, time_ns = operation.node, operation.time_ns
             ended = seen.exited and seen.exit_code not in CLEAN_CODES
@@ -217,6 +213,11 @@ class Licensing:
         states = self._facts.changes.states.get(where, ())
         numbers = {number for state in states for number in state.replicas}
         return [(name, number) for name, number in self._facts.ids.items() if not states or number in numbers]
+
+
+def _only_kills(window: FaultWindow) -> bool:
+    """Whether a fault may kill processes, and leaves them what they had written."""
+    return window.may_kill and not window.strikes
 
 
 _CHECKPOINT = (

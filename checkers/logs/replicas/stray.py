@@ -28,7 +28,6 @@ from checkers.verdict.verdict import Anomaly
 
 SETTLED_NS = 10_000_000_000
 """How long a broker may take to apply a removal that is committed."""
-_DEAD_DISK = "dead-disk"
 
 
 def find_stray(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
@@ -121,7 +120,7 @@ def _undisturbed_since(history: History, node: str) -> int:
     windows = fault_windows(history)
     states = nodes_seen(history, node)
     stopped = bool(states) and not states[-1].value.running
-    if stopped or any(window.kind == _DEAD_DISK and window.concerns(node) for window in windows):
+    if stopped or any(window.fails_disk and window.concerns(node) for window in windows):
         return NEVER
     return max(
         max((window.end_ns for window in windows), default=0),

@@ -9,7 +9,7 @@ from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.history.operations import History, Operation, OperationType
 from harness.faults.activate import makers
 from harness.faults.injecting import plan_of
-from harness.vocabulary.faults import Fault, LossPattern, PacketLoss, Partition, Pattern
+from harness.vocabulary.faults import Fault, LossPattern, PacketLoss, Partition, Pattern, Scope, WipeDisk
 from harness.vocabulary.injected import Injected, kind_of
 from results.report.drawing import glyphs
 
@@ -38,6 +38,38 @@ def window_of(value: object) -> FaultWindow:
     return window
 
 
+def effects_of(window: FaultWindow) -> tuple[bool | None, ...]:
+    disks = (window.tears_writes, window.loses_unsynced, window.wipes)
+    return window.ends_processes, window.silences, window.ends_cleanly, *disks
+
+
+def said_by(spec: Fault) -> tuple[bool | None, ...]:
+    """What a word says; one that ends no process need not say what it does to disks."""
+    disks = tuple(bool(said) for said in (spec.tears_writes, spec.loses_unsynced, spec.wipes))
+    return spec.ends_processes, spec.silences, spec.exits_cleanly, *disks
+
+
+@pytest.mark.parametrize("kind", [kind for kind, spec in SPECS.items() if spec.ends_processes])
+def test_what_ends_processes_says_what_it_does_to_disks(kind: str) -> None:
+    """Or else checkers would license any loss after it."""
+    spec = SPECS[kind]
+    assert None not in (spec.tears_writes, spec.loses_unsynced, spec.wipes)
+
+
+@pytest.mark.parametrize(
+    ("spec", "cleanly"),
+    [
+        (WipeDisk(by="stop", scope=Scope.TOPIC), None),
+        (WipeDisk(by="stop", scope=Scope.KEEP_META), False),
+        (WipeDisk(by="kill", scope=Scope.TOPIC), False),
+    ],
+)
+def test_the_file_about_a_clean_end_stays_where_topics_alone_go(
+    spec: WipeDisk, *, cleanly: bool | None
+) -> None:
+    assert window_of(plan_of(spec)).ends_cleanly is cleanly
+
+
 def test_every_word_has_its_class() -> None:
     assert set(makers()) == set(get_args(Fault))
 
@@ -46,7 +78,7 @@ def test_every_word_has_its_class() -> None:
 def test_checkers_and_report_are_told_what_the_word_says(spec: Fault) -> None:
     plan = plan_of(spec)
     window = window_of(plan)
-    assert (window.ends_processes, window.silences) == (spec.ends_processes, spec.silences)
+    assert effects_of(window) == said_by(spec)
     assert plan.glyph == spec.glyph
     if spec.glyph is not None:
         assert f' d="{spec.glyph}"' in glyphs.fault("nobody-knows", 0, 0, spec.glyph)
@@ -55,7 +87,7 @@ def test_checkers_and_report_are_told_what_the_word_says(spec: Fault) -> None:
 @pytest.mark.parametrize("kind", KNOWN)
 def test_a_kind_of_old_means_in_a_history_what_its_word_says(kind: str) -> None:
     spec, before = SPECS[kind], window_of({"kind": kind, "spec": {"kind": kind}})
-    assert (before.ends_processes, before.silences) == (spec.ends_processes, spec.silences)
+    assert effects_of(before) == said_by(spec)
     assert f' d="{spec.glyph}"' in glyphs.fault(kind, 0, 0)
 
 
