@@ -63,6 +63,7 @@ spark: $(SPARK_STAMP) ## install what `krucible pipeline` needs (490 MB)
 docs: $(SPARK_STAMP) ## renew the generated pages
 	$(BIN)/python -m results.pages.glossary docs/anomalies.md
 	$(BIN)/krucible list --markdown > docs/scenarios.md
+	$(BIN)/python -m harness.cli.reference_page docs/cli.md
 	$(BIN)/python -m results.pipeline.tables_page docs/tables.md
 	$(BIN)/python -m results.pages.gallery docs/gallery
 	$(BIN)/python -m tests.mutations.page docs/mutations.md

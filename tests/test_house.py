@@ -12,6 +12,7 @@ import pytest
 
 from harness.campaigns.sensitivity.pages import measurements_in
 from harness.cli.commands import krucible
+from harness.cli.reference_page import render_commands
 from harness.cli.runs.catalogue_page import render_catalogue
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.scenario_files import is_file
@@ -153,6 +154,7 @@ def test_make_targets_in_documents_exist_and_are_few() -> None:
 
 def test_generated_pages_are_up_to_date() -> None:
     assert (ROOT / "docs/anomalies.md").read_text() == render_anomalies(), "run: make docs"
+    assert (ROOT / "docs/cli.md").read_text() == render_commands(), "run: make docs"
     assert (ROOT / "docs/scenarios.md").read_text() == render_catalogue(), "run: make docs"
     assert (ROOT / "docs/tables.md").read_text() == render_tables(), "run: make docs"
 

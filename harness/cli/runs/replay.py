@@ -99,7 +99,7 @@ class _Bisectable(click.Command):
 @click.option(
     "--bisect",
     is_flag=True,
-    help="Stop when the finding returns, with an exit code for git bisect run (see above).",
+    help="Stop when the finding returns, with an exit code for git bisect run.",
 )
 @click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; the output of the runs goes to stderr.")
