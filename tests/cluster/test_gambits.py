@@ -16,7 +16,15 @@ from harness.nemesis.gambits import GambitCourse
 from harness.plan import planning
 from harness.plan.catalogue import load_scenario
 from harness.plan.gambits import GAMBITS, drawn_gambit
-from harness.vocabulary import FixedSchedule, Gambit, GambitMove, Scenario, Topology
+from harness.vocabulary import (
+    FixedSchedule,
+    Gambit,
+    GambitMove,
+    LogWorkload,
+    Scenario,
+    Topology,
+    Workload,
+)
 from results.store.runs import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
@@ -61,13 +69,20 @@ def one_of_each(name: str, kinds: tuple[str, ...]) -> Scenario:
     """The scenario with one gambit of each kind, in this order; it ends when the last one has ended."""
     scenario = load_scenario(name)
     gambits: list[Gambit] = []
-    at_ms = 3_000
+    at_ms = 1_000
     for kind in kinds:
         moves, lasts_ms = drawn(kind, scenario.topology)
         gambits.append(Gambit(at_ms, kind, moves, lasts_ms))
-        at_ms += lasts_ms + 1_000
+        at_ms += lasts_ms
     schedule = FixedSchedule((), at_ms + CALM_MS.get(name, 0), gambits=tuple(gambits))
-    return msgspec.structs.replace(scenario, schedule=schedule)
+    return msgspec.structs.replace(scenario, schedule=schedule, workload=with_less_load(scenario.workload))
+
+
+def with_less_load(workload: Workload) -> Workload:
+    """Half the requests where there are many: what gambits wait for are conditions, and proofs need few."""
+    if isinstance(workload, LogWorkload) and not workload.pipelined:
+        return msgspec.structs.replace(workload, rate=workload.rate // 2)
+    return workload
 
 
 def drawn(kind: str, topology: Topology) -> tuple[tuple[GambitMove, ...], int]:

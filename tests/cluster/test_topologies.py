@@ -5,7 +5,7 @@ from pathlib import Path
 import docker
 import pytest
 
-from harness.cluster.cluster import find_cluster
+from harness.cluster.cluster import Cluster, find_cluster
 from harness.cluster.containers import subnets_in_use
 from harness.kafka.endpoint import Endpoint
 from harness.run.readiness import await_ready
@@ -60,8 +60,10 @@ def test_features_options_and_files_reach_the_nodes(launch: StartCluster, tmp_pa
     assert command.enter_kafka("cat /opt/agent.txt") == "seen"
 
 
-def test_two_clusters_stand_side_by_side(launch: StartCluster, engine: docker.DockerClient) -> None:
-    one = launch(Topology(controllers=1, brokers=1))
+def test_two_clusters_stand_side_by_side(
+    three_nodes: Cluster, launch: StartCluster, engine: docker.DockerClient
+) -> None:
+    one = three_nodes
     two = launch(Topology(controllers=1, brokers=1))
 
     assert one.description.layout.subnet != two.description.layout.subnet
