@@ -1,5 +1,7 @@
 """``krucible pipeline all`` leaves what the three steps leave, with one session and one pass."""
 
+import contextlib
+import io
 import re
 from contextlib import AbstractContextManager
 from functools import partial
@@ -24,12 +26,24 @@ from tests.results.pipeline.judged_runs import histories, written
 NAMES = ("lost", "registers", "torn")
 
 
-@pytest.fixture
-def runs(tmp_path: Path) -> Path:
-    root = tmp_path / "runs"
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("all") / "runs"
     for name in NAMES:
         written(root, name, histories()[name])
     return root
+
+
+@pytest.fixture(scope="module")
+def made(spark: SparkSession, runs: Path) -> tuple[Path, list[str]]:
+    """The tables that `all` makes, and what it tells; tests do not change them.
+
+    The store is named from its parent, and so, by default, is the folder of the tables.
+    """
+    assert spark.version
+    with contextlib.chdir(runs.parent), contextlib.redirect_stdout(io.StringIO()) as out:
+        assert cli.invoke(["pipeline", "all", runs.name]) == 0
+    return runs.parent / "tables", lines_of(out.getvalue())
 
 
 def sizes(tables: Path) -> dict[str, int]:
@@ -42,15 +56,18 @@ def sizes(tables: Path) -> dict[str, int]:
 
 def told_by(capsys: pytest.CaptureFixture[str], *words: str | Path) -> list[str]:
     assert cli.invoke(["pipeline", *map(str, words)]) == 0
-    return re.sub(r" in [\d.]+ s", "", capsys.readouterr().out).splitlines()
+    return lines_of(capsys.readouterr().out)
+
+
+def lines_of(out: str) -> list[str]:
+    """What was printed, without how long it took."""
+    return re.sub(r" in [\d.]+ s", "", out).splitlines()
 
 
 def test_all_is_the_three_in_one(
-    spark: SparkSession, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    made: tuple[Path, list[str]], runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert spark.version
-    one, three = tmp_path / "one", tmp_path / "three"
-    together = told_by(capsys, "all", runs, "--tables", one)
+    (one, together), three = made, tmp_path / "three"
     apart = [
         told_by(capsys, "ingest", runs, "--tables", three),
         told_by(capsys, "check", "--tables", three),
@@ -58,31 +75,22 @@ def test_all_is_the_three_in_one(
     ]
     assert together == [
         *(line for told in apart for line in told if not line.startswith(("tables", "next"))),
-        f"tables     {one / CURRENT},",
+        f"tables     {Path(one.name) / CURRENT},",
     ]
     assert together[1:3] == ["judged     3 runs: 2 invalid, 1 unknown", f"computed   {len(ANALYTICS)} tables"]
     assert sizes(one) == sizes(three)
     assert min(sizes(one)[name] for name in ("runs", "verdicts", "anomalies", "throughput")) > 0
 
 
-def test_the_folder_of_the_tables_may_be_named_from_here(
-    spark: SparkSession, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert spark.version
-    monkeypatch.chdir(tmp_path)
-    assert cli.invoke(["pipeline", "all", runs.name]) == 0
-    assert sizes(Path("tables"))["verdicts"] > sizes(Path("tables"))["runs"] == len(NAMES)
+def test_the_folder_of_the_tables_may_be_named_from_here(made: tuple[Path, list[str]]) -> None:
+    assert sizes(made[0])["verdicts"] > sizes(made[0])["runs"] == len(NAMES)
 
 
-def test_without_news_no_session_is_opened(spark: SparkSession, runs: Path, tmp_path: Path) -> None:
-    assert spark.version
-    words = ["pipeline", "all", str(runs), "--tables", str(tmp_path / "tables")]
-    assert cli.invoke(words) == 0
-
+def test_without_news_no_session_is_opened(made: tuple[Path, list[str]], runs: Path) -> None:
     def none() -> AbstractContextManager[SparkSession]:
         pytest.fail("a session was opened without work")
 
-    done = bring_up_to_date(none, runs, tmp_path / "tables", lambda *_: None)
+    done = bring_up_to_date(none, runs, made[0], lambda *_: None)
     assert (done.ingested.runs, done.ingested.unchanged) == (0, len(NAMES))
     assert done.checked == Checked(0, len(NAMES))
     assert done.computed.tables == ()

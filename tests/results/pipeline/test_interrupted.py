@@ -1,6 +1,7 @@
 """Ctrl-C in the middle of ``krucible pipeline``, as a terminal sends it: to all processes at once."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,9 +19,28 @@ from results.pipeline.steps.check import check
 from results.pipeline.steps.ingest import ingest
 from tests.harness.waiting import wait_until
 from tests.results.pipeline.stored_runs import store, tree
+from tests.standalone import SETTINGS
 
 COMMANDS = Path(harness.cli.__file__).with_name("__main__.py")
 BOUND_S = 300
+ENVIRONMENT = os.environ | {
+    "SPARK_LOCAL_IP": "127.0.0.1",
+    # Until the first table is begun, most of the time would go into compiling plans.
+    "SPARK_CONF_DIR": str(SETTINGS),
+    "PYSPARK_PYTHON": sys.executable,
+}
+
+
+@pytest.fixture(scope="module")
+def held(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store, and tables with one run of it that was ingested and judged; a test copies both."""
+    place = tmp_path_factory.mktemp("held")
+    store(place / "runs", "a0")
+    ingest(lambda: nullcontext(spark), place / "runs", place / "tables", lambda *_: None)
+    check(lambda: nullcontext(spark), place / "tables", lambda *_: None)
+    for number in range(1, 25):
+        store(place / "runs", f"b{number}", version=f"4.{number}.0")
+    return place
 
 
 @pytest.mark.parametrize(
@@ -28,21 +48,16 @@ BOUND_S = 300
     [("ingest", "building-*/scratch/*/*/*/*"), ("tables", "building-*/scratch/*")],
 )
 def test_ctrl_c_is_told_in_a_line_and_leaves_the_tables_as_they_were(
-    spark: SparkSession, tmp_path: Path, step: str, begun: str
+    spark: SparkSession, held: Path, tmp_path: Path, step: str, begun: str
 ) -> None:
-    runs, tables = tmp_path / "runs", tmp_path / "tables"
-    store(runs, "a0")
-    ingest(lambda: nullcontext(spark), runs, tables, lambda *_: None)
-    check(lambda: nullcontext(spark), tables, lambda *_: None)
-    for number in range(1, 25):
-        store(runs, f"b{number}", version=f"4.{number}.0")
+    runs, tables = held / "runs", tmp_path / "tables"
+    shutil.copytree(held / "tables", tables, symlinks=True)
     before = tree(tables / CURRENT)
 
     words = [*(["pipeline", step]), *([runs] if step == "ingest" else []), "--tables", tables]
-    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
     with subprocess.Popen(
         [sys.executable, COMMANDS, *words, "--master", "local[1]"],
-        env=environment,
+        env=ENVIRONMENT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
