@@ -12,7 +12,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
-from results.pipeline.session import _JAVA_OF_LOCAL
+from results.pipeline.spark.session import JAVA_OF_LOCAL
 
 SPARK = Path(pyspark.__file__).parent
 SETTINGS = Path(__file__).with_name("spark_conf")
@@ -22,7 +22,7 @@ ENVIRONMENT = os.environ | {
     "SPARK_LOCAL_IP": "127.0.0.1",
     "SPARK_DAEMON_MEMORY": "256m",
     # A driver and executors here do as little as a session on one machine.
-    "JDK_JAVA_OPTIONS": " ".join(_JAVA_OF_LOCAL),
+    "JDK_JAVA_OPTIONS": " ".join(JAVA_OF_LOCAL),
     "SPARK_CONF_DIR": str(SETTINGS),
     "SPARK_HOME": str(SPARK),
     "PYSPARK_PYTHON": sys.executable,

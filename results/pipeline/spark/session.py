@@ -43,7 +43,7 @@ _OF_LOCAL = {
     "spark.driver.memory": os.environ.get("SPARK_DRIVER_MEMORY", "2g"),
 }
 """Nobody else can reach it, and its one JVM does the work of all executors."""
-_JAVA_OF_LOCAL = (
+JAVA_OF_LOCAL = (
     "-XX:TieredStopAtLevel=1",
     "-XX:ReservedCodeCacheSize=240m",
     "-XX:+UseParallelGC",
@@ -150,7 +150,7 @@ def _builder(master: str | None, app: str, *, verbose: bool) -> SparkSession.Bui
         builder = builder.master(master)
     local = master is not None and re.match(r"local(\[|$)", master) is not None
     java = (
-        *(_JAVA_OF_LOCAL if local else ()),
+        *(JAVA_OF_LOCAL if local else ()),
         *(() if verbose else (f"-Dlog4j2.configurationFile={_QUIET.as_uri()}",)),
     )
     settings = _SETTINGS | (_OF_LOCAL if local else {})
