@@ -146,7 +146,7 @@ def test_what_a_host_lacks_is_told_before_anything_runs(cluster: Cluster, tmp_pa
     assert done.returncode == 3, done.stderr
     assert "hosts      0 of 1 host can do runs" in done.stdout
     assert (
-        "  127.0.0.1  lacks  scratch: /dev/null/scratch: Not a directory; mend: name a folder" in done.stdout
+        "  127.0.0.1  lacks  scratch: /dev/null/scratch: Not a directory; fix: name a folder" in done.stdout
     )
     assert "krucible: no host can do runs" in done.stderr
     assert not list((tmp_path / "store").glob("smoke/partition/2*"))
