@@ -45,7 +45,7 @@ krucible judge [OPTIONS] [RUN] [OTHER]
 ```
 
 - `RUN` (default `latest`)
-- `--runs TEXT`: Place (environment `RUNS`, default `runs`).
+- `--runs TEXT`: Where (environment `RUNS`, default `runs`).
 - `--jobs INTEGER`: How many (default `(dynamic)`).
 - `--port INTEGER RANGE`: Port; 0 is any (range `0<=x<=9`, required).
 - `--scratch TEXT`: Folder (default: a cache).
