@@ -49,7 +49,6 @@ krucible judge [OPTIONS] [RUN] [OTHER]
 - `--jobs INTEGER`: How many (default `(dynamic)`).
 - `--port INTEGER RANGE`: Port; 0 is any (range `0<=x<=9`, required).
 - `--scratch TEXT`: Folder (default: a cache).
-
 """
 
 
