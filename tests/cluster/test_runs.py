@@ -72,7 +72,7 @@ def test_the_zombie_leader_is_red_where_kafka_had_it_and_green_where_it_was_fixe
 def test_a_campaign_over_seeds_is_summed_up_and_resumed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["run", "smoke/partition", "--runs", str(tmp_path)]
+    words = ["run", "smoke/partition", "--mode", "isolated", "--runs", str(tmp_path)]
     assert invoke([*words, "--seeds", "3..4"]) == 0
     (summary,) = tmp_path.glob("smoke/partition/campaigns/*/summary.md")
     assert "2 valid" in summary.read_text()
@@ -92,7 +92,7 @@ def test_a_campaign_over_seeds_is_summed_up_and_resumed(
 @pytest.mark.no_cover  # as in test_gambits.py
 def test_chaos_is_valid_or_says_that_a_fault_left_nobody_to_send_to(tmp_path: Path) -> None:
     """A drawn fault may stop every producer for as long as it lasts; nothing else is an excuse."""
-    words = ["run", "exploratory/chaos", "--mode", "isolated", "--duration-s", "20", "--seeds", "3..4"]
+    words = ["run", "exploratory/chaos", "--mode", "isolated", "--duration-s", "30", "--seeds", "3..4"]
     code = invoke([*words, "--runs", str(tmp_path)])
     verdicts = [load_verdict(run.folder) for run in list_runs(tmp_path)]
     assert len(verdicts) == 2
