@@ -369,7 +369,7 @@ def test_bars_move_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             '{"partitions": [{"topic": 1, "partition": -1, "replicas": ["1"], "log_dirs": 5, "z": 0}]}',
-            'partitions[0].z: unknown field | topic: got 1 | partition: got -1 | replicas: got ["1"] | log_dirs',
+            'partitions[0].z: unknown | topic: got 1 | partition: got -1 | replicas: got ["1"] | log_dirs',
         ),
         (
             '{"partitions": [{"topic": "a", "partition": 0}, {"topic": "a", "partition": 0, "replicas": 1}]}',
