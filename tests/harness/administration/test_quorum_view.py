@@ -190,7 +190,7 @@ STATIC = {"kraft_version": None, "voters": (ReplicaState(101, None, 40, -1, NOW_
         ({"observers": (ReplicaState(103, THIRD, 40, NOW_MS, -1),)}, False, "never caught up"),
         ({"observers": (ReplicaState(103, THIRD, 40, NOW_MS - 3_600_000, NOW_MS),)}, False, "for an hour"),
         ({"observers": (ReplicaState(1, THIRD, 40, NOW_MS, NOW_MS),)}, False, "KAFKA-19021"),
-        ({"controllers": None}, None, "ask one"),
+        ({"controllers": None}, None, "ask a controller"),
     ],
 )  # fmt: skip
 def test_who_could_be_a_voter(changes: dict[str, Any], could: bool | None, why: str) -> None:  # noqa: FBT001 - an expected value

@@ -310,7 +310,7 @@ def test_a_machine_counts_once_and_every_lack_has_a_line() -> None:
         "hosts      2 of 4 hosts can do runs",
         "  a     ready  memory: 2 GiB",
         "  b     same   the machine of another host here",
-        "  long  lacks  engine: not there; mend: mend it",
-        "  long  lacks  store: not there; mend: mend it",
+        "  long  lacks  engine: not there; fix: mend it",
+        "  long  lacks  store: not there; fix: mend it",
         "  d     ready  memory: 2 GiB",
     ]

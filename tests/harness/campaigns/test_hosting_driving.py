@@ -243,6 +243,6 @@ def test_where_every_host_lacks_something_nothing_runs(
     words = ["run", SCENARIO, "--seeds", "1..3", "--kafka-version", "4.3.1", "--runs", str(tmp_path)]
     assert cli.invoke([*words, "--master", MASTER]) == 3
     told = capsys.readouterr()
-    assert "a  lacks  krucible: No module named 'harness'; mend: install this krucible there" in told.out
+    assert "a  lacks  krucible: No module named 'harness'; fix: install this krucible there" in told.out
     assert "no host can do runs" in told.err
     assert hosts.orders == []

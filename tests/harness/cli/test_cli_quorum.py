@@ -198,7 +198,7 @@ def test_a_voter_of_a_static_quorum_has_no_directory(
     [
         ((126, "it \x1bis"), 1, ["DUPLICATE_VOTER (126)", "it \\x1bis", "not done: a voter has this id"]),
         ((7, "The request timed out."), 2, ["REQUEST_TIMED_OUT (7)", "it may still become one"]),
-        ((999, None), 2, ["error 999 (999)", "nothing is known"]),
+        ((999, None), 2, ["error 999 (999)", "so unknown"]),
     ],
 )  # fmt: skip
 def test_what_was_refused_and_what_may_still_happen(
@@ -237,7 +237,7 @@ def test_a_broker_is_asked_where_controllers_are_unknown(capsys: pytest.CaptureF
         broker.answer = (126, None)
 
         assert quorum(broker, "describe") == 0
-        assert "nobody told whether it is a controller" in capsys.readouterr().out
+        assert "it is unknown whether it is a controller" in capsys.readouterr().out
         assert quorum(broker, "remove-voter", "--id", "102") == 2
         assert "a broker that loses its connection sends the request again" in capsys.readouterr().out
 
@@ -329,7 +329,7 @@ def test_records_that_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     assert "the nodes differ at offset 0 of the log:" in out
     assert "c1: epoch 1, KRAFT_VERSION 1" in out
     assert "c2: epoch 2, no control record" in out
-    assert "was never committed" in out
+    assert "the older record is uncommitted" in out
 
     again = folder_of(tmp_path, "disks", c2=batch(0, leader_epoch=1))
     assert cli.invoke(["quorum", "records", str(again), "--json"]) == 1

@@ -257,7 +257,7 @@ def test_what_ended_is_forgotten_after_its_time(shell: Shell) -> None:
     shell.node.arrive()
     assert shell.states() == ["complete"]
     assert shell("progress", "--request", "1") == 64
-    assert "was forgotten" in shell.complained()
+    assert "was removed" in shell.complained()
     assert shell.execute({P0: [1, 3]}) == 0
     assert shell.said()[0] == "request 2"
 
@@ -355,13 +355,13 @@ def test_bars_move_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("", "line 1, column 1"),
         ('{\n  "partitions": [}', "line 2, column 18"),
-        ("\\xff", "no JSON"),
-        ("9" * 5000, "no JSON"),
+        ("\\xff", "not JSON"),
+        ("9" * 5000, "not JSON"),
         ("[]", "got [], expected an object"),
         ("{}", "partitions: got nothing"),
         (
             '{"version": 2, "x": 1, "partitions": []}',
-            "version: got 2, expected 1 | x: nobody | partitions: got []",
+            "version: got 2, expected 1 | x: unknown field | partitions: got []",
         ),
         (
             '{"partitions": [7, {"topic": "", "partition": true, "replicas": [1, 1]}]}',
@@ -369,7 +369,7 @@ def test_bars_move_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
         (
             '{"partitions": [{"topic": 1, "partition": -1, "replicas": ["1"], "log_dirs": 5, "z": 0}]}',
-            'partitions[0].z: nobody | topic: got 1 | partition: got -1 | replicas: got ["1"] | log_dirs',
+            'partitions[0].z: unknown | topic: got 1 | partition: got -1 | replicas: got ["1"] | log_dirs',
         ),
         (
             '{"partitions": [{"topic": "a", "partition": 0}, {"topic": "a", "partition": 0, "replicas": 1}]}',

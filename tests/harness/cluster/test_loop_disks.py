@@ -125,4 +125,4 @@ def test_a_cluster_whose_disks_the_host_can_not_have_is_refused(
     plan = Plan("abc", tmp_path, topology, "4.3.1", kafka_image="kafka", holder_image="holder")
     with pytest.raises(UsageError) as told:
         start_cluster(None, plan, ())  # type: ignore[arg-type]  # refused before the engine is asked
-    assert "disks of kind loop-ext4 can't be had" in told.value.got
+    assert "disks of kind loop-ext4 are not available" in told.value.got

@@ -102,7 +102,7 @@ def test_an_image_that_is_not_here_tells_how_it_can_be_had(monkeypatch: pytest.M
     monkeypatch.setattr(module, "base_if_cached", lambda _client: None)
     report = doctor("4.3.1")
     image = check(report, "image of Kafka 4.3.1")
-    assert image.found == "not here yet;  artifacts: can; registry: no such host"
+    assert image.found == "not here yet; artifacts: can; registry: no such host"
     assert image.mend == check(report, "base image").mend == "krucible setup --kafka-version 4.3.1"
     asked: list[bool] = []
     maven = Package("maven", "jars")

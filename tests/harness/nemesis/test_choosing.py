@@ -206,7 +206,7 @@ def test_a_quorum_that_is_led_has_a_high_watermark() -> None:
 
 
 def test_a_part_that_nobody_has_is_told() -> None:
-    with pytest.raises(LookupError, match="nobody is follower-7"):
+    with pytest.raises(LookupError, match="no node is follower-7"):
         come_about(LedBy("follower-7"), CHOSEN, snapshot(SHRUNK))
 
 
@@ -242,7 +242,7 @@ def test_what_is_asked_for_names_the_partition_and_its_brokers() -> None:
     assert asked_there(MoveThere(None), CHOSEN, NODES) == Reassign((("t", 1, None),), None)
     elected = asked_there(ElectThere(ElectionType.UNCLEAN), CHOSEN, NODES)
     assert elected == ElectLeaders(ElectionType.UNCLEAN, (("t", 1),))
-    with pytest.raises(LookupError, match="nobody is newcomer-1"):
+    with pytest.raises(LookupError, match="no node is newcomer-1"):
         asked_there(MoveThere(("newcomer-1",)), CHOSEN, NODES)
     with pytest.raises(LookupError, match="no partition was chosen"):
         asked_there(AlterThere("segment.ms", "100"), Chosen(), NODES)
@@ -260,7 +260,7 @@ def test_voters_that_join_or_leave_have_a_part_and_no_partition() -> None:
     chosen = Chosen({"voter-1": BY_NAME["c3"]})
     assert asked_there(AddPart("voter-1"), chosen, NODES) == AddVoter(controller(3))
     assert asked_there(RemovePart("voter-1"), chosen, NODES) == RemoveVoter(controller(3))
-    with pytest.raises(LookupError, match="nobody is voter-2"):
+    with pytest.raises(LookupError, match="no node is voter-2"):
         asked_there(RemovePart("voter-2"), chosen, NODES)
 
 

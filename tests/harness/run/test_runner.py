@@ -147,10 +147,11 @@ def test_logs_are_read_after_disks_whatever_becomes_of_these(
             raise EngineError("no disk")
 
     monkeypatch.setattr(runner, "gather_disks", disks)
+    monkeypatch.setattr(runner, "gather_producers", lambda *_: done.append("producers"))
     monkeypatch.setattr(runner, "gather_logs", lambda *_: done.append("logs"))
     with pytest.raises(EngineError, match="no disk") if failing else nullcontext():
-        runner._gather_disks_and_logs(MagicMock())
-    assert done == ["disks", "logs"]
+        runner._gather_disks_and_logs(MagicMock(), {})
+    assert done == ["disks", *([] if failing else ["producers"]), "logs"]
 
 
 def test_retention_that_goes_on_is_told() -> None:

@@ -142,7 +142,7 @@ def test_a_start_that_came_to_nothing_is_kept_and_another_tried(bench: Bench) ->
     diagnosis = json.loads((kept / "diagnosis.json").read_text())
     assert diagnosis["nodes"]["n3"]["truncated_to"] == 0
     assert diagnosis["waited_for"] == "not every broker is unfenced"
-    assert "once more" in bench.told[0]
+    assert "trying again" in bench.told[0]
 
 
 def test_a_log_that_can_not_be_fetched_costs_a_start_nothing_else(

@@ -120,7 +120,9 @@ def test_a_folder_has_each_name_once(tmp_path: Path) -> None:
         (tmp_path / area).mkdir()
         (tmp_path / area / "forgets.btm").write_text(GOOD)
         (tmp_path / area / "notes.txt").touch()
-    with pytest.raises(BugFileError, match=r"replication/forgets\.btm, line 1: there is one .* in kraft"):
+    with pytest.raises(
+        BugFileError, match=r"replication/forgets\.btm, line 1: kraft already has a bug of that name"
+    ):
         bugs_below(tmp_path)
     (tmp_path / "kraft" / "forgets.btm").unlink()
     assert list(bugs_below(tmp_path)) == ["forgets"]
