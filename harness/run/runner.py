@@ -106,7 +106,7 @@ class Played(NamedTuple):
 
     Attributes:
         folder: the run's.
-        mishap: what went wrong with the harness itself, if anything; the history records of it too.
+        mishap: what went wrong with the harness itself, if anything; the history records it too.
         going: its cluster, which is being taken away.
     """
 

@@ -46,7 +46,7 @@ def spark_errors_told(doing: str) -> Iterator[None]:
 
 
 def _cause(text: str) -> str:
-    """The lines that report why, without those that report where in Spark's own code."""
+    """The lines that say why, without those that say where in Spark's own code."""
     lines = [line.strip() for line in text.splitlines()]
     told = [line for line in lines if line and not line.startswith(("at ", "File ", "...", "^", "Traceback"))]
     causes = [line for line in told if "Error" in line or "Exception" in line] or told

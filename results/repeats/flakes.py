@@ -28,7 +28,7 @@ Some = TypeVar("Some")
 
 
 class Told(NamedTuple):
-    """What reports whether runs should have the same verdict.
+    """What decides whether runs should have the same verdict.
 
     Attributes:
         run: the run's id.

@@ -32,7 +32,7 @@ _REFUSED = re.compile(
 
 
 class Disks(NamedTuple):
-    """What reports whose fault a duplicate is.
+    """Evidence of whose fault a duplicate is.
 
     Attributes:
         batches: what lay on the replicas' disks.
@@ -55,7 +55,7 @@ class _Refusal(NamedTuple):
 
 
 def disks_of(history: History) -> Disks:
-    """What reports whose fault the duplicates of a history are.
+    """Collect the evidence of whose fault the duplicates of a history are.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.

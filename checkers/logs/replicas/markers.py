@@ -1,10 +1,10 @@
 """Judges the markers that end transactions on disk: against what clients were told, and against each other.
 
-A transaction's record is known on disk by the offset that its client was told.  The next marker of the
+A transaction's record is known on disk by the offset that its client was given.  The next marker of the
 batch's producer in that partition ends the transaction (KIP-98); with transaction version 2 the marker has a
 later epoch than the batch (KIP-890).  All partitions of a transaction get the same marker, whether its client
-was reported an end or not.  The producer's next transaction begins nowhere before: its coordinator refuses
-to add partitions until all markers are written (CONCURRENT_TRANSACTIONS).
+got an answer about its end or not.  The producer's next transaction begins nowhere before: its coordinator
+refuses to add partitions until all markers are written (CONCURRENT_TRANSACTIONS).
 
 Partitions whose logs may have been truncated are left out, because another record may be at the offset; so
 are compacted topics, and transactions whose decision their coordinator may have lost.

@@ -32,7 +32,7 @@ class Stretch(NamedTuple):
     Attributes:
         first: first offset.
         end: offset after the last.
-        witness: operations that report why: who was in sync, and what was committed.
+        witness: operations that show why: who was in sync, and what was committed.
         reason: the same in a sentence.
     """
 

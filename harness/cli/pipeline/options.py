@@ -92,16 +92,7 @@ def require_runs(named: Path) -> Path:
         RunAmbiguousError: several runs have that short name.
     """
     store = Path(os.environ.get("KRUCIBLE_RUNS") or RUNS)
-    folder = next((path for path in (named, store / named) if path.is_dir()), None)
-    if folder is None:
-        try:
-            return find_run(store, str(named))
-        except RunAmbiguousError:
-            raise
-        except RunNotFoundError:
-            pass
-    elif folder.is_symlink():
-        folder = followed(folder)
+    folder = _named_folder(store, named)
     if folder is None or next(run_folders(folder), None) is None:
         raise UsageError(
             "there are no runs to ingest",
@@ -111,6 +102,23 @@ def require_runs(named: Path) -> Path:
             next_step="name another RUNS_FOLDER, or make a run: krucible run smoke/partition",
         )
     return folder
+
+
+def _named_folder(store: Path, named: Path) -> Path | None:
+    """The folder or run of that name; None where there is neither.
+
+    Raises:
+        RunAmbiguousError: several runs have that short name.
+    """
+    folder = next((path for path in (named, store / named) if path.is_dir()), None)
+    if folder is not None:
+        return followed(folder) if folder.is_symlink() else folder
+    try:
+        return find_run(store, str(named))
+    except RunAmbiguousError:
+        raise
+    except RunNotFoundError:
+        return None
 
 
 def require_ingested(tables: Path, next_step: str = "krucible pipeline ingest") -> None:
