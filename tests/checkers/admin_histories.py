@@ -11,7 +11,7 @@ import msgspec
 
 from checkers.history.operations import History, Operation, OperationType
 from tests.checkers.log_histories import MS
-from tests.checkers.replicas.replica_histories import Batch, metadata, replica
+from tests.checkers.logs.replicas.replica_histories import Batch, metadata, replica
 
 TOPIC = "log-0"
 TOPIC_ID = "pl2yURLxReyXmuf8pnFOsg"

@@ -17,7 +17,7 @@ from harness.vocabulary.injected import kind_of
 from tests.checkers.admin_histories import READER, TOPIC, TOPIC_ID, AdminStory
 from tests.checkers.invented_faults import PREFIX, invented, unsaid
 from tests.checkers.log_histories import MS
-from tests.checkers.replicas.replica_histories import Batch, replica
+from tests.checkers.logs.replicas.replica_histories import Batch, replica
 from tests.mutations.recordings import recorded
 
 KINDS = [kind_of(word) for word in get_args(Fault)]

@@ -28,7 +28,7 @@ from harness.record.journal import RUNNER, Clock, Journals, Recorder
 from harness.record.ledger import FaultPlanned, Ledger, RunOpened, Undo
 from harness.record.ownership import this_process
 from harness.run.runner import Host
-from tests.checkers.log_simulator import Simulation
+from tests.checkers.logs.log.log_simulator import Simulation
 from tests.harness.recorded_run import SETUP, identity_of_plan
 
 ASSERTION = "python: rdbuf.c:1115: rd_slice_narrow_copy: Assertion `absolute_offset <= end' failed."

@@ -11,11 +11,11 @@ from checkers.history.reading import read_history
 from checkers.judge import judge
 from results.store.runs import save_verdict
 from tests.checkers.log_histories import told as log_told
-from tests.checkers.log_simulator import Simulation as LogSimulation
-from tests.checkers.log_transactions import TransactionalSimulation
+from tests.checkers.logs.log.log_simulator import Simulation as LogSimulation
+from tests.checkers.logs.log.log_transactions import TransactionalSimulation
+from tests.checkers.logs.log.test_log_properties import mutated
 from tests.checkers.registers.register_simulator import Defects
 from tests.checkers.registers.register_simulator import Simulation as RegisterSimulation
-from tests.checkers.test_log_properties import mutated
 
 WEAK = Defects(stale_reads=True, lost_writes=True, failed_writes_happen=True)
 

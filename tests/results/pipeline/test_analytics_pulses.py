@@ -7,7 +7,7 @@ from pyspark.sql import functions as F
 
 from checkers.history.operations import History, Operation, OperationType
 from results.pipeline.analytics.pulses import PULSE_NS, PULSES, PULSES_A_SECOND, pulses
-from tests.checkers.log_transactions import TransactionalSimulation
+from tests.checkers.logs.log.log_transactions import TransactionalSimulation
 from tests.results.pipeline.small_tables import MS, tables_of
 
 WHO = {"client": "kafka-python", "isolation": "read_committed"}

@@ -27,7 +27,7 @@ from results.pipeline.steps.ingest import Ingested
 from results.pipeline.steps.ingest import ingest as bring_up_to_date
 from results.pipeline.tasks.staging import BUNDLE_BYTES_MAX, Bundle, bundled, stage_bundle, staging_task
 from results.store.runs import save_verdict
-from tests.checkers.log_simulator import Simulation
+from tests.checkers.logs.log.log_simulator import Simulation
 from tests.results.pipeline.stored_runs import VALID, store, tree
 
 UNKNOWN = Verdict(Validity.UNKNOWN, (), reasons=("the disk was full",))

@@ -16,7 +16,7 @@ from results.pipeline.rows.columnar import file_schema
 from results.pipeline.rows.tabulating import INGESTED, tables_of
 from results.pipeline.schemas import PARTITIONED_BY, TABLES
 from results.store.runs import RunUnreadableError, load_identity
-from tests.checkers.log_transactions import TransactionalSimulation
+from tests.checkers.logs.log.log_transactions import TransactionalSimulation
 from tests.results.pipeline.stored_runs import STORY, store
 
 Rows = dict[str, list[dict[str, Any]]]

@@ -15,7 +15,7 @@ from results.report import render_report
 from results.report.findings.findings import Finding, Findings, Variant, findings_of
 from results.report.findings.witness import witnessed
 from results.report.limits import PAGE_BYTES_MAX, STEPS
-from tests.checkers.transactions.transaction_histories import lists, told
+from tests.checkers.transactional.transactions.transaction_histories import lists, told
 
 SKEWED = """
     0 > ax1 ry

@@ -3,7 +3,7 @@
 from checkers.columns.tables import PartitionName
 from results.report.reading.leadership import partition_leaders, quorum_leaders
 from results.run.observation import Claim, PartitionView
-from tests.checkers.replicas.replica_histories import Batch, metadata
+from tests.checkers.logs.replicas.replica_histories import Batch, metadata
 from tests.results.report.test_tale import story
 from tests.results.story import S, Story
 

@@ -18,7 +18,7 @@ from results.report.findings.replicas.rows import ReplicaTables, Row, SideBySide
 from results.report.findings.witness import witnessed
 from results.report.limits import STEPS
 from results.run.observation import observe
-from tests.checkers.replicas.replica_histories import (
+from tests.checkers.logs.replicas.replica_histories import (
     Batch,
     history_of,
     leads,

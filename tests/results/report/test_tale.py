@@ -19,7 +19,7 @@ from results.report.limits import STEPS
 from results.report.page import render_report
 from results.run.causes import causes_of
 from results.run.observation import observe
-from tests.checkers.replicas.replica_histories import Batch, metadata
+from tests.checkers.logs.replicas.replica_histories import Batch, metadata
 from tests.results.story import MS, Run, S, Story
 
 TOPIC = {"name": "log-0", "topicId": "T"}
