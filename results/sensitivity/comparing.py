@@ -81,9 +81,8 @@ def _rates(measured: Sequence[Sensitivity]) -> Section:
     ]
     return Section(
         "Detection rate",
-        "The rate in the first run counts all bugs that were tried. The rate within all runs counts the "
-        "bugs that were seen or whose budget is spent. Every miss counts, whatever its reason. Wilson's 95 "
-        "% interval is in brackets.",
+        "The rates count all bugs that were tried. Every miss counts, whatever its reason. Wilson's 95 % "
+        "interval is in brackets.",
         ("area", *(f"{said.series}, {name}" for said, (name, _rate_of) in kinds)),
         tuple(rows),
         note_of([bug for said in measured for bug in said.bugs]),

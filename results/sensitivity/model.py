@@ -262,10 +262,14 @@ def found_in(verdict: Verdict) -> tuple[Found, ...]:
 
 
 def rate_of(bugs: Sequence[Sought]) -> Rate:
-    """How many bugs were seen, of those that were seen or whose budget is spent."""
-    finished = [bug for bug in bugs if bug.finished]
-    seen = sum(bug.ending is Ending.SEEN for bug in finished)
-    return Rate(seen, len(finished), wilson(seen, len(finished)))
+    """How many bugs were seen, of those that had a run.
+
+    A bug that was not seen and has runs left counts as missed, so that a measurement under way has a rate
+    that can only grow.
+    """
+    tried = [bug for bug in bugs if bug.runs]
+    seen = sum(bug.ending is Ending.SEEN for bug in tried)
+    return Rate(seen, len(tried), wilson(seen, len(tried)))
 
 
 def first_rate_of(bugs: Sequence[Sought]) -> Rate:

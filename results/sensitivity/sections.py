@@ -58,9 +58,8 @@ def _rates(said: Sensitivity) -> Section:
     first = (">first run", *head[1:]) if said.runs > 1 else ()
     return Section(
         "Detection rate",
-        "The rate counts the bugs that were seen or whose budget is spent. The rate in the first run "
-        "counts all bugs that were tried. Every miss counts, whatever its reason. The interval is Wilson's "
-        "95 % interval.",
+        "The rates count all bugs that were tried. Every miss counts, whatever its reason. The interval is "
+        "Wilson's 95 % interval.",
         ("area", *head, *first),
         tuple(rows),
         note_of(said.bugs),
@@ -68,9 +67,14 @@ def _rates(said: Sensitivity) -> Section:
 
 
 def note_of(bugs: Sequence[Sought]) -> str:
-    """A warning where not everything was run yet; a bug that is seen early counts sooner than a miss."""
-    missing = any(bug.runs and not bug.finished for bug in bugs)
-    return "Some bugs that were not seen yet have runs left, so the rate is too high." if missing else ""
+    """How many of the misses may still be seen, where not everything was run yet."""
+    missing = sum(bug.runs > 0 and not bug.finished for bug in bugs)
+    if not missing:
+        return ""
+    have = (
+        "1 bug that was not seen yet has" if missing == 1 else f"{missing:,} bugs that were not seen yet have"
+    )
+    return f"{have} runs left. Until then each counts as missed, so the rate can only rise."
 
 
 def _rate_cells(bugs: Sequence[Sought], runs: int) -> tuple[str, ...]:

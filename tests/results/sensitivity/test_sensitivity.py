@@ -116,14 +116,15 @@ def test_a_bug_is_seen_by_what_it_is_known_to_show() -> None:
     assert sought("x", "replication", MISSED, others).ending is Ending.OTHERWISE
 
 
-def test_a_rate_is_of_the_bugs_whose_budget_is_spent() -> None:
+def test_a_rate_is_of_the_bugs_that_were_tried_and_those_with_runs_left_count_as_missed() -> None:
     waiting = sought("waiting", "storage", MISSED, trial(2))
     failed = sought("failed", "storage", trial(1, Ending.FAILED))
     assert [bug.finished for bug in (FOUND, waiting, failed)] == [True, False, True]
-    rate = rate_of([FOUND, waiting, failed])
-    assert (rate.seen, rate.of) == (1, 2)
-    assert told_rate(rate) == "1 of 2, 50 % (95 % interval 9-91 %)"
-    assert told_rate(rate_of([waiting])) == "none was completed"
+    untried = sought("untried", "storage", trial(1), trial(2))
+    rate = rate_of([FOUND, waiting, failed, untried])
+    assert (rate.seen, rate.of) == (1, 3)
+    assert told_rate(rate) == "1 of 3, 33 % (95 % interval 6-79 %)"
+    assert told_rate(rate_of([untried])) == "none was completed"
 
 
 def test_the_rate_of_first_runs_is_of_the_bugs_that_had_one() -> None:
@@ -186,7 +187,7 @@ def test_the_page_as_a_whole() -> None:
 
 def test_the_line_says_rate_and_false_alarms() -> None:
     assert headline(SAID) == (
-        "Seen: 1 of 3, 33 % (95 % interval 6-79 %); 1 false alarm in 2 decided control runs."
+        "Seen: 1 of 4, 25 % (95 % interval 5-70 %); 1 false alarm in 2 decided control runs."
     )
 
 
@@ -198,7 +199,7 @@ def test_the_page_of_html_stands_alone_and_trusts_no_run() -> None:
     assert "http://" not in page
     assert "https://" not in page
     assert "<code>ack-early</code>" in page
-    assert "33 %" in page
+    assert "25 %" in page
 
 
 def test_nothing_tried_is_no_rate() -> None:
