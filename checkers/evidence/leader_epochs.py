@@ -15,6 +15,7 @@ import numpy as np
 from checkers.columns.tables import PartitionName
 from checkers.evidence.replicas import ReplicaLog, batches_of
 from checkers.history.logged import EPOCH_BEGUN, EpochBegun
+from checkers.history.missing_logs import nodes_lacking
 from checkers.history.observed import Entries, LeaderEpochsSeen
 from checkers.history.operations import History, Operation, once
 
@@ -137,11 +138,15 @@ def _begun(history: History) -> dict[PartitionName, dict[str, dict[int, int]]]:
     """What processes that knew an earlier epoch logged; one that starts as the leader reports its end then.
 
     Of a topic that was deleted and created again, numbers of epochs mean several things, so nothing is known.
+    A node whose lines about epochs are not all recorded tells nothing: the rest may be of an earlier topic.
     """
+    cut = nodes_lacking(history, EPOCH_BEGUN)
     found: dict[PartitionName, dict[str, dict[int, int]]] = {}
     ids: dict[PartitionName, set[str]] = {}
     for operation in history.observed(EPOCH_BEGUN):
         begun = msgspec.convert(operation.value, EpochBegun)
+        if operation.node in cut:
+            continue
         name = PartitionName(begun.topic, begun.partition)
         ids.setdefault(name, set()).add(begun.topic_id)
         if begun.previous_epoch >= 0:

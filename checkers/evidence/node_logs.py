@@ -65,6 +65,12 @@ HARMLESS = (
 )
 """Lines that look bad and are not, each with its reason; they are counted by reason and listed nowhere."""
 
+REFUSED = re.compile(
+    r"Out of order sequence number for producer (?P<producer>\d+) at offset \d+ in partition"
+    r" (?P<topic>\S+)-(?P<partition>\d+): (?P<incoming>\d+) \(incoming seq\. number\), (?P<end>\d+)"
+    r" \(current end sequence number\)"
+)
+"""How a broker refuses a batch as out of order (ProducerAppendInfo)."""
 _MEANINGS = (
     (
         UNCAUGHT_EXCEPTION,
@@ -92,6 +98,7 @@ class LogLine(msgspec.Struct, frozen=True):
         level: WARN, ERROR or FATAL; empty where the entry is no line.
         text: the line, with what belongs to it.
         logged: whether `time_ns` is when it was written.
+        unjudged: of an entry without a number, that no rule reads any of the lines that it counts.
     """
 
     index: int
@@ -101,6 +108,7 @@ class LogLine(msgspec.Struct, frozen=True):
     level: str
     text: str
     logged: bool = False
+    unjudged: bool = False
 
 
 def log_lines(history: History) -> list[LogLine]:
@@ -124,6 +132,7 @@ def _log_line(operation: Operation, began_at: datetime | None) -> LogLine:
         level=observed.level,
         text=observed.text,
         logged=at is not None and began_at is not None,
+        unjudged=observed.unjudged,
     )
 
 
@@ -141,6 +150,11 @@ def ns_between(earlier: datetime, later: datetime) -> int:
     return (later - earlier) // timedelta(microseconds=1) * NS_PER_US
 
 
+def is_judged(level: str, text: str) -> bool:
+    """Whether a rule reads such a line: a refusal, a fatal error, an uncaught exception or a dead thread."""
+    return REFUSED.search(text) is not None or _meaning(level, text) is not None
+
+
 def harmless_reason(line: LogLine) -> str | None:
     """Why the line means nothing bad; None if no such reason is known."""
     return next((pattern.reason for pattern in HARMLESS if pattern.text.search(line.text)), None)
@@ -149,7 +163,7 @@ def harmless_reason(line: LogLine) -> str | None:
 def findings(lines: Sequence[LogLine], windows: Sequence[FaultWindow]) -> Iterator[Anomaly]:
     """One legal finding for every line that is fatal, an uncaught exception or a dead thread."""
     for line in lines:
-        kind = _kind_of(line)
+        kind = _meaning(line.level, line.text)
         if kind is not None and harmless_reason(line) is None:
             yield kind.found(
                 f"{line.node} at {line.time_ns / 1e9:.1f} s: {_on_one_line(line.text)[:EXCERPT_CHARACTERS]}",
@@ -172,7 +186,9 @@ def cause_of_death(lines: Sequence[LogLine], node: str, time_ns: int) -> LogLine
     near = [
         line
         for line in lines
-        if line.node == node and since_ns <= line.time_ns <= until_ns and _kind_of(line) is FATAL_LINE
+        if line.node == node
+        and since_ns <= line.time_ns <= until_ns
+        and _meaning(line.level, line.text) is FATAL_LINE
     ]
     return max(near, key=lambda line: line.time_ns, default=None)
 
@@ -188,9 +204,9 @@ def _on_one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _kind_of(line: LogLine) -> AnomalyKind | None:
-    meant = next((kind for kind, pattern in _MEANINGS if pattern.search(line.text)), None)
-    return FATAL_LINE if meant is None and line.level == "FATAL" else meant
+def _meaning(level: str, text: str) -> AnomalyKind | None:
+    meant = next((kind for kind, pattern in _MEANINGS if pattern.search(text)), None)
+    return FATAL_LINE if meant is None and level == "FATAL" else meant
 
 
 def _context(line: LogLine, windows: Iterable[FaultWindow]) -> str:

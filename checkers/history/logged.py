@@ -14,7 +14,7 @@ LOG_LACKING = "log-lacking"
 """Keys of these observations."""
 
 
-class FindingLogged(msgspec.Struct, frozen=True):
+class FindingLogged(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line that stands out, with the exception that it logs as a second one.
 
     Attributes:
@@ -22,19 +22,21 @@ class FindingLogged(msgspec.Struct, frozen=True):
         at: wall-clock time of the line.
         level: WARN, ERROR or FATAL.
         text: the line, with what belongs to it.
+        unjudged: of an entry without a line, that no rule reads any of the lines that it counts.
     """
 
     line: int | None
-    at: str | None = None
-    level: str = ""
-    text: str = ""
+    at: str | None = written(None)
+    level: str = written("")
+    text: str = written("")
+    unjudged: bool = False
 
 
 class LogLacking(msgspec.Struct, frozen=True):
-    """What could not be read of a node's log.
+    """What could not be read of a node's log, or was not recorded of it.
 
     Attributes:
-        what: ``all``, or ``beginning``.
+        what: ``all``, ``beginning``, or the key of those observations of which some are left out.
         why: in words, on one line.
     """
 

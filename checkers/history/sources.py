@@ -32,6 +32,11 @@ class Source(StrEnum):
     DISKS = "the nodes' disks"
     BROKER_LOGS = "brokers' logs"
     CONTROLLER_LOGS = "controllers' logs"
+    REFUSALS = "errors in brokers' logs"
+    BROKER_LOADS = "logs that brokers loaded"
+    CONTROLLER_LOADS = "logs that controllers loaded"
+    SHRUNK_ISRS = "ISRs that brokers shrank"
+    TRUNCATIONS = "logs that brokers truncated"
 
 
 _JOURNALS = {
@@ -52,6 +57,11 @@ _JOURNALS = {
     Source.DISKS: re.compile(r"replicas"),
     Source.BROKER_LOGS: re.compile(r"broker .*", re.DOTALL),
     Source.CONTROLLER_LOGS: re.compile(r"controller .*", re.DOTALL),
+    Source.REFUSALS: re.compile(r"node-log of broker .*", re.DOTALL),
+    Source.BROKER_LOADS: re.compile(r"loaded of broker .*", re.DOTALL),
+    Source.CONTROLLER_LOADS: re.compile(r"loaded of controller .*", re.DOTALL),
+    Source.SHRUNK_ISRS: re.compile(r"isr-shrunk of broker .*", re.DOTALL),
+    Source.TRUNCATIONS: re.compile(r"truncated of broker .*", re.DOTALL),
 }
 """Names of the journals of each source, see docs/histories.md, and what `missing_logs` tells of logs."""
 

@@ -5,10 +5,8 @@ The words are those of kafka.cluster.Partition, at level INFO, by way of the log
 
 import re
 from collections.abc import Iterator
-from itertools import islice
 
 from checkers.history.logged import EpochBegun
-from harness.evidence.log_ends import ENTRIES_MAX
 
 _BEGUN = re.compile(
     r"(?P<at>\S+) INFO .*\[Broker id=\d+\] Leader (?P<topic>\S+)-(?P<partition>\d+) with topic id"
@@ -18,16 +16,17 @@ _BEGUN = re.compile(
 
 
 def begun_epochs(log: str) -> Iterator[EpochBegun]:
-    """Leader epochs that the broker began, the first `ENTRIES_MAX`."""
-    found = ((number, _BEGUN.match(line)) for number, line in enumerate(log.splitlines(), start=1))
-    for number, begun in islice(((number, begun) for number, begun in found if begun), ENTRIES_MAX):
-        yield EpochBegun(
-            line=number,
-            at=begun["at"],
-            topic=begun["topic"],
-            topic_id=begun["id"],
-            partition=int(begun["partition"]),
-            epoch=int(begun["epoch"]),
-            start=int(begun["start"]),
-            previous_epoch=int(begun["previous"]),
-        )
+    """Leader epochs that the broker began, in the order of their lines."""
+    for number, line in enumerate(log.splitlines(), start=1):
+        begun = _BEGUN.match(line)
+        if begun is not None:
+            yield EpochBegun(
+                line=number,
+                at=begun["at"],
+                topic=begun["topic"],
+                topic_id=begun["id"],
+                partition=int(begun["partition"]),
+                epoch=int(begun["epoch"]),
+                start=int(begun["start"]),
+                previous_epoch=int(begun["previous"]),
+            )

@@ -11,9 +11,6 @@ import msgspec
 
 from checkers.history.logged import IsrShrunk, LogLoaded, LogTruncated
 
-ENTRIES_MAX = 5_000
-"""Entries that one node's log may have in a history; a start has one for each log."""
-
 _START = "Registered signal handlers for TERM"
 _LOADED = re.compile(
     r"(?P<at>\S+) INFO \[(?:main|log-recovery-[^\]]*)\] \[LogLoader"
@@ -37,7 +34,7 @@ _OUT = re.compile(r"\(brokerId: (?P<id>\d+), endOffset: (?P<end>-?\d+)")
 
 
 def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk | LogTruncated]:
-    """Entries of all kinds, the first `ENTRIES_MAX`; of a start the last line about each log.
+    """Entries of all kinds in the order of their lines; of a start the last line about each log.
 
     Loading looks at the producers of a log where its unflushed segments begin, too, and at its end last.
     """
@@ -61,7 +58,7 @@ def log_ends(log: str) -> Iterator[LogLoaded | IsrShrunk | LogTruncated]:
         elif cut := _TRUNCATED.match(line):
             where, end = (cut["topic"], int(cut["partition"])), int(cut["end"])
             entries.append(LogTruncated(number, cut["at"], *where, end, int(cut["mark"])))
-    yield from sorted([*entries, *loading.values()], key=lambda entry: entry.line)[:ENTRIES_MAX]
+    yield from sorted([*entries, *loading.values()], key=lambda entry: entry.line)
 
 
 def _shrunk(number: int, told: re.Match[str]) -> IsrShrunk:

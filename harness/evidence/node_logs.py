@@ -1,10 +1,12 @@
 """Evidence from logs: saves every node's log, and records the lines that matter."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 
+from checkers.evidence.node_logs import is_judged
 from checkers.history.logged import (
     CLEANED,
     ELECTED,
@@ -16,6 +18,7 @@ from checkers.history.logged import (
     TRUNCATED,
     VOTE,
     ElectedLogged,
+    EpochBegun,
     FindingLogged,
     IsrShrunk,
     LogLacking,
@@ -31,7 +34,14 @@ from harness.evidence.log_ends import log_ends
 from harness.evidence.votes import votes
 from harness.record.journal import Recorder
 
-LINES_MAX = 500
+SHOWN_MAX = 500
+"""Lines of one node that a history has for its readers alone: no rule reads them."""
+ENTRIES_MAX = 50_000
+"""Entries of each kind that one node's log may have in a history, and lines of errors that rules read.
+
+Of 50,000 leader epochs a node logs 17 MB; the journal needs 13 MB, and whoever reads the history 55 MB of
+memory.  Of 50,000 refusals these are 17 MB, 26 MB and 68 MB.
+"""
 TEXT_CHARACTERS_MAX = 2_000
 _LINE = re.compile(r"(?P<at>\d{4}-\d\d-\d\dT\S+) (?P<level>[A-Z]+)\s")
 _EXCEPTION = re.compile(r"[\w.$]+(?:Exception|Error|Throwable)\b")
@@ -42,8 +52,8 @@ _TELLING = re.compile(
 
 _DROPPED = "its log does not begin with what Kafka logs first: the engine dropped its oldest lines"
 
-_ENDS = {LogLoaded: LOADED, IsrShrunk: ISR_SHRUNK, LogTruncated: TRUNCATED}
-"""Keys of what is told of the ends of logs."""
+_KEYS = {LogLoaded: LOADED, IsrShrunk: ISR_SHRUNK, LogTruncated: TRUNCATED, EpochBegun: EPOCH_BEGUN}
+"""Keys of what is told of the ends of logs, and of leader epochs."""
 
 
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
@@ -51,7 +61,7 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
 
     What is read from disks before this call was cleaned only by cleanings that are recorded here.  A node
     whose log lacks its beginning reports no cleanings, as some may be unknown.  A log that can't be fetched
-    is recorded as lacking.
+    is recorded as lacking, and so are entries beyond `ENTRIES_MAX`.
     """
     began_ns = recorder.journal.clock.now_ns()
     saved = save_logs(containers, folder)
@@ -65,22 +75,50 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
         for entry in votes(text):
             key = ELECTED if isinstance(entry, ElectedLogged) else VOTE
             recorder.observe("observe", key, entry, node=name)
-        for end in log_ends(text):
-            recorder.observe("observe", _ENDS[type(end)], end, node=name)
-        for begun in begun_epochs(text):
-            recorder.observe("observe", EPOCH_BEGUN, begun, node=name)
+        _record(recorder, name, log_ends(text))
+        _record(recorder, name, begun_epochs(text))
         if begins(text):
             recorder.observe("observe", CLEANED, LogsCleaned(began_ns, tuple(cleanings(text))), node=name)
         else:
             recorder.observe("observe", LOG_LACKING, LogLacking("beginning", _DROPPED), node=name)
 
 
-def findings(log: str) -> Iterator[FindingLogged]:
-    """Lines of level ERROR or FATAL and those that report a dead thread, the first `LINES_MAX`.
+def _record(
+    recorder: Recorder, node: str, entries: Iterable[LogLoaded | IsrShrunk | LogTruncated | EpochBegun]
+) -> None:
+    """Record of each kind the first `ENTRIES_MAX`, and that further ones are lacking."""
+    found = Counter[str]()
+    for entry in entries:
+        key = _KEYS[type(entry)]
+        found[key] += 1
+        if found[key] <= ENTRIES_MAX:
+            recorder.observe("observe", key, entry, node=node)
+    for key, number in found.items():
+        if number > ENTRIES_MAX:
+            lacking = LogLacking(key, f"only the first {ENTRIES_MAX:,} of {number:,} entries are recorded")
+            recorder.observe("observe", LOG_LACKING, lacking, node=node)
 
-    What goes beyond is counted in a last finding without a line.
+
+def findings(log: str) -> Iterator[FindingLogged]:
+    """Lines of level ERROR or FATAL and those that report a dead thread.
+
+    Of those that a rule reads the first `ENTRIES_MAX`, of the others the first `SHOWN_MAX`.  What goes beyond
+    is counted in a last finding without a line.
     """
-    found = 0
+    found: dict[bool, int] = {True: 0, False: 0}
+    most = {True: ENTRIES_MAX, False: SHOWN_MAX}
+    for finding in _standing_out(log):
+        judged = is_judged(finding.level, finding.text)
+        found[judged] += 1
+        if found[judged] <= most[judged]:
+            yield finding
+    further = {judged: max(0, number - most[judged]) for judged, number in found.items()}
+    if any(further.values()):
+        text = f"{sum(further.values())} further lines"
+        yield FindingLogged(None, None, "ERROR", text, unjudged=not further[True])
+
+
+def _standing_out(log: str) -> Iterator[FindingLogged]:
     level, at = "INFO", None
     for number, (line, following) in enumerate(pairwise((*log.splitlines(), "")), start=1):
         head = _LINE.match(line)
@@ -88,9 +126,5 @@ def findings(log: str) -> Iterator[FindingLogged]:
         stands_out = (head is not None and level in ("ERROR", "FATAL")) or _TELLING.search(line)
         if not stands_out:
             continue
-        found += 1
-        if found <= LINES_MAX:
-            text = f"{line}\n{following}" if _EXCEPTION.match(following) else line
-            yield FindingLogged(number, at, level, text[:TEXT_CHARACTERS_MAX])
-    if found > LINES_MAX:
-        yield FindingLogged(None, None, "ERROR", f"{found - LINES_MAX} further lines")
+        text = f"{line}\n{following}" if _EXCEPTION.match(following) else line
+        yield FindingLogged(number, at, level, text[:TEXT_CHARACTERS_MAX])

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from checkers.history.logged import ElectedLogged, VoteLogged, VotesEnd
 
-VOTES_MAX = 2_000
+VOTES_MAX = 50_000
 """Entries that one node's log may have in a history; an election without pre-votes takes a few a second."""
 
 _RAFT = "[RaftManager "

@@ -83,7 +83,14 @@ ANOMALIES = by_id(
     LEADER_WITHOUT_MAJORITY,
 )
 NEEDS = Needs(
-    (Source.QUORUM, Source.QUORUM_STATE, Source.FAULTS, Source.ADMIN, Source.CONTROLLER_LOGS),
+    (
+        Source.QUORUM,
+        Source.QUORUM_STATE,
+        Source.FAULTS,
+        Source.ADMIN,
+        Source.CONTROLLER_LOGS,
+        Source.CONTROLLER_LOADS,
+    ),
     {
         "two-leaders": (Source.FAULTS,),
         "double-vote": (Source.FAULTS,),

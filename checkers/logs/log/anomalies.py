@@ -100,7 +100,7 @@ NEEDS = Needs(
     {
         "unseen": (Source.CLIENTS,),
         # Brokers log the refusals that make a duplicate the client's.
-        "duplicate": (Source.BROKER_LOGS,),
+        "duplicate": (Source.BROKER_LOGS, Source.REFUSALS),
     },
     PERMITTED,
     # A record may go once a later one of its key is there, whoever sent that.

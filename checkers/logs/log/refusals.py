@@ -17,18 +17,12 @@ from typing import NamedTuple
 
 from checkers.columns.tables import NEVER, NONE, PartitionName
 from checkers.evidence.log_ends import SLACK_NS
-from checkers.evidence.node_logs import LogLine, log_lines
+from checkers.evidence.node_logs import REFUSED, LogLine, log_lines
 from checkers.evidence.replicas import Batches, batches_of
 from checkers.history.operations import History
 
 Epoch = tuple[int, int]
 """A producer's id and epoch."""
-
-_REFUSED = re.compile(
-    r"Out of order sequence number for producer (?P<producer>\d+) at offset \d+ in partition"
-    r" (?P<topic>\S+)-(?P<partition>\d+): (?P<incoming>\d+) \(incoming seq\. number\), (?P<end>\d+)"
-    r" \(current end sequence number\)"
-)
 
 
 class Disks(NamedTuple):
@@ -65,7 +59,7 @@ def disks_of(history: History) -> Disks:
     """
     batches = batches_of(history)
     lines = log_lines(history)
-    refusals = [_refusal(line, told) for line in lines if (told := _REFUSED.search(line.text)) is not None]
+    refusals = [_refusal(line, told) for line in lines if (told := REFUSED.search(line.text)) is not None]
     since_ns = _since_ns(lines, refusals)
     return Disks(batches, {epoch: since_ns[epoch[0]] for epoch in _refused(refusals, batches)})
 
@@ -82,7 +76,7 @@ def _since_ns(lines: Sequence[LogLine], refusals: Sequence[_Refusal]) -> dict[in
 
     Where lines of a log were left out, a refusal may have been there at any time.
     """
-    whole = all(line.number is not None for line in lines)
+    whole = all(line.number is not None or line.unjudged for line in lines)
     found: dict[int, int] = {}
     for refusal in refusals:
         at_ns = refusal.time_ns - SLACK_NS if whole and refusal.time_ns != -NEVER else -NEVER

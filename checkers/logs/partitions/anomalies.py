@@ -242,6 +242,9 @@ NEEDS = Needs(
         Source.FAULTS,
         Source.RUNNER,
         Source.BROKER_LOGS,
+        Source.BROKER_LOADS,
+        Source.SHRUNK_ISRS,
+        Source.TRUNCATIONS,
     ),
     {
         "elr-beside-isr": (Source.MOVES,),

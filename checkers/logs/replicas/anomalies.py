@@ -221,7 +221,7 @@ ANOMALIES = by_id(
     METADATA_DIVERGENCE,
 )
 NEEDS = Needs(
-    (Source.DISKS, Source.RUNNER, Source.PARTITIONS, Source.BROKER_LOGS),
+    (Source.DISKS, Source.RUNNER, Source.PARTITIONS, Source.BROKER_LOGS, Source.BROKER_LOADS),
     {
         "replica-divergence": (Source.PARTITIONS, Source.RUNNER),
         "short-replica": (Source.PARTITIONS, Source.RUNNER),

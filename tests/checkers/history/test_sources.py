@@ -31,6 +31,11 @@ def told(*names: str) -> History:
         ("replicas", Source.DISKS),
         ("broker n1: its log could not be fetched", Source.BROKER_LOGS),
         ("controller c1: its log could not be fetched", Source.CONTROLLER_LOGS),
+        ("node-log of broker n1: not recorded", Source.REFUSALS),
+        ("loaded of broker n1: not recorded", Source.BROKER_LOADS),
+        ("loaded of controller n1: not recorded", Source.CONTROLLER_LOADS),
+        ("isr-shrunk of broker n1: not recorded", Source.SHRUNK_ISRS),
+        ("truncated of broker n1: not recorded", Source.TRUNCATIONS),
     ],
 )
 def test_each_journal_has_one_source(name: str, source: Source) -> None:

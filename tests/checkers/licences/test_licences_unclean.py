@@ -427,6 +427,14 @@ class TestWhatABrokerLogged:
         story.elect(60, 62)
         assert judged(story).validity is Validity.UNKNOWN
 
+    @pytest.mark.parametrize(("what", "tells"), [("beginning", 0), ("epoch-begun", 0), ("loaded", 1)])
+    def test_a_node_of_which_lines_are_lacking_tells_nothing(self, what: str, tells: int) -> None:
+        story = lossy()
+        story.begun(2, 7, node="n2")
+        story.observe(900, "log-lacking", {"what": what, "why": "some are left out"}, node="n2")
+        story.elect(60, 62)
+        assert (judged(story).validity is not Validity.UNKNOWN) == tells
+
     def test_a_wiped_disk_does_not_change_it(self) -> None:
         story = lossy()
         story.fault(90, 95, "wipe-disk", "n2", scope="all")

@@ -212,6 +212,66 @@ def test_without_a_nodes_log_only_what_looks_at_it_is_unknown(roles: list[str], 
     )
 
 
+def with_entries(told: History, key: str, value: object, number: int = 1) -> History:
+    """A history with as many observations of n1's log more."""
+    size, done = len(told.operations), OperationType.OK
+    more = [Operation(size + n, 1, "runner", done, "observe", key, value, node="n1") for n in range(number)]
+    return msgspec.structs.replace(told, operations=(*told.operations, *more))
+
+
+def unknown_in(told: History) -> set[str]:
+    """Checkers that are unknown where they found nothing, by what the history lacks."""
+    results = {name: shown(result_of(name, []), hole_of(told)) for name in NEEDS}
+    return {name for name, result in results.items() if result.validity is Validity.UNKNOWN}
+
+
+LOOKING = [
+    ("loaded", {"partitions", "replicas"}, {"quorum"}),
+    ("isr-shrunk", {"partitions"}, set()),
+    ("truncated", {"partitions"}, set()),
+    ("epoch-begun", set(), set()),
+    ("node-log", set(), set()),
+]
+"""Of each kind of lines the checkers that look at those of brokers, and of controllers."""
+
+
+@pytest.mark.parametrize(("kind", "brokers", "controllers"), LOOKING)
+@pytest.mark.parametrize("role", ["broker", "controller"])
+def test_where_lines_of_one_kind_are_lacking_only_what_looks_at_them_is_unknown(
+    kind: str, brokers: set[str], controllers: set[str], role: str
+) -> None:
+    setup = {"workload": _SETUP, "nodes": [{"name": "n1", "id": 1, "roles": [role]}]}
+    lacking = log_lacking({"what": kind, "why": "only the first 2 of 3 entries are recorded"}, setup)
+    assert unknown_in(lacking) == (brokers if role == "broker" else controllers)
+
+
+@pytest.mark.parametrize(("number", "unknown"), [(4_999, set()), (5_000, {"partitions"}), (5_001, set())])
+def test_an_older_run_at_its_limit_may_lack_lines(number: int, unknown: set[str]) -> None:
+    setup = {"workload": _SETUP, "nodes": [{"name": "n1", "id": 1, "roles": ["controller", "broker"]}]}
+    assert unknown_in(with_entries(history(setup=setup), "epoch-begun", None, 5_000)) == set()
+    told = with_entries(with_entries(history(setup=setup), "loaded", None, 2), "isr-shrunk", None, number - 2)
+    assert bool(unknown_in(told)) is bool(unknown)
+    assert unknown <= unknown_in(told)
+
+
+@pytest.mark.parametrize(
+    ("entry", "validity"),
+    [
+        ({"line": 7, "text": "it hurts"}, Validity.INVALID),
+        ({"line": None, "text": "7 further lines", "unjudged": True}, Validity.INVALID),
+        ({"line": None, "text": "7 further lines"}, Validity.UNKNOWN),
+    ],
+)
+def test_a_duplicate_may_be_the_clients_by_an_error_that_was_left_out(
+    entry: object, validity: Validity
+) -> None:
+    setup = {"workload": _SETUP, "nodes": [{"name": "n1", "id": 1, "roles": ["broker"]}]}
+    hole = hole_of(with_entries(history(setup=setup), "node-log", entry))
+    result = shown(result_of("log", [known_anomalies()["duplicate"].found("value 7")]), hole)
+    assert result.validity is validity
+    assert shown(result_of("log", [known_anomalies()["lost-write"].found("value 7")]), hole).counts
+
+
 @pytest.mark.parametrize("setup", [None, {"nodes": 3}, {"nodes": []}])
 @pytest.mark.parametrize("value", [None, "all", {"why": "its log was not read"}])
 def test_a_node_of_unknown_roles_may_have_had_both(value: object, setup: object) -> None:

@@ -4,7 +4,6 @@ import pytest
 
 from checkers.history.logged import EpochBegun
 from harness.evidence.epochs_begun import begun_epochs
-from harness.evidence.log_ends import ENTRIES_MAX
 
 AT = "2026-11-23T13:15:48.127Z INFO "
 BEGUN = AT + (
@@ -27,8 +26,3 @@ def test_where_a_leader_begins_its_epoch(told_id: str, previous: int) -> None:
     assert list(begun_epochs("\n".join(lines))) == [
         EpochBegun(3, at, "log-0", "chF0WpWT-_g", 4, 5, 737, previous)
     ]
-
-
-def test_a_flood_of_epochs_is_cut() -> None:
-    flood = "\n".join([BEGUN.format("Some(a)", 4)] * (ENTRIES_MAX + 1))
-    assert len(list(begun_epochs(flood))) == ENTRIES_MAX

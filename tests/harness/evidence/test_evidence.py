@@ -1,7 +1,10 @@
 """What stands out of a node's log."""
 
+import pytest
+
 from checkers.history.logged import FindingLogged
-from harness.evidence.node_logs import LINES_MAX, findings
+from harness.evidence import node_logs
+from harness.evidence.node_logs import SHOWN_MAX, findings
 
 LOG = """\
 2026-11-20T22:32:59.469Z INFO [main] all is well (kafka.server.BrokerServer)
@@ -33,12 +36,38 @@ def test_a_line_without_a_head_takes_its_time_from_the_one_before() -> None:
     assert thread.at == "2026-11-20T22:33:01.000Z"
 
 
-def test_a_flood_is_cut_and_counted() -> None:
-    line = "2026-11-20T22:33:00.001Z ERROR [main] again (a.b)\n"
-    found = list(findings(line * (LINES_MAX + 7)))
+SHOWN = "2026-11-20T22:33:00.001Z ERROR [main] again (a.b)\n"
+REFUSED = (
+    "2026-11-20T22:33:00.002Z ERROR [ReplicaManager broker=1] Error processing append operation on partition"
+    " log-0-1 (kafka.server.ReplicaManager)\n"
+    "org.apache.kafka.common.errors.OutOfOrderSequenceException: Out of order sequence number for producer 7"
+    " at offset 5 in partition log-0-1: 7 (incoming seq. number), 5 (current end sequence number)\n"
+)
+FATAL = "2026-11-20T22:33:02.000Z FATAL [main] the end (a.b)\n"
 
-    assert len(found) == LINES_MAX + 1
-    assert found[-1] == FindingLogged(None, None, "ERROR", "7 further lines")
+
+def test_a_flood_that_no_rule_reads_is_cut_and_counted() -> None:
+    found = list(findings(SHOWN * (SHOWN_MAX + 7)))
+
+    assert len(found) == SHOWN_MAX + 1
+    assert found[-1] == FindingLogged(None, None, "ERROR", "7 further lines", unjudged=True)
+
+
+def test_what_a_rule_reads_is_kept_behind_a_flood() -> None:
+    *shown, refusal, fatal, further = findings(SHOWN * (SHOWN_MAX + 7) + REFUSED + FATAL)
+
+    assert len(shown) == SHOWN_MAX
+    assert "Out of order sequence number for producer 7" in refusal.text
+    assert (refusal.line, fatal.level) == (SHOWN_MAX + 8, "FATAL")
+    assert further.text == "7 further lines"
+
+
+def test_a_flood_that_a_rule_reads_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_logs, "ENTRIES_MAX", 2)
+    *kept, further = findings(REFUSED * 3 + SHOWN)
+
+    assert [finding.line for finding in kept] == [1, 3, 7]
+    assert further == FindingLogged(None, None, "ERROR", "1 further lines")
 
 
 def test_a_quiet_log_has_no_findings() -> None:

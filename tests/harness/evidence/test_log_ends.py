@@ -3,7 +3,7 @@
 import pytest
 
 from checkers.history.logged import IsrShrunk, LogLoaded, LogTruncated
-from harness.evidence.log_ends import ENTRIES_MAX, log_ends
+from harness.evidence.log_ends import log_ends
 
 AT = "2026-11-23T13:15:48.127Z INFO "
 START = AT + "[main] Registered signal handlers for TERM, INT, HUP (o.a.k.common.utils.LoggingSignalHandler)"
@@ -74,7 +74,3 @@ def test_a_log_that_is_cut_off_below_its_high_watermark(who: str) -> None:
     assert told(*(line.format(who) for line in lines)) == [
         LogTruncated(1, "2026-11-23T13:15:48.127Z", "log-0", 4, 609, 779)
     ]
-
-
-def test_a_flood_is_cut() -> None:
-    assert len(told(*[SHRUNK] * (ENTRIES_MAX + 1))) == ENTRIES_MAX

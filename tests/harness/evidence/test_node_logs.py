@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from checkers.history.logged import CLEANED, LOG_LACKING, NODE_LOG
+from checkers.history.logged import CLEANED, EPOCH_BEGUN, ISR_SHRUNK, LOADED, LOG_LACKING, NODE_LOG, TRUNCATED
 from checkers.history.operations import History
 from checkers.history.reading import read_history
 from checkers.history.sources import Source, lacking_of
@@ -13,8 +13,11 @@ from checkers.verdict.withholding import hole_of
 from harness.cluster.containers import NodeContainers
 from harness.cluster.logs import save_logs
 from harness.errors import EngineError
+from harness.evidence import node_logs
 from harness.evidence.node_logs import gather_logs
 from harness.record.journal import Clock, Journals, Recorder
+from tests.harness.evidence.test_epochs_begun import BEGUN
+from tests.harness.evidence.test_log_ends import SHRUNK, START, loader
 
 FIRST = (
     "2026-11-26T05:05:01.398Z INFO [main] Registered `kafka:type=kafka.Log4jController` MBean (kafka.utils)"
@@ -89,3 +92,39 @@ def test_a_log_without_its_beginning_is_kept_and_told_of(folder: Path) -> None:
     hole = hole_of(history)
     assert hole is not None
     assert hole.missing == {f"broker n1: {lack['why']}", f"controller n1: {lack['why']}"}
+
+
+CUT = (
+    "2026-11-23T13:15:48.127Z WARN [ReplicaFetcherThread-0-3] [UnifiedLog partition=log-0-4, dir=/data] "
+    "Truncating log-0-4 to offset 609 below high watermark 779 (kafka.log.UnifiedLog)"
+)
+LINES = {
+    LOADED: [START, loader("log-0-4", 7)],
+    ISR_SHRUNK: [SHRUNK],
+    TRUNCATED: [CUT],
+    EPOCH_BEGUN: [BEGUN.format("Some(a)", 4)],
+}
+"""Of each kind what gives one entry."""
+
+
+@pytest.mark.parametrize("kind", LINES)
+def test_entries_beyond_the_limit_are_told_of_and_cost_no_other_kind(
+    kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_logs, "ENTRIES_MAX", 2)
+    others = [line for other, lines in LINES.items() if other != kind for line in lines * 2]
+    history = gathered(folder, n1="\n".join([FIRST, *LINES[kind] * 3, *others]))
+    assert {key: len(told(history, key)) for key in LINES} == dict.fromkeys(LINES, 2)
+    why = "only the first 2 of 3 entries are recorded"
+    assert told(history, LOG_LACKING) == [("n1", {"what": kind, "why": why})]
+    hole = hole_of(history)
+    assert hole is not None
+    assert hole.missing == {f"{kind} of broker n1: {why}", f"{kind} of controller n1: {why}"}
+
+
+def test_entries_up_to_the_limit_lack_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_logs, "ENTRIES_MAX", 2)
+    history = gathered(
+        folder, n1="\n".join([FIRST, *(line for lines in LINES.values() for line in lines * 2)])
+    )
+    assert (told(history, LOG_LACKING), hole_of(history)) == ([], None)

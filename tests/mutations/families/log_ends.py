@@ -8,7 +8,7 @@ from checkers.kraft.quorum.views import views_of
 from tests.mutations.edits import Edit
 from tests.mutations.families.votes import controllers
 from tests.mutations.looking import Acked, acked
-from tests.mutations.suite import VALID, invalid, mutation
+from tests.mutations.suite import VALID, invalid, mutation, unknown
 
 RUNS = ("smoke", "elections", "votes", "bulk")
 """Runs in which no fault hit a disk."""
@@ -134,3 +134,36 @@ def a_follower_cuts_off_what_was_committed(edit: Edit) -> None:
 def a_follower_cuts_off_what_was_not_committed(edit: Edit) -> None:
     """A follower cuts off its log at its high watermark."""
     _truncate(edit, 0)
+
+
+def _left_out(edit: Edit, kind: str) -> None:
+    """A broker's log had more lines of a kind than the run recorded."""
+    last = edit.original.operations[-1]
+    nodes = next(iter(edit.original.of("setup"))).value["nodes"]
+    node = edit.chosen(node["name"] for node in nodes if "broker" in node["roles"])
+    value = {"what": kind, "why": "only the first 50,000 of 50,001 entries are recorded"}
+    edit.add(last, last.time_ns, process="runner", f="observe", key="log-lacking", node=node, value=value)
+
+
+@mutation("log-ends", unknown("logs that brokers loaded"), RUNS[:2], 1)
+def loads_are_left_out(edit: Edit) -> None:
+    """Lines about logs that a broker loaded were left out of the record."""
+    _left_out(edit, "loaded")
+
+
+@mutation("log-ends", unknown("ISRs that brokers shrank"), RUNS[:2], 1)
+def shrunk_isrs_are_left_out(edit: Edit) -> None:
+    """Lines about ISRs that a broker shrank were left out of the record."""
+    _left_out(edit, "isr-shrunk")
+
+
+@mutation("log-ends", unknown("logs that brokers truncated"), RUNS[:2], 1)
+def truncations_are_left_out(edit: Edit) -> None:
+    """Lines about logs that a broker truncated were left out of the record."""
+    _left_out(edit, "truncated")
+
+
+@mutation("log-ends", VALID, RUNS[:2], 1)
+def begun_epochs_are_left_out(edit: Edit) -> None:
+    """Lines about leader epochs that a broker began were left out, and no record was lost."""
+    _left_out(edit, "epoch-begun")

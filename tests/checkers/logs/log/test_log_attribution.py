@@ -144,6 +144,9 @@ def logged(at: str | None, text: str = RIGHT) -> dict[str, Any]:
         pytest.param([logged("42.500"), logged(None)], Validity.VALID, id="refused twice, once unknown when"),
         pytest.param([logged("42.500"), logged("41.000", ELSEWHERE)], Validity.VALID, id="refused elsewhere"),
         pytest.param([logged("42.500"), LEFT_OUT], Validity.VALID, id="lines were left out"),
+        pytest.param(
+            [logged("42.500"), LEFT_OUT | {"unjudged": True}], Validity.INVALID, id="no refusal was left out"
+        ),
     ],
 )
 def test_what_was_seen_before_any_refusal_was_not_sent_again_for_one(
