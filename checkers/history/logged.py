@@ -10,6 +10,7 @@ from checkers.history.fields import written
 NODE_LOG, VOTE, ELECTED = "node-log", "vote", "elected"
 LOADED, ISR_SHRUNK, TRUNCATED, CLEANED = "loaded", "isr-shrunk", "truncated", "cleaned"
 EPOCH_BEGUN = "epoch-begun"
+QUORUM_VIEW, METADATA_TRUNCATED = "quorum-view", "metadata-truncated"
 LOG_LACKING = "log-lacking"
 """Keys of these observations."""
 
@@ -109,6 +110,34 @@ class ElectedLogged(msgspec.Struct, frozen=True):
     def counted(self) -> tuple[int, ...]:
         """Voters whose votes it may have had."""
         return self.voters if self.granting is None else self.granting
+
+
+class QuorumViewLogged(msgspec.Struct, frozen=True):
+    """A state of the quorum that a node, a controller or a broker, entered.
+
+    Attributes:
+        line: number of the line, from 1.
+        at: wall-clock time of the line.
+        state: its name, such as ``FollowerState``.
+        epoch: of the quorum.
+        voters: ids of the voters that the node acts by, in their order.
+        started: whether it is the first state of a process.
+    """
+
+    line: int
+    at: str | None
+    state: str
+    epoch: int
+    voters: tuple[int, ...]
+    started: bool
+
+
+class MetadataTruncated(msgspec.Struct, frozen=True):
+    """A node truncated its metadata log, because the leader's has other records from `end` on."""
+
+    line: int
+    at: str | None
+    end: int
 
 
 class LogLoaded(msgspec.Struct, frozen=True, omit_defaults=True):

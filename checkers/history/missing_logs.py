@@ -10,12 +10,21 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.history.logged import EPOCH_BEGUN, ISR_SHRUNK, LOADED, LOG_LACKING, NODE_LOG, TRUNCATED
+from checkers.history.logged import (
+    EPOCH_BEGUN,
+    ISR_SHRUNK,
+    LOADED,
+    LOG_LACKING,
+    METADATA_TRUNCATED,
+    NODE_LOG,
+    QUORUM_VIEW,
+    TRUNCATED,
+)
 from checkers.history.operations import History, once
 from checkers.history.setup import told_setup
 
 _ROLES = ("broker", "controller")
-_KINDS = (NODE_LOG, LOADED, ISR_SHRUNK, TRUNCATED, EPOCH_BEGUN)
+_KINDS = (NODE_LOG, LOADED, ISR_SHRUNK, TRUNCATED, EPOCH_BEGUN, QUORUM_VIEW, METADATA_TRUNCATED)
 """What may be lacking alone."""
 _OLD_ENTRIES_MAX = 5_000
 _OLD_LIMITS = ((LOADED, ISR_SHRUNK, TRUNCATED), (EPOCH_BEGUN,))

@@ -46,7 +46,9 @@ from checkers.history.logged import (
     ISR_SHRUNK,
     LOADED,
     LOG_LACKING,
+    METADATA_TRUNCATED,
     NODE_LOG,
+    QUORUM_VIEW,
     TRUNCATED,
     VOTE,
     ElectedLogged,
@@ -57,6 +59,8 @@ from checkers.history.logged import (
     LogLoaded,
     LogsCleaned,
     LogTruncated,
+    MetadataTruncated,
+    QuorumViewLogged,
     vote_logged,
 )
 from checkers.history.observed import (
@@ -362,6 +366,8 @@ _OBSERVED: Shapes = {
     **_observed(LOG_LACKING, LogLacking),
     **_observed(VOTE, Any, _of_vote),
     **_observed(ELECTED, ElectedLogged),
+    **_observed(QUORUM_VIEW, QuorumViewLogged),
+    **_observed(METADATA_TRUNCATED, MetadataTruncated),
     **_observed(LOADED, LogLoaded),
     **_observed(ISR_SHRUNK, IsrShrunk),
     **_observed(TRUNCATED, LogTruncated),

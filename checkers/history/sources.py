@@ -37,6 +37,7 @@ class Source(StrEnum):
     CONTROLLER_LOADS = "logs that controllers loaded"
     SHRUNK_ISRS = "ISRs that brokers shrank"
     TRUNCATIONS = "logs that brokers truncated"
+    QUORUM_VIEWS = "voters in nodes' logs"
 
 
 _JOURNALS = {
@@ -62,6 +63,7 @@ _JOURNALS = {
     Source.CONTROLLER_LOADS: re.compile(r"loaded of controller .*", re.DOTALL),
     Source.SHRUNK_ISRS: re.compile(r"isr-shrunk of broker .*", re.DOTALL),
     Source.TRUNCATIONS: re.compile(r"truncated of broker .*", re.DOTALL),
+    Source.QUORUM_VIEWS: re.compile(r"(quorum-view|metadata-truncated) of .*", re.DOTALL),
 }
 """Names of the journals of each source, see docs/histories.md, and what `missing_logs` tells of logs."""
 

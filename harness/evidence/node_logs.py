@@ -14,7 +14,9 @@ from checkers.history.logged import (
     ISR_SHRUNK,
     LOADED,
     LOG_LACKING,
+    METADATA_TRUNCATED,
     NODE_LOG,
+    QUORUM_VIEW,
     TRUNCATED,
     VOTE,
     ElectedLogged,
@@ -25,12 +27,15 @@ from checkers.history.logged import (
     LogLoaded,
     LogsCleaned,
     LogTruncated,
+    MetadataTruncated,
+    QuorumViewLogged,
 )
 from harness.cluster.containers import NodeContainers
 from harness.cluster.logs import in_a_line, save_logs
 from harness.evidence.cleanings import begins, cleanings
 from harness.evidence.epochs_begun import begun_epochs
 from harness.evidence.log_ends import log_ends
+from harness.evidence.quorum_views import quorum_views
 from harness.evidence.votes import votes
 from harness.record.journal import Recorder
 
@@ -52,12 +57,20 @@ _TELLING = re.compile(
 
 _DROPPED = "its log does not begin with what Kafka logs first: the engine dropped its oldest lines"
 
-_KEYS = {LogLoaded: LOADED, IsrShrunk: ISR_SHRUNK, LogTruncated: TRUNCATED, EpochBegun: EPOCH_BEGUN}
-"""Keys of what is told of the ends of logs, and of leader epochs."""
+_KEYS = {
+    LogLoaded: LOADED,
+    IsrShrunk: ISR_SHRUNK,
+    LogTruncated: TRUNCATED,
+    EpochBegun: EPOCH_BEGUN,
+    QuorumViewLogged: QUORUM_VIEW,
+    MetadataTruncated: METADATA_TRUNCATED,
+}
+"""Keys of what is recorded of the ends of logs, of leader epochs, and of voters."""
+_Entry = LogLoaded | IsrShrunk | LogTruncated | EpochBegun | QuorumViewLogged | MetadataTruncated
 
 
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
-    """Save every node's log, and record what stands out, votes, logs' ends, begun epochs and cleanings.
+    """Save every node's log, and record what stands out: votes, voters, ends, begun epochs, cleanings.
 
     What is read from disks before this call was cleaned only by cleanings that are recorded here.  A node
     whose log lacks its beginning reports no cleanings, as some may be unknown.  A log that can't be fetched
@@ -77,15 +90,14 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
             recorder.observe("observe", key, entry, node=name)
         _record(recorder, name, log_ends(text))
         _record(recorder, name, begun_epochs(text))
+        _record(recorder, name, quorum_views(text))
         if begins(text):
             recorder.observe("observe", CLEANED, LogsCleaned(began_ns, tuple(cleanings(text))), node=name)
         else:
             recorder.observe("observe", LOG_LACKING, LogLacking("beginning", _DROPPED), node=name)
 
 
-def _record(
-    recorder: Recorder, node: str, entries: Iterable[LogLoaded | IsrShrunk | LogTruncated | EpochBegun]
-) -> None:
+def _record(recorder: Recorder, node: str, entries: Iterable[_Entry]) -> None:
     """Record of each kind the first `ENTRIES_MAX`, and that further ones are lacking."""
     found = Counter[str]()
     for entry in entries:

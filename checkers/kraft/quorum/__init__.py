@@ -13,6 +13,7 @@ from checkers.history.replicas import METADATA_TOPIC
 from checkers.history.setup import Setup, setup_of
 from checkers.history.sources import Source
 from checkers.kraft.quorum import answers, candidates, figures, votes
+from checkers.kraft.quorum.acting import VOTERS_NOT_IN_LOG, voters_not_in_logs
 from checkers.kraft.quorum.answers import Grounds, judge_answers
 from checkers.kraft.quorum.changes import VoterChange, dynamic_since_ns, voter_changes
 from checkers.kraft.quorum.committed import METADATA_COMMITTED_LOST, committed_lost
@@ -81,6 +82,7 @@ ANOMALIES = by_id(
     *candidates.ANOMALIES.values(),
     STALE_VOTE,
     LEADER_WITHOUT_MAJORITY,
+    VOTERS_NOT_IN_LOG,
 )
 NEEDS = Needs(
     (
@@ -90,6 +92,7 @@ NEEDS = Needs(
         Source.ADMIN,
         Source.CONTROLLER_LOGS,
         Source.CONTROLLER_LOADS,
+        Source.QUORUM_VIEWS,
     ),
     {
         "two-leaders": (Source.FAULTS,),
@@ -110,6 +113,7 @@ NEEDS = Needs(
         "stale-vote": (Source.FAULTS,),
         "leader-without-majority": (Source.RUNNER, Source.FAULTS),
         "vote-not-kept": (Source.FAULTS,),
+        "voters-not-in-log": (Source.FAULTS, Source.QUORUM_VIEWS),
     },
 )
 """The journals that its rules need."""
@@ -138,6 +142,7 @@ def check_quorum(history: History) -> CheckerResult:
         *hw_regressions(views.claims, windows),
         *cluster_ids_changed(views.files),
         *directory_ids_changed(views.files, windows),
+        *voters_not_in_logs(history, _strikes(history)),
     ]
     if setup is None:
         return result_of(

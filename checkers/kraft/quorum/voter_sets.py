@@ -84,7 +84,7 @@ def logged_sets(history: History) -> list[VoterSet]:
     log = farthest(history)
     return (
         [
-            VoterSet(_members(content), epoch, log.operation.index, 0, log.operation.time_ns)
+            VoterSet(voters_in(content), epoch, log.operation.index, 0, log.operation.time_ns)
             for _, epoch, kind, content in _records(log.seen)
             if kind == VOTERS_RECORD
         ]
@@ -111,7 +111,12 @@ class _Logged(msgspec.Struct, frozen=True):
     voters: tuple[_LoggedVoter, ...]
 
 
-def _members(content: Any) -> Members:
+def voters_in(content: Any) -> Members:
+    """The voters of a record's content, with their disks.
+
+    Raises:
+        msgspec.ValidationError: it is not the content of a record of voters.
+    """
     return {v.voter_id: v.voter_directory_id for v in msgspec.convert(content, _Logged).voters}
 
 

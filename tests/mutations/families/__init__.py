@@ -2,6 +2,7 @@
 
 from tests.mutations.families import (
     acknowledgements,
+    acting,
     additions,
     administration,
     batches,
@@ -45,6 +46,7 @@ from tests.mutations.suite import Case, cases
 __all__ = [
     "Case",
     "acknowledgements",
+    "acting",
     "additions",
     "administration",
     "batches",

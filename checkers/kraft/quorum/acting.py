@@ -1,0 +1,166 @@
+"""A node acts by the newest set of voters that its metadata log has, committed or not.
+
+Nodes log each state of the quorum that they enter, with its epoch and the voters that they act by.  What a
+node had at any time after its last truncation is the beginning of the log that is on its disk at the end.  So
+the voters of a state must be those of the last record of voters before the offset of the truncation, or of a
+later record up to the epoch of that state.
+
+What is lost without a truncation is no part of that log.  So where a fault hit a node's disk, only the states
+count that the node entered after its next start.  Nor does a log count of which records are missing, or that
+begins with a snapshot behind the truncation: it lacks the sets that the snapshot replaced.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.evidence.faults import FaultWindow, fault_windows
+from checkers.evidence.metadata_whole import thinned_logs
+from checkers.evidence.node_logs import moment, ns_between
+from checkers.history.logged import METADATA_TRUNCATED, QUORUM_VIEW, MetadataTruncated, QuorumViewLogged
+from checkers.history.missing_logs import nodes_lacking
+from checkers.history.operations import History
+from checkers.history.replicas import METADATA_LOG, MetadataLogSeen
+from checkers.kraft.quorum.voter_sets import VOTERS_RECORD, named, voters_in
+from checkers.kraft.quorum.votes import SLACK_NS
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import Anomaly
+
+VOTERS_NOT_IN_LOG = AnomalyKind(
+    id="voters-not-in-log",
+    meaning="A node acted by a set of voters that its metadata log did not have, or no longer had.",
+    guarantee="The voters are those of the last set in a node's metadata log. A truncation undoes it.",
+    source="KIP-853, Voter Changes",
+)
+
+
+class _View(NamedTuple):
+    """A state that a node entered: the observation's place, when, and what the line says."""
+
+    op: int
+    time_ns: int | None
+    logged: QuorumViewLogged
+
+
+class _Sets(NamedTuple):
+    """Sets of voters in one node's metadata log: offset, epoch and ids of each, in order."""
+
+    op: int
+    sets: tuple[tuple[int, int, tuple[int, ...]], ...]
+
+    def allowed(self, truncated_to: int, epoch: int) -> set[tuple[int, ...]]:
+        """By which the node may act in an epoch after a truncation; empty where that is not known."""
+        before = [voters for offset, _, voters in self.sets if offset < truncated_to]
+        first = before[-1:] if truncated_to else [voters for _, _, voters in self.sets[:1]]
+        if not first:
+            return set()
+        later = (voters for offset, since, voters in self.sets if offset >= truncated_to and since <= epoch)
+        return {*first, *later}
+
+
+def voters_not_in_logs(history: History, strikes: Sequence[FaultWindow]) -> Iterator[Anomaly]:
+    """One finding for each node that acted by voters which its log did not have, at the first such state.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        strikes: faults that hit disks with metadata logs.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    logs = _logs(history)
+    cut = nodes_lacking(history, QUORUM_VIEW) | nodes_lacking(history, METADATA_TRUNCATED)
+    torn = [window for window in fault_windows(history) if window.tears_writes]
+    for node, views in _views(history).items():
+        if node in cut or node not in logs:
+            continue
+        hit = [window for window in (*strikes, *torn) if window.concerns(node)]
+        end, line = _last_truncation(history, node)
+        known = [view for view in _after(views, hit) if view.logged.line > line]
+        wrong = next((view for view in known if _contradicts(view, logs[node], end)), None)
+        if wrong is not None:
+            yield _finding(node, wrong, logs[node], end)
+
+
+def _contradicts(view: _View, log: _Sets, truncated_to: int) -> bool:
+    allowed = log.allowed(truncated_to, view.logged.epoch)
+    return bool(allowed) and view.logged.voters not in allowed
+
+
+def _logs(history: History) -> dict[str, _Sets]:
+    """By node the sets in logs that begin at offset 0; none of a log with a set that could not be decoded."""
+    thinned = thinned_logs(history)
+    found = {}
+    for operation in history.observed(METADATA_LOG):
+        seen = msgspec.convert(operation.value, MetadataLogSeen)
+        readable = seen.error is None and seen.decoder_error is None and operation.index not in thinned
+        if operation.node is None or not readable or seen.log_start:
+            continue
+        first = seen.checkpoint[1] if seen.checkpoint is not None and _of_the_beginning(seen) else []
+        records = [record for record in (*first, *seen.records) if record[2] == VOTERS_RECORD]
+        if records and all(content is not None for *_, content in records):
+            sets = ((offset, epoch, tuple(sorted(voters_in(told)))) for offset, epoch, _, told in records)
+            found[operation.node] = _Sets(operation.index, tuple(sets))
+    return found
+
+
+def _of_the_beginning(seen: MetadataLogSeen) -> bool:
+    """Whether the newest snapshot is the one that formatting writes, which ends before offset 0."""
+    return seen.checkpoint is not None and int(seen.checkpoint[0].partition("-")[0]) == 0
+
+
+def _views(history: History) -> dict[str, list[_View]]:
+    began_at = moment(history.began_at)
+    found: dict[str, list[_View]] = {}
+    for operation in history.observed(QUORUM_VIEW):
+        logged = msgspec.convert(operation.value, QuorumViewLogged)
+        time_ns = _time_ns(logged.at, began_at)
+        found.setdefault(operation.node or "", []).append(_View(operation.index, time_ns, logged))
+    return found
+
+
+def _time_ns(at: str | None, began_at: datetime | None) -> int | None:
+    when = moment(at or "")
+    return None if when is None or began_at is None else ns_between(began_at, when)
+
+
+def _last_truncation(history: History, node: str) -> tuple[int, int]:
+    """The offset and the line of the last truncation that a node logged; 0 and 0 where there was none."""
+    told = (
+        msgspec.convert(operation.value, MetadataTruncated)
+        for operation in history.observed(METADATA_TRUNCATED)
+        if operation.node == node
+    )
+    last = max(told, key=lambda each: each.line, default=None)
+    return (0, 0) if last is None else (last.end, last.line)
+
+
+def _after(views: Sequence[_View], hit: Sequence[FaultWindow]) -> Sequence[_View]:
+    """The states since the last start, if its disk was hit; none where it was hit after that start."""
+    if not hit:
+        return views
+    starts = [place for place, view in enumerate(views) if view.logged.started]
+    since = views[starts[-1]].time_ns if starts else None
+    struck_ns = max(window.invoked_ns for window in hit)
+    if since is None or since - SLACK_NS <= struck_ns:
+        return []
+    return views[starts[-1] :]
+
+
+def _finding(node: str, view: _View, log: _Sets, truncated_to: int) -> Anomaly:
+    logged = view.logged
+    allowed = " or ".join(f"[{named(voters)}]" for voters in sorted(log.allowed(truncated_to, logged.epoch)))
+    cut = f"It had truncated its metadata log to offset {truncated_to}." if truncated_to else ""
+    return VOTERS_NOT_IN_LOG.found(
+        f"{node} acted by the voters [{named(logged.voters)}] in epoch {logged.epoch}; its metadata log has"
+        f" {allowed}.",
+        subject=f"{node}, epoch {logged.epoch}",
+        time_ns=view.time_ns,
+        witness=(view.op, log.op),
+        explanation=(
+            *((cut,) if cut else ()),
+            f"Line {logged.line}: {logged.state}, epoch {logged.epoch}, voters [{named(logged.voters)}].",
+        ),
+    )
