@@ -11,6 +11,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 from typing import TypeVar
 
 import msgspec
@@ -29,7 +30,10 @@ LEDGER_FILE = "ledger.jsonl"
 _Record = TypeVar("_Record", bound=msgspec.Struct)
 _DEPTH_MAX = 8
 _NAME_MAX = 200
+_PATH_MAX = 4_096
 _CHOICES_MAX = 8
+_DEFAULT = Path("runs")
+"""The store that the command line takes where none is named."""
 
 
 class StoreError(Exception):
@@ -170,7 +174,14 @@ def find_run(root: Path, name: str, *, originals: bool = False) -> Path:
     raise RunNotFoundError(
         f"no run is called {clean(repr(name), _NAME_MAX)}\n"
         f"  expected: {LATEST!r}, a scenario with {runs}, a run's folder, its seed or its time\n"
-        f"  where:    {root}\n  next:     krucible list"
+        f"  where:    {root}\n  next:     {command_to_list(root)}"
+    )
+
+
+def command_to_list(root: Path) -> str:
+    """The command that lists the runs of a store; it names one that is not the default."""
+    return (
+        "krucible list" if root == _DEFAULT else f"krucible list --runs {clean(quote(str(root)), _NAME_MAX)}"
     )
 
 

@@ -20,7 +20,7 @@ from harness.campaigns.qualifying_runs import Gathered, Stores, gather_planned, 
 from harness.campaigns.rerunning import QUALIFICATIONS, record_qualification
 from harness.campaigns.series import Series, Venue
 from harness.cli.options.origins import settled
-from harness.cli.options.shared import Seeds, runs_option
+from harness.cli.options.shared import Seeds, Whole, runs_option
 from harness.errors import UsageError, disk_errors_told
 from harness.plan.planning import plan_run
 from harness.plan.qualification import (
@@ -96,7 +96,7 @@ class _Asked(NamedTuple):
 @click.option("--seeds", type=Seeds(), help="Seeds of every scenario, instead of the preset's.")
 @click.option(
     "--night",
-    type=click.IntRange(0, NIGHTS_MAX),
+    type=Whole(0, NIGHTS_MAX),
     default=0,
     metavar="N",
     help=f"Take the preset's seeds from {SEEDS_A_NIGHT} x N on, so that every night has new schedules.",

@@ -18,7 +18,7 @@ from harness.campaigns.sensitivity.planning import Budget, Controls, slots
 from harness.campaigns.sensitivity.runs import Measuring
 from harness.campaigns.sensitivity.stored_runs import StoredRuns
 from harness.cli.options.hosts import asked_hosts, hosts_options
-from harness.cli.options.shared import SEED_MAX, Time, Word, runs_option
+from harness.cli.options.shared import SEED_MAX, Time, Whole, Word, runs_option
 from harness.errors import disk_errors_told
 from harness.plan.planning import DURATION_S_MIN
 from harness.plan.qualification import PRESETS
@@ -87,9 +87,7 @@ class BudgetShape(click.ParamType[Budget]):
     help="The preset whose drawn scenarios are run.",
 )
 @click.option("--kafka-version", default=DEFAULT_VERSION, show_default=True, help="Kafka's version.")
-@click.option(
-    "--seed", type=click.IntRange(0, SEED_MAX), default=1, show_default=True, help="Seed of the whole plan."
-)
+@click.option("--seed", type=Whole(0, SEED_MAX), default=1, show_default=True, help="Seed of the whole plan.")
 @click.option(
     "--controls",
     type=Word(list(Controls)),

@@ -13,7 +13,7 @@ from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
 from harness.campaigns.making import run_missing
 from harness.campaigns.series import Series, Venue
-from harness.cli.options.shared import runs_option
+from harness.cli.options.shared import Whole, runs_option
 from harness.errors import UsageError, disk_errors_told
 from harness.plan.catalogue import known_outcomes
 from harness.plan.planning import RunOptions, plan_run, reproduce_line
@@ -34,7 +34,7 @@ EXIT_CODES = {Standing.AS_EXPECTED: 0, Standing.UNEXPECTED: 1, Standing.UNKNOWN:
 @click.option("--only", multiple=True, metavar="NAME", help="A ticket or a scenario; repeatable.")
 @click.option(
     "--seeds",
-    type=click.IntRange(1, 100),
+    type=Whole(1, 100),
     default=1,
     show_default=True,
     help="Runs for each expected outcome, with seeds 1..N.",

@@ -17,7 +17,7 @@ from harness.administration.elections import (
     ElectionResult,
     elect_leaders,
 )
-from harness.cli.options.shared import Word
+from harness.cli.options.shared import Whole, Word
 from harness.errors import KrucibleError, UsageError
 from harness.kafka.wire import WireError
 from harness.vocabulary.administration import ElectionType
@@ -86,7 +86,7 @@ def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--topic", metavar="T", help="Topic of the partitions.")
 @click.option(
     "--partition",
-    type=click.IntRange(0, _INT32_MAX),
+    type=Whole(0, _INT32_MAX),
     multiple=True,
     help="Partition of the topic; repeatable.",
 )
@@ -94,7 +94,7 @@ def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--file", type=click.Path(path_type=Path), help=f"File: {_SHAPE}")
 @click.option(
     "--timeout-ms",
-    type=click.IntRange(1, TIMEOUT_MAX_MS),
+    type=Whole(1, TIMEOUT_MAX_MS),
     default=KAFKA_TIMEOUT_MS,
     show_default=True,
     help="How long Kafka may take.",

@@ -41,6 +41,7 @@ from harness.administration.requests import (
 from harness.administration.sighting import cluster_of, status_of
 from harness.administration.throttles import Move, Throttle, remove_throttle, set_throttle, throttle_for
 from harness.cli.clusters.reassign_text import as_json, asked_at, lines, view_for
+from harness.cli.options.shared import Whole
 from harness.errors import KrucibleError
 from harness.kafka.wire import WireError
 
@@ -94,7 +95,7 @@ def desk_options(function: Callable[..., Any]) -> Callable[..., Any]:
 request_option = click.option(
     "--request",
     "number",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="N",
     help="Number of the request; by default the newest.",
 )
@@ -116,13 +117,13 @@ def reassign() -> None:
 )
 @click.option(
     "--throttle",
-    type=click.IntRange(1),
+    type=Whole(1),
     metavar="BYTES/S",
     help="Limit for each broker, until verify removes it.",
 )
 @click.option(
     "--keep-finished-s",
-    type=click.IntRange(0),
+    type=Whole(0),
     default=KEEP_FINISHED_S,
     show_default=True,
     help="How long the finished request is kept.",

@@ -4,13 +4,11 @@ import errno
 import sys
 import webbrowser
 from pathlib import Path
-from shlex import quote
 
 import click
-from click.core import ParameterSource
 
-from harness.cli.options.shared import runs_option
-from harness.errors import KrucibleError, UsageError
+from harness.cli.options.shared import Whole, require_store, runs_option
+from harness.errors import KrucibleError
 from results.serve import open_browser
 
 PORT = 8123
@@ -21,7 +19,7 @@ PORT = 8123
 @runs_option
 @click.option(
     "--port",
-    type=click.IntRange(0, 65535),
+    type=Whole(0, 65535),
     default=PORT,
     show_default=True,
     help="Port; 0 means any free port.",
@@ -32,15 +30,8 @@ def serve(context: click.Context, runs: Path, port: int, *, opens: bool) -> None
 
     Listens only on 127.0.0.1, until Ctrl-C.
     """
+    require_store(context, runs)
     missing = not runs.is_dir()
-    if missing and context.get_parameter_source("runs") is not ParameterSource.DEFAULT:
-        raise UsageError(
-            "there is no such folder of runs",
-            got=str(runs),
-            expected="a folder that holds runs",
-            where="--runs, or KRUCIBLE_RUNS",
-            next_step=f"name another one, or make it: krucible run smoke/partition --runs {quote(str(runs))}",
-        )
     try:
         with open_browser(runs, port) as browser:
             place = f"{runs} (not there yet)" if missing else runs

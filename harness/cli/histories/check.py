@@ -35,7 +35,7 @@ from results.markup.cleaning import clean
 from results.report import write_report
 from results.run.measures import measure
 from results.run.observation import observe
-from results.store.runs import LATEST, RunAmbiguousError, RunNotFoundError, find_run
+from results.store.runs import LATEST, RunAmbiguousError, RunNotFoundError, command_to_list, find_run
 
 _DECLARED = {
     "sequential_keys": "sequential",
@@ -123,7 +123,7 @@ def _find(runs: Path, name: str) -> Path:
             expected=f"{LATEST}, a scenario with runs, a run's folder, seed or time, a file, "
             "or a folder with --labels",
             where=f"{runs}, and the current folder",
-            next_step="krucible list",
+            next_step=command_to_list(runs),
         ) from error
 
 

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from harness.campaigns.hosting.asked import OnHosts
+from harness.cli.options.shared import Whole
 from harness.errors import KrucibleError, UsageError
 
 CLUSTERS_MAX = 8
@@ -39,7 +40,7 @@ def hosts_options(function: F) -> F:
         ),
         click.option(
             "--clusters-per-host",
-            type=click.IntRange(1, CLUSTERS_MAX),
+            type=Whole(1, CLUSTERS_MAX),
             help="How many clusters a host runs at the same time, with --master.  [default: 1]",
         ),
         click.option(

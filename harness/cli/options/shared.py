@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
+from shlex import quote
 from typing import Any, TypeVar
 
 import click
@@ -24,6 +25,22 @@ _SEED = re.compile(r"[0-9]{1,18}")
 _LEVEL = re.compile(r"[0-9]{1,4}")
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Whole(click.IntRange):
+    """A whole number within bounds; what is refused is said with what was got and what is expected."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read the number, or refuse it."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"got {value!r}, expected {self._expected()}", param, ctx)
+
+    def _expected(self) -> str:
+        least = "" if self.min is None else f" from {self.min}"
+        most = "" if self.max is None else f" up to {self.max}"
+        return f"a whole number{least}{most}"
 
 
 class Pair(click.ParamType[Any]):
@@ -153,6 +170,23 @@ def runs_option(function: F) -> F:
     )(function)
 
 
+def require_store(context: click.Context, runs: Path) -> None:
+    """Refuse a store that somebody named and that is not there; the default one may be made later.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    if runs.is_dir() or context.get_parameter_source("runs") is ParameterSource.DEFAULT:
+        return
+    raise UsageError(
+        "there is no such folder of runs",
+        got=str(runs),
+        expected="a folder that holds runs",
+        where="--runs, or KRUCIBLE_RUNS",
+        next_step=f"name another one, or make it: krucible run smoke/partition --runs {quote(str(runs))}",
+    )
+
+
 def image_options(function: F) -> F:
     """Where Kafka comes from; `harness.cli.options.origins` makes it fit together."""
     choices = (
@@ -188,8 +222,8 @@ def topology_options(function: F) -> F:
             type=Word(list(Mode)),
             help="Whether nodes are both broker and controller.",
         ),
-        click.option("--controllers", type=click.IntRange(1, 5), help="How many controllers."),
-        click.option("--brokers", type=click.IntRange(1, 5), help="How many brokers."),
+        click.option("--controllers", type=Whole(1, 5), help="How many controllers."),
+        click.option("--brokers", type=Whole(1, 5), help="How many brokers."),
         click.option(
             "--quorum",
             type=Word(list(Quorum)),

@@ -11,7 +11,7 @@ import msgspec
 
 from checkers.verdict.verdict import Validity
 from harness.cli.options.completion import complete_scenario
-from harness.cli.options.shared import runs_option
+from harness.cli.options.shared import Whole, require_store, runs_option
 from harness.cli.runs.catalogue_page import render_catalogue
 from harness.errors import UsageError
 from harness.plan.catalogue import load_scenario, scenario_names
@@ -60,13 +60,14 @@ class _Asked(NamedTuple):
     multiple=True,
     help="List only runs with this verdict, and no scenarios; repeatable.",
 )
-@click.option(
-    "--limit", type=click.IntRange(1), metavar="N", help="List only the N newest runs, and no scenarios."
-)
+@click.option("--limit", type=Whole(1), metavar="N", help="List only the N newest runs, and no scenarios.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--markdown", "as_page", is_flag=True, help="Print the page of scenarios, docs/scenarios.md.")
 @runs_option
-def list_command(*, only_scenarios: bool, as_json: bool, as_page: bool, runs: Path, **given: Any) -> None:
+@click.pass_context
+def list_command(
+    context: click.Context, /, *, only_scenarios: bool, as_json: bool, as_page: bool, runs: Path, **given: Any
+) -> None:
     """List scenarios and stored runs, newest first.
 
     The line of a run shows its verdict, Kafka's version, its name and its anomalies.  Every command that
@@ -77,6 +78,8 @@ def list_command(*, only_scenarios: bool, as_json: bool, as_page: bool, runs: Pa
     if as_page:
         click.echo(render_catalogue(), nl=False)
         return
+    if not only_scenarios:
+        require_store(context, runs)
     found = [] if only_scenarios else _runs(runs, asked)
     scenarios = {} if asked.verdicts or asked.limit else _scenarios(asked)
     if asked.scenario is not None and not found and not any(map(asked.names, scenario_names())):

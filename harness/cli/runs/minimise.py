@@ -15,7 +15,7 @@ from harness.campaigns.minimising.sizes import size_of, smaller_told, taken_away
 from harness.campaigns.minimising.starting import Start, start_of
 from harness.campaigns.minimising.state import Kept
 from harness.cli.options.completion import complete_run
-from harness.cli.options.shared import Time, runs_option
+from harness.cli.options.shared import Time, Whole, runs_option
 from harness.plan.planning import reproduce_line
 from harness.plan.replaying_plan import Recorded, load_recorded
 from harness.plan.scenario_files import name_of
@@ -40,10 +40,10 @@ _TEXT_MAX = 4_096
     show_default=True,
     help="How long to search; the same command continues the search.",
 )
-@click.option("--runs-at-most", type=click.IntRange(1, _RUNS_MAX), help="Maximum number of runs.")
+@click.option("--runs-at-most", type=Whole(1, _RUNS_MAX), help="Maximum number of runs.")
 @click.option(
     "--confirm",
-    type=click.IntRange(0, _CONFIRMING_MAX),
+    type=Whole(0, _CONFIRMING_MAX),
     default=8,
     show_default=True,
     help="How many runs of the smallest scenario, at the end, measure how often it shows the anomaly.",

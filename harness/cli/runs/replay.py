@@ -22,7 +22,7 @@ from harness.campaigns.making import run_one
 from harness.campaigns.series import Series, Venue
 from harness.cli.options.completion import complete_run
 from harness.cli.options.origins import settled
-from harness.cli.options.shared import image_options, runs_option
+from harness.cli.options.shared import Whole, image_options, runs_option
 from harness.cli.runs.run import tell_kept
 from harness.errors import KrucibleError, UsageError
 from harness.plan.replaying import differences
@@ -88,7 +88,7 @@ class _Bisectable(click.Command):
 @click.argument("run", shell_complete=complete_run)
 @click.option(
     "--times",
-    type=click.IntRange(1, _TIMES_MAX),
+    type=Whole(1, _TIMES_MAX),
     default=1,
     show_default=True,
     help="How many runs; after an interruption the same command continues.",

@@ -18,7 +18,14 @@ from harness.cli.clusters.hands_on import hands_on
 from harness.cli.options.completion import complete_run, complete_scenario
 from harness.cli.options.hosts import asked_hosts, hosts_options
 from harness.cli.options.origins import settled
-from harness.cli.options.shared import SEED_MAX, Seeds, require_nothing_else, runs_option, topology_options
+from harness.cli.options.shared import (
+    SEED_MAX,
+    Seeds,
+    Whole,
+    require_nothing_else,
+    runs_option,
+    topology_options,
+)
 from harness.cli.runs.dry_run import foretold
 from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.errors import UsageError
@@ -46,13 +53,11 @@ _BESIDE = ("runs", "keep", "dry_run")
 )
 @click.option(
     "--seed",
-    type=click.IntRange(0, SEED_MAX),
+    type=Whole(0, SEED_MAX),
     help="Seed of the schedule; if not given, one is drawn and printed.",
 )
 @click.option("--seeds", type=Seeds(), help="One run for each seed, and one summary; resumable.")
-@click.option(
-    "--duration-s", type=click.IntRange(max=86_400), help="How long the load runs (random schedules only)."
-)
+@click.option("--duration-s", type=Whole(max=86_400), help="How long the load runs (random schedules only).")
 @click.option(
     "--fault",
     type=click.Choice(KINDS),
@@ -68,9 +73,7 @@ _BESIDE = ("runs", "keep", "dry_run")
 @topology_options
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="What producers wait for.")
 @click.option("--idempotent/--no-idempotent", default=None, help="Whether producers are idempotent.")
-@click.option(
-    "--rate", type=click.IntRange(1, 1_000_000), help="Send operations a second, all producers together."
-)
+@click.option("--rate", type=Whole(1, 1_000_000), help="Send operations a second, all producers together.")
 @click.option(
     "--seeded-bug",
     metavar="NAME",

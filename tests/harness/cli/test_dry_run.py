@@ -89,3 +89,19 @@ def test_it_is_for_one_seed_and_keeps_no_cluster(
 ) -> None:
     assert cli.invoke(["run", "smoke/partition", "--dry-run", *words]) == 64
     assert "--dry-run is for a single seed" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("words", "problem"),
+    [
+        (["--seed", "x"], "got 'x', expected a whole number from 0 up to 9223372036854775807"),
+        (["--seed", "-1"], "got '-1', expected a whole number from 0 up to 9223372036854775807"),
+        (["--rate", "0"], "got '0', expected a whole number from 1 up to 1000000"),
+        (["--duration-s", "1m"], "got '1m', expected a whole number up to 86400"),
+    ],
+)
+def test_what_is_no_whole_number_is_said_in_words_of_ours(
+    words: list[str], problem: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.invoke(["run", "smoke/partition", "--dry-run", *words]) == 64
+    assert f"Invalid value for '{words[0]}': {problem}" in capsys.readouterr().err

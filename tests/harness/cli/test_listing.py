@@ -99,7 +99,7 @@ def test_a_scenario_is_listed_with_its_runs(capsys: pytest.CaptureFixture[str]) 
     [
         (["--scenario", "smoke/partitoin"], "expected: smoke/partition"),
         (["--scenario", "smok"], "there is no scenario 'smok'"),
-        (["--limit", "0"], "not in the range"),
+        (["--limit", "0"], "got '0', expected a whole number from 1"),
         (["--verdict", "red"], "'unjudged'"),
         (["--verdict", "valid", "--scenarios"], "--verdict and --scenarios exclude each other"),
         (["--limit", "1", "--markdown"], "--limit and --markdown exclude each other"),
@@ -118,3 +118,40 @@ def test_anomalies_behind_a_long_name_are_left_out(runs: Path, capsys: pytest.Ca
     red = Verdict(Validity.INVALID, (CheckerResult("log", Validity.INVALID, counts=counts),))
     save_verdict(runs / DEEP, red)
     assert listed(capsys, "--limit", "1", "--scenario", "qualification") == [f"invalid   4.3.1  {DEEP}"]
+
+
+@pytest.mark.parametrize("words", [["list"], ["list", "--verdict", "valid"], ["list", "--json"]])
+def test_a_store_that_was_named_must_be_there(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    missing = tmp_path / "is missing"
+    assert cli.invoke([*words, "--runs", str(missing)]) == 64
+    shown = capsys.readouterr()
+    assert (shown.out, "there is no such folder of runs" in shown.err) == ("", True)
+    assert f"got:      {missing}" in shown.err
+    assert "expected: a folder that holds runs" in shown.err
+    assert f"krucible run smoke/partition --runs '{missing}'" in shown.err
+
+
+def test_scenarios_need_no_store(tmp_path: Path) -> None:
+    assert cli.invoke(["list", "--scenarios", "--runs", str(tmp_path / "missing")]) == 0
+
+
+@pytest.mark.usefixtures("runs")
+def test_a_store_that_nobody_named_may_be_made_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("KRUCIBLE_RUNS")
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "runs").rename(tmp_path / "moved")
+    assert listed(capsys, "--verdict", "valid") == []
+
+
+@pytest.mark.parametrize("words", [["report", "nobody"], ["check", "nobody"], ["issue", "nobody"]])
+def test_who_finds_no_run_is_told_how_to_list_that_store(
+    words: list[str], runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(runs.parent)
+    for place, command in (("a store", "krucible list --runs 'a store'"), ("runs", "krucible list")):
+        assert cli.invoke([*words, "--runs", place]) == 64
+        assert capsys.readouterr().err.splitlines()[-1] == f"  next:     {command}"
