@@ -35,7 +35,7 @@ class Leader(FakeBroker):
     """Leads ``txn-0``, and answers each Produce in turn as the test decides.
 
     Attributes:
-        errors: Kafka's codes for each Produce in turn, the last of them for ever; None: no answer.
+        errors: Kafka's codes for each Produce in turn, the last of them for ever; None: it hangs up.
         init_error: Kafka's code for InitProducerId.
         leads: who leads, as it says.
         topic: what the topic that it knows is called.
@@ -67,6 +67,8 @@ class Leader(FakeBroker):
             assert (request.transactional_id, request.acks) == (None, -1)
             self.produce_error = self.errors.pop(0) if len(self.errors) > 1 else self.errors[0]
             self.base_offset += 1
+            if self.produce_error is None:
+                self.hang_up()
             return produced(request)
 
         def initialise(request: Any) -> Any:
@@ -98,7 +100,7 @@ class Bench:
 
 @pytest.fixture
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
-    monkeypatch.setattr(old_epochs, "_ASK_S", 1.5)
+    monkeypatch.setattr(old_epochs, "_ASK_S", BOUND_S)
     monkeypatch.setattr(old_epochs, "_WAIT_S", (0, 0.01))
     with Leader() as leader:
         made = Bench(tmp_path, leader)
@@ -146,7 +148,7 @@ def test_after_a_new_epoch_that_is_not_acknowledged_nothing_old_is_sent(
 def test_without_a_producer_id_nothing_is_sent(bench: Bench, error: int) -> None:
     bench.leader.init_error = error
     if not error:
-        bench.leader.answers[INIT_PRODUCER_ID] = lambda _request: b""
+        bench.leader.answers[INIT_PRODUCER_ID] = lambda _request: bench.leader.hang_up()
     bench.worker.do_once()
     assert bench.operations() == ()
     assert bench.leader.sent == []
