@@ -143,6 +143,22 @@ class FaultRead(msgspec.Struct, frozen=True):
     sparing: object = False
 
 
+class LogFlushed(msgspec.Struct, frozen=True, array_like=True):
+    """How far a log was flushed that lay on a disk after a loss of power.
+
+    Attributes:
+        topic: of its partition.
+        partition: the partition's number.
+        recovery_point: what the same disk's checkpoint says; all records below it were flushed.
+        end: offset behind the log's last whole batch.
+    """
+
+    topic: str
+    partition: int
+    recovery_point: int
+    end: int
+
+
 class DiskProbed(msgspec.Struct, frozen=True):
     """What probes of disks see; the fields depend on the fault, and on whether it is injected or healed.
 
@@ -152,6 +168,7 @@ class DiskProbed(msgspec.Struct, frozen=True):
         removed: files and folders that were removed from the log directories; None where that is not told.
         running: whether the node runs on with a directory that has failed.
         directory_ids: identities of the directories that have failed.
+        flushed: what was left of the logs whose recovery points were on the disks, once power was lost.
     """
 
     directory_id_before: str | None = None
@@ -159,6 +176,7 @@ class DiskProbed(msgspec.Struct, frozen=True):
     removed: tuple[str, ...] | None = None
     running: bool = False
     directory_ids: tuple[str | None, ...] = ()
+    flushed: tuple[LogFlushed, ...] = ()
 
 
 def fault_told(operation: Operation) -> FaultTold | None:

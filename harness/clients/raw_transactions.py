@@ -4,9 +4,6 @@ A library's producer would retry, reorder its requests, or refuse what a script 
 on one connection while later ones overtake it on another.
 """
 
-import base64
-import time
-import uuid
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
@@ -20,17 +17,14 @@ from kafka.protocol.producer import (
     EndTxnResponse,
     InitProducerIdRequest,
     InitProducerIdResponse,
-    ProduceRequest,
-    ProduceResponse,
 )
-from kafka.record import MemoryRecordsBuilder
 
+from harness.clients.raw_batches import Appended, Batch, append_batch
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.wire import Connection
 
 _TRANSACTION = 1
 _FIND_COORDINATOR_SINGLE = 3
-_TIMEOUT_MS = 5_000
 
 
 class Protocol(IntEnum):
@@ -64,13 +58,6 @@ class ProducerState(msgspec.Struct, frozen=True):
     transactional_id: str
     producer_id: int
     epoch: int
-
-
-class Appended(NamedTuple):
-    """Answer to a Produce: Kafka's error code, and the offset where that is 0."""
-
-    error: int
-    offset: int | None
 
 
 class Ended(NamedTuple):
@@ -129,29 +116,8 @@ def produce(
     protocol: Protocol,
 ) -> Appended:
     """Append one record within the transaction, with acks=all."""
-    builder = MemoryRecordsBuilder(
-        magic=2,
-        compression_type=0,
-        batch_size=4096,
-        transactional=True,
-        producer_id=producer.producer_id,
-        producer_epoch=producer.epoch,
-        base_sequence=sequence,
-    )
-    builder.append(timestamp=int(time.time() * 1000), key=None, value=value)
-    builder.close()
-    data = ProduceRequest.TopicProduceData
-    parts = [data.PartitionProduceData(index=partition, records=bytes(builder.buffer()))]
-    topic_id = uuid.UUID(bytes=base64.urlsafe_b64decode(topic.topic_id + "=="))
-    request = ProduceRequest(
-        transactional_id=producer.transactional_id,
-        acks=-1,
-        timeout_ms=_TIMEOUT_MS,
-        topic_data=[data(name=topic.name, topic_id=topic_id, partition_data=parts)],
-    )
-    answer = connection.ask(request, ProduceResponse, at_most=protocol.produce_version)
-    result = answer.responses[0].partition_responses[0]
-    return Appended(result.error_code, None if result.error_code else result.base_offset)
+    batch = Batch(producer.producer_id, producer.epoch, sequence, value, producer.transactional_id)
+    return append_batch(connection, topic, partition, batch, at_most=protocol.produce_version)
 
 
 def end_transaction(

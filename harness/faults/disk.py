@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
+from checkers.history.faults import LogFlushed
 from harness.cluster.containers import NotRunningError
 from harness.cluster.homes import META_PROPERTIES, NodeHome, as_initial, as_newcomer, directory_id_of
 from harness.cluster.loop_disks import mount, shut_down, unmount
@@ -16,6 +17,7 @@ from harness.faults.activate import carries_out
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.process import PROBE_BOUND_S, STOP_BOUND_S, Restarting, within
 from harness.faults.targets import Resolved
+from harness.kafka.segments.recovery_points import flushed_logs
 from harness.vocabulary.faults import DeadDisk, OfDisk, PowerLoss, Scope, WipeDisk
 
 METADATA_FOLDER = "__cluster_metadata-0"
@@ -107,23 +109,28 @@ class ActiveWipe(_OfDisk):
 class ActivePowerLoss(_OfDisk):
     """The node is killed, and its file system loses what was not synced."""
 
+    def __init__(self, spec: PowerLoss, fault: str, resolved: Resolved, bench: Bench) -> None:
+        super().__init__(spec, fault, resolved, bench)
+        self._flushed: list[LogFlushed] = []
+
     @disk_errors_told()
     def inject(self) -> None:
-        """Kill it, write something that is not synced, cut the power, mount what is left."""
+        """Kill it, write something that is not synced, cut the power, mount what is left, and look at it."""
         self._containers.kill()
         for disk in self._disks:
             (disk / _CANARY).write_text("not synced\n")
             shut_down(disk)
             _mount_again(disk)
+            self._flushed += flushed_logs(disk)
 
     @disk_errors_told()
     def took_effect(self) -> dict[str, object]:
-        """The node is down, and what was not synced is gone."""
+        """The node is down, and what was not synced is gone; what is left of the logs that were flushed."""
         ended = super().took_effect()
         kept = [str(disk) for disk in self._disks if _kept(disk / _CANARY)]
         if kept:
             raise NotConfirmedError(f"{_CANARY} was not synced, and is still on {', '.join(kept)}")
-        return ended | {"unsynced_lost": True}
+        return ended | {"unsynced_lost": True, "flushed": self._flushed}
 
 
 @carries_out(DeadDisk)

@@ -177,6 +177,8 @@ class TransactionalWorkload(LogWorkload, frozen=True, tag="transactional"):
     Attributes:
         transactors: concurrent transactional producers; every second one is confluent-kafka's.
         transaction_timeout_ms: after so long the coordinator aborts what nobody ended.
+        old_epochs_interval_ms: mean time between batches of an old epoch of an idempotent producer, which
+            leaders must refuse.
     """
 
     rate: int = 10
@@ -185,6 +187,7 @@ class TransactionalWorkload(LogWorkload, frozen=True, tag="transactional"):
     batch: int = 8
     transactors: int = 4
     transaction_timeout_ms: int = 10_000
+    old_epochs_interval_ms: int = 3_000
 
     @property
     def transactions_end_ms(self) -> int:
@@ -219,8 +222,8 @@ class TxnWorkload(TransactionalWorkload, frozen=True, tag="txn"):
 
     @property
     def processes(self) -> int:
-        """Producers, consumers, transactors, one that fences them, one that lapses, one that describes it."""
-        return self.first_transactor + self.transactors + 3
+        """Producers, consumers, transactors, one each that fences, lapses, describes, sends in old epochs."""
+        return self.first_transactor + self.transactors + 4
 
 
 class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
@@ -248,8 +251,8 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
 
     @property
     def processes(self) -> int:
-        """Producers, consumers, and those that copy."""
-        return self.first_transactor + self.transactors
+        """Producers, consumers, those that copy, and one that sends in old epochs."""
+        return self.first_transactor + self.transactors + 1
 
 
 class OffsetsWorkload(Workload, frozen=True, tag="offsets"):

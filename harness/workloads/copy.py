@@ -21,6 +21,7 @@ from harness.clients.transactional_confluent import committed_offsets
 from harness.vocabulary import CopyWorkload
 from harness.workloads.consuming import ConsumerWorker, grouped
 from harness.workloads.context import REQUEST_MS, WorkloadContext
+from harness.workloads.old_epochs import OldEpochWorker
 from harness.workloads.producing import ProducerWorker
 from harness.workloads.txn_transactor import Intent, Make, Send, Staff, Transactor
 from harness.workloads.values import Values
@@ -43,7 +44,7 @@ Ask = Callable[[GroupOptions, Iterable[int], float], dict[int, int | None]]
 def copy_workers(
     context: CopyContext, make: Make = open_transactional, join: Join = open_member
 ) -> list[Worker]:
-    """Producers of what is copied, consumers of either topic, and those that copy."""
+    """Producers of what is copied, consumers of either topic, those that copy, who sends in old epochs."""
     workload = context.workload
     return [
         *(ProducerWorker(context, number) for number in range(workload.producers)),
@@ -52,6 +53,7 @@ def copy_workers(
             for index in range(workload.consumers)
         ),
         *(CopyingWorker(context, index, make, join) for index in range(workload.transactors)),
+        OldEpochWorker(context, workload.processes - 1),
     ]
 
 

@@ -17,8 +17,8 @@ from checkers.history.transactions import (
     TxnSendAsked,
 )
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError
+from harness.clients.raw_batches import Appended
 from harness.clients.raw_transactions import (
-    Appended,
     ProducerState,
     Protocol,
     add_partitions,

@@ -13,6 +13,7 @@ from harness.clients.opening import open_transactional
 from harness.vocabulary import TxnWorkload
 from harness.workloads.context import WorkloadContext
 from harness.workloads.log import log_workers
+from harness.workloads.old_epochs import OldEpochWorker
 from harness.workloads.producing import Pace
 from harness.workloads.txn_lapsing import LapsingWorker
 from harness.workloads.txn_transactor import Intent, Make, Send, Staff, Transactor
@@ -31,11 +32,12 @@ TxnContext = WorkloadContext[TxnWorkload]
 
 
 def txn_workers(context: TxnContext, make: Make = open_transactional) -> list[Worker]:
-    """Producers and consumers of plain records, transactors, who fences them, and who ends none in time."""
+    """Workers of plain records, transactors, who fences them, who ends none in time, who sends old epochs."""
     workload = context.workload
     transactors = [TransactionWorker(context, index, make) for index in range(workload.transactors)]
     lapsing = LapsingWorker(context, workload.first_transactor + workload.transactors + 1)
-    return [*log_workers(context), *transactors, FencingWorker(context, make), lapsing]
+    others = (FencingWorker(context, make), lapsing, OldEpochWorker(context, workload.processes - 1))
+    return [*log_workers(context), *transactors, *others]
 
 
 class Drawing:

@@ -162,16 +162,29 @@ class AdminStory:
         kind: str,
         *nodes: str,
         removed: Sequence[str] | None = None,
+        flushed: Sequence[tuple[str, int, int, int]] | None = None,
         cut: Sequence[tuple[str, str]] = (),
         **spec: Any,
     ) -> None:
-        """Inject a fault and heal it, each proven soon; `removed`: what is gone; `cut`: pairs of nodes."""
+        """Inject a fault and heal it, each proven soon.
+
+        Args:
+            at_ms: when.
+            heal_ms: when it is healed; None: never.
+            kind: of the fault.
+            nodes: its targets.
+            removed: what is gone from their disks.
+            flushed: topic, partition, recovery point and end of logs that are left there.
+            cut: pairs of nodes.
+            spec: of the fault.
+        """
         key = f"f{sum(o.f == 'inject' and o.type is OperationType.INVOKE for o in self._told) + 1}"
         plan = {"kind": kind, "spec": spec}
         done = plan | {
             "targets": list(nodes),
             "cut": [list(each) for each in cut],
-            "probe": {} if removed is None else {"removed": removed},
+            "probe": ({} if removed is None else {"removed": removed})
+            | ({} if flushed is None else {"flushed": [list(each) for each in flushed]}),
         }
         self.add(at_ms, "nemesis", OperationType.INVOKE, "inject", key=key, value=plan)
         self.add(at_ms + 0.5, "nemesis", OperationType.OK, "inject", key=key, value=done)

@@ -40,6 +40,8 @@ def test_transactions_are_committed_aborted_and_fenced_by_both_clients(tmp_path:
     assert {o.value["client"] for o in aborted} == CLIENTS
     refused = [o.error for o in operations if o.f == "txn" and o.type is not INVOKE and o.error]
     assert any("fenced" in error.lower() for error in refused)
+    old = [operation.error or "" for operation in ended(operations, "send", FAIL)]
+    assert any("[Error 47] (an old producer epoch" in error for error in old)
     names = Counter(o.key for o in ended(operations, "init-transactions", OK))
     assert any(times > 2 for times in names.values())
     # Markers stand at the ends of partitions, so that no reader comes there by records alone.

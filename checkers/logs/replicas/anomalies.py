@@ -175,6 +175,15 @@ PRODUCER_FORGOTTEN = AnomalyKind(
     source="KIP-98, Producer ID and sequence numbers; KIP-664, DescribeProducers; Kafka's "
     "ProducerStateManager and UnifiedLog.rebuildProducerState",
 )
+FLUSHED_LOST = AnomalyKind(
+    id="flushed-lost",
+    meaning="After a loss of power a log ends below the recovery point that its broker had written to the "
+    "same disk.",
+    guarantee="A broker advances and writes a log's recovery point after it has flushed all records below "
+    "it, so that a loss of power leaves them, and recovery after it reads the rest alone.",
+    source="Kafka documentation, Implementation, Log; Kafka's UnifiedLog.flush and "
+    "LogManager.checkpointLogRecoveryOffsets",
+)
 STRAY_REPLICA = AnomalyKind(
     id="stray-replica",
     meaning="At the end a broker kept a partition's log although its topic had long been removed, or the "
@@ -217,6 +226,7 @@ ANOMALIES = by_id(
     DELETED_RECORDS_RETURNED,
     DELETION_NOT_KEPT,
     PRODUCER_FORGOTTEN,
+    FLUSHED_LOST,
     STRAY_REPLICA,
     METADATA_DIVERGENCE,
 )

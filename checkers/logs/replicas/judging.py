@@ -22,6 +22,7 @@
    ``producer-forgotten``.
 8. Logs of topics that were removed long ago, or of partitions that are elsewhere, are gone or set aside
    (`stray`): ``stray-replica``.
+9. What a loss of power left of logs that were flushed (`flushed`), ``flushed-lost``, which needs no disk.
 
 Legal differences: where logs begin (retention, DeleteRecords, snapshots); what is above the committed
 end; what compaction removes; replicas out of sync.  Where the setup says that evidence was to be gathered,
@@ -54,6 +55,7 @@ from checkers.logs.replicas.epochs import (
     judged_rows,
     unexplained,
 )
+from checkers.logs.replicas.flushed import find_flushed_lost
 from checkers.logs.replicas.forgotten import find_forgotten, unanswered
 from checkers.logs.replicas.gaps import find_missing_offsets, find_wrong_numbers, produced
 from checkers.logs.replicas.kept_starts import find_not_kept
@@ -151,6 +153,7 @@ def check_replicas(history: History) -> CheckerResult:
     findings.add(find_returned(history, findings.figures))
     findings.add(find_not_kept(history, findings.figures))
     findings.add(find_stray(history, findings.figures))
+    findings.add(find_flushed_lost(history, findings.figures))
     _judge_metadata(history, batches.metadata_logs, meant, findings)
     result = result_of(
         CHECKER,
@@ -194,6 +197,7 @@ FIGURES = (
     "deletions",
     "deletions_judged",
     "deletions_on_disk",
+    "recovery_points",
     "folders_told",
     "removals_applied",
 )

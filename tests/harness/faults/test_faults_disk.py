@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pytest
 
+from checkers.history.faults import LogFlushed
 from harness.cluster.containers import NodeContainers
 from harness.cluster.homes import NodeHome
 from harness.errors import KrucibleError
@@ -228,6 +229,20 @@ def test_without_power_a_node_is_down_and_what_was_not_synced_is_gone(rig: Rig, 
     fault.heal()
     assert fault.healed()["answers"] is True
     assert rig.node.done == ["kill", "start"]
+
+
+def test_what_is_left_of_flushed_logs_is_read_from_the_disk_that_is_mounted_again(
+    rig: Rig, loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def look(disk: Path) -> list[LogFlushed]:
+        assert loop.done == ["shut down", "unmount", "mount"]
+        assert disk == rig.home.disk
+        return [LogFlushed("log-0", 0, 12, 10)]
+
+    monkeypatch.setattr(module, "flushed_logs", look)
+    fault = rig.fault(PowerLoss())
+    fault.inject()
+    assert fault.took_effect()["flushed"] == [LogFlushed("log-0", 0, 12, 10)]
 
 
 def test_a_name_that_a_journal_committed_in_time_is_not_what_was_written(rig: Rig, loop: Loop) -> None:

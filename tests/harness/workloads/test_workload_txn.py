@@ -297,6 +297,6 @@ def test_what_is_drawn_is_within_its_bounds_and_the_same_each_time(bench: Bench)
 
 def test_the_workload_numbers_its_workers_after_producers_and_consumers(bench: Bench) -> None:
     workers = txn_workers(bench.context, bench.coordinator.make)
-    assert len(workers) + 1 == WORKLOAD.processes == 3 + 4 + 2 + 1 + 2
+    assert len(workers) + 1 == WORKLOAD.processes == 3 + 4 + 2 + 1 + 2 + 1
     names = sorted(path.name for path in bench.folder.glob("history-worker-*.jsonl"))
-    assert names == sorted(f"history-worker-{number}.jsonl" for number in range(12))
+    assert names == sorted(f"history-worker-{number}.jsonl" for number in range(13))

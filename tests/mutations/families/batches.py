@@ -112,6 +112,22 @@ def sequence_jumps(edit: Edit) -> None:
         edit.change(replica.index, rewritten(lambda c: _jump(c, record.offset)))
 
 
+@mutation("batches", invalid("producer-epoch-regression"), DISKS, 2)
+def old_producer_epoch(edit: Edit) -> None:
+    """On all replicas the last batch of an idempotent producer is of the epoch before that of its others."""
+    record = edit.chosen(settled(edit.original))
+    for replica in replicas(edit.original, record.topic, record.partition):
+        edit.change(replica.index, rewritten(lambda c: _in_old_epoch(c, record.offset)))
+
+
+def _in_old_epoch(columns: Columns, offset: int) -> Columns:
+    row = int((columns["base_offset"] <= offset).sum()) - 1
+    columns["producer_epoch"][columns["producer_id"] == columns["producer_id"][row]] += 1
+    again = _repeat(columns, offset)
+    again["producer_epoch"][-1] -= 1
+    return again
+
+
 def _jump(columns: Columns, offset: int) -> None:
     row = int((columns["base_offset"] <= offset).sum()) - 1
     mine = columns["producer_id"] == columns["producer_id"][row]

@@ -136,3 +136,22 @@ def a_drawn_fault_found_its_target_held(edit: Edit) -> None:
     edit.add(invoked, at_ns, key="f99", value=value)
     error = f"{injected.value['targets'][0]} is held by {injected.key}"
     edit.add(injected, at_ns + 1000, key="f99", type=FAIL, value=value, error=error)
+
+
+def _powerless(edit: Edit, behind: int) -> None:
+    """Let the probe of a fault say that a log of its target ends so far behind its recovery point."""
+    topic = min(own(edit.original))
+    left = [[topic, 0, 12, 12], [topic, 1, 12, 12 - behind]]
+    edit.change(_completed(edit, "inject").index, lambda value: value["probe"].update(flushed=left))
+
+
+@mutation("probes", invalid("flushed-lost"), RUNS, 1)
+def a_flushed_log_is_shorter(edit: Edit) -> None:
+    """After a loss of power a log ends one record below the recovery point on the same disk."""
+    _powerless(edit, 1)
+
+
+@mutation("probes", VALID, RUNS, 1)
+def a_flushed_log_is_whole(edit: Edit) -> None:
+    """After a loss of power each log reaches the recovery point on the same disk, and one ends behind it."""
+    _powerless(edit, -3)

@@ -1,0 +1,55 @@
+"""Logs that a loss of power left shorter than their brokers had flushed them: ``flushed-lost``.
+
+The probe of a loss of power reads each recovery point and the end of its log from the same disk, before the
+broker starts again.  A broker syncs records first and writes the recovery point then, and where it truncates
+a log it lowers both.  So nothing permits an end below: neither an unclean election nor another fault, nor
+that acknowledged records need not be synced.  The reader leaves out what a disk may have of two times
+(`harness.kafka.segments.recovery_points`).
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from checkers.columns.tables import PartitionName
+from checkers.history.faults import LogFlushed, fault_told
+from checkers.history.operations import OK, History, Operation
+from checkers.logs.replicas.anomalies import FLUSHED_LOST
+from checkers.verdict.verdict import Anomaly
+
+_PROBED = "flushed"
+"""Field of the probe of a loss of power."""
+
+
+def find_flushed_lost(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
+    """Find the logs that end below their recovery points, one finding for each log and loss of power.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        figures: counts the recovery points that were read.
+
+    Raises:
+        msgspec.ValidationError: a fault is not as docs/histories.md says.
+    """
+    for operation in history.of("inject"):
+        told = fault_told(operation) if operation.type is OK else None
+        if told is not None and _PROBED in (told.probe or {}):
+            flushed = told.of_disk.flushed
+            figures["recovery_points"] += len(flushed)
+            node = ", ".join(told.targets)
+            yield from (_found(operation, node, log) for log in flushed if log.end < log.recovery_point)
+
+
+def _found(operation: Operation, node: str, log: LogFlushed) -> Anomaly:
+    partition = PartitionName(log.topic, log.partition)
+    return FLUSHED_LOST.found(
+        f"{partition} on {node}: after a loss of power the log ends at {log.end}, below its recovery point "
+        f"{log.recovery_point}",
+        subject=f"{partition}@{log.end}",
+        time_ns=operation.time_ns,
+        witness=(operation.index,),
+        explanation=(
+            f"{operation.key}: {node} lost power, and what was not synced.",
+            f"Its recovery-point-offset-checkpoint has {log.recovery_point} for {partition}.",
+            f"The last whole batch of the log on the same disk ends before {log.end}.",
+        ),
+    )

@@ -1,0 +1,62 @@
+"""How far a broker had flushed the logs of a disk, by its own word, beside where these logs end.
+
+A broker writes a log's recovery point to ``recovery-point-offset-checkpoint`` once all records below it are
+flushed.  It writes the file anew, syncs it, and renames it (``CheckpointFile.write``).  So on a disk that
+lost power each log reaches the recovery point that the same disk has.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from checkers.history.faults import LogFlushed
+from harness.kafka.segments.growing import LogEnd
+from harness.kafka.segments.log_folder import topic_id_of
+
+CHECKPOINT = "recovery-point-offset-checkpoint"
+"""File beside the partitions' folders: a version, the number of entries, lines ``topic partition offset``."""
+_UNFINISHED = f"{CHECKPOINT}.tmp"
+_PAPERS = "partition.metadata"
+_VERSION = "0"
+
+
+def flushed_logs(disk: Path) -> list[LogFlushed]:
+    """The recovery points on a disk whose broker does not run, and the ends of their logs.
+
+    A log is cut off, or removed, before the checkpoint says so.  So nothing is returned where the broker was
+    writing another checkpoint, and no log that is younger than the checkpoint: a removed one may have had the
+    same name.
+
+    Raises:
+        OSError: a file is there but may not be read.
+    """
+    checkpoint = disk / CHECKPOINT
+    if (disk / _UNFINISHED).exists() or not checkpoint.exists():
+        return []
+    written_ns = checkpoint.stat().st_mtime_ns
+    found = []
+    for topic, partition, point in _entries(checkpoint.read_text()):
+        folder = disk / f"{topic}-{partition}"
+        if _is_older(folder, written_ns):
+            end = LogEnd(folder).read()
+            found += [] if end is None else [LogFlushed(topic, partition, point, end)]
+    return found
+
+
+def _entries(text: str) -> Iterator[tuple[str, int, int]]:
+    """Topic, partition and offset of each line; nothing where the file is not whole or of another format."""
+    version, _, rest = text.partition("\n")
+    count, _, rest = rest.partition("\n")
+    lines = [line.split() for line in rest.splitlines()]
+    if (version, count) == (_VERSION, str(len(lines))) and all(map(_is_entry, lines)):
+        yield from ((topic, int(partition), int(point)) for topic, partition, point in lines)
+
+
+def _is_entry(words: list[str]) -> bool:
+    topic, *numbers = words or [""]
+    return bool(topic) and len(numbers) == 2 and all(each.isdigit() for each in numbers)  # noqa: PLR2004
+
+
+def _is_older(folder: Path, written_ns: int) -> bool:
+    """Whether a partition's folder was made before a time; its papers are written once, when it is made."""
+    papers = folder / _PAPERS
+    return papers.exists() and papers.stat().st_mtime_ns < written_ns and topic_id_of(folder) is not None

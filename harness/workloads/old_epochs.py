@@ -1,0 +1,132 @@
+"""Batches of an old producer epoch, which no client library sends by itself.
+
+An idempotent producer without a transactional id raises its epoch on its own (KIP-360), and no coordinator is
+asked about it, so that the partition's leader alone refuses what an earlier epoch sends.  Each turn has a new
+producer id.  It appends one record in epoch 1 to a partition.  Once that is acknowledged, it sends one in
+epoch 0, at once or after some seconds, when another broker may lead.  Both are sends like all others.  A
+leader that takes the second one leaves it behind the first one in its log, where checkers find it
+(``producer-epoch-regression``).
+"""
+
+import random
+from typing import NamedTuple
+
+from checkers.history.operations import OperationType
+from harness.clients.errors import Source, classify
+from harness.clients.raw_batches import Batch, append_batch, request_producer_id
+from harness.kafka.answers import TopicAnswer
+from harness.kafka.endpoint import Endpoint
+from harness.kafka.wire import Connection, WireError
+from harness.vocabulary.workloads import TransactionalWorkload
+from harness.workloads.context import Address, WorkloadContext
+from harness.workloads.values import Values
+from harness.workloads.worker import Worker
+
+EpochsContext = WorkloadContext[TransactionalWorkload]
+
+_OLD, _NEW = 0, 1
+_ASK_S = 2.5
+_WAIT_S = (0.0, 3.0)
+_REFUSALS = frozenset({47, 90})
+"""INVALID_PRODUCER_EPOCH, PRODUCER_FENCED: a leader compares epochs before it appends, and each batch is sent
+once, so that no earlier attempt can be there."""
+
+
+class Answered(NamedTuple):
+    """How the send of a record ended: its outcome, its offset where it is ``ok``, and the error."""
+
+    outcome: OperationType
+    offset: int | None = None
+    error: str | None = None
+
+
+class OldEpochWorker(Worker):
+    """Sends a batch of a new epoch, then one of an old epoch, of one producer after the other.
+
+    Args:
+        context: the run's.
+        number: of the process.
+    """
+
+    def __init__(self, context: EpochsContext, number: int) -> None:
+        super().__init__("old-epochs")
+        self._context = context
+        self._recorder = context.recorder(number, "old-epochs")
+        self._random = random.Random(number)
+        self._values = Values(number)
+        self._listeners = tuple(_address(each) for each in context.bootstrap)
+
+    def work(self) -> None:
+        """One producer after the other, at irregular times."""
+        mean_s = self._context.workload.old_epochs_interval_ms / 1000
+        while not self.stopping.wait(self._random.uniform(0.5, 1.5) * mean_s):
+            self.do_once()
+
+    def do_once(self) -> None:
+        """Both batches of one producer, the second one only if the first one was acknowledged."""
+        partition = self._random.randrange(self._context.workload.partitions)
+        wait_s = self._random.uniform(*_WAIT_S)
+        try:
+            producer_id = self._producer_id()
+        except WireError:
+            return  # nothing was requested that a history would have to tell
+        if self._send(partition, producer_id, _NEW) and not self.stopping.wait(wait_s):
+            self._send(partition, producer_id, _OLD)
+
+    def _producer_id(self) -> int:
+        with Connection(*self._random.choice(self._listeners), _ASK_S) as connection:
+            error, producer_id = request_producer_id(connection)
+        if error:
+            raise WireError(f"InitProducerId was answered with error {error}")
+        return producer_id
+
+    def _send(self, partition: int, producer_id: int, epoch: int) -> bool:
+        """Send one record, recorded as an operation; whether it was acknowledged."""
+        value = self._values.draw()
+        self._recorder.invoke("send", self._context.topic, [[partition, value]])
+        batch = Batch(producer_id, epoch, sequence=0, value=self._context.codec.encode(value))
+        answered = self._answer(partition, batch)
+        told = [[partition, value, answered.offset, answered.outcome]]
+        self._recorder.complete(answered.outcome, told, answered.error)
+        return answered.outcome is OperationType.OK
+
+    def _answer(self, partition: int, batch: Batch) -> Answered:
+        """What the leader of now answers to a batch that is sent once."""
+        try:
+            topic = self._look()
+            connection = self._connected(topic, partition)
+        except WireError as failed:
+            return Answered(OperationType.FAIL, error=f"no connection, nothing sent: {failed}")
+        with connection:
+            try:
+                code, offset = append_batch(connection, topic, partition, batch)
+            except WireError as failed:
+                return Answered(OperationType.INFO, error=str(failed))
+        if not code:
+            return Answered(OperationType.OK, offset)
+        if code in _REFUSALS:
+            return Answered(OperationType.FAIL, error=f"[Error {code}] (an old producer epoch, sent once)")
+        outcome, reason = classify(Source.BROKER, code, only_attempt=True, acks="all")
+        return Answered(outcome, error=f"[Error {code}] ({reason})")
+
+    def _look(self) -> TopicAnswer:
+        """The topic as some broker knows it."""
+        endpoint = Endpoint(*self._random.choice(self._listeners), _ASK_S)
+        try:
+            return endpoint.cluster([self._context.topic]).topics[self._context.topic]
+        except KeyError as unknown:
+            raise WireError(f"{self._context.topic} is not known") from unknown
+        finally:
+            endpoint.close()
+
+    def _connected(self, topic: TopicAnswer, partition: int) -> Connection:
+        leaders = {state.partition: state.leader for state in topic.partitions}
+        leader = leaders.get(partition, 0)
+        if not 0 < leader <= len(self._listeners):
+            raise WireError(f"partition {partition} has no leader")
+        return Connection(*self._listeners[leader - 1], _ASK_S)
+
+
+def _address(server: str) -> Address:
+    host, _, port = server.rpartition(":")
+    return host, int(port)
