@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 from checkers.history.operations import History
 from checkers.history.reading import read_history
+from results.pipeline.rows.tabulating import no_collection
 
 RUNS = Path(__file__).parent / "recorded"
 
@@ -37,6 +38,7 @@ def decoded(files: dict[str, bytes]) -> History:
 
 
 @cache
+@no_collection()
 def recorded(name: str) -> History:
     """The history of a run, as it was recorded; nobody may change it."""
     return decoded(journals(name))

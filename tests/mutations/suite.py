@@ -7,6 +7,7 @@ from typing import NamedTuple
 from checkers.history.operations import History
 from checkers.judge import ENTRIES, illegal_ids, judge, result_by
 from checkers.verdict.verdict import Validity, Verdict
+from results.pipeline.rows.tabulating import no_collection
 from tests.mutations.edits import Edit
 from tests.mutations.recordings import names, recorded
 
@@ -81,6 +82,7 @@ class Case(NamedTuple):
         made = self.mutation.change(edit)
         return edit.history() if made is None else made
 
+    @no_collection()
     def wrong(self) -> str:
         """What is wrong with what the judge says; empty where nothing is.
 
@@ -89,6 +91,7 @@ class Case(NamedTuple):
         history = self.history()
         return "" if is_named(self.mutation.must, history) else misjudged(self.mutation.must, judge(history))
 
+    @no_collection()
     def wrong_by_all(self) -> str:
         """What is wrong with what the judge says, every checker having been asked."""
         return misjudged(self.mutation.must, judge(self.history()))
