@@ -1,7 +1,7 @@
 """The offset from which a log may have been truncated by an unclean election.
 
-The elected replica's log ended where its epoch begins: what was at or above that offset may be gone, what
-was below it was on that replica and must not be (KIP-101, KIP-704).  Only that replica's own note counts.
+The elected replica's log ended where its epoch begins: what was at or above that offset may be gone, what was
+below it was on that replica and must still be there (KIP-101, KIP-704).  Only that replica's own note counts.
 Others may have noted another offset, and the difference is evidence of its own (`checkers.logs.replicas`):
 
 1. Its note may be gone: its disk was wiped, no record was appended in the epoch, or the log now starts behind
@@ -31,13 +31,13 @@ from checkers.licences.permits import Event
 
 
 class Bound(NamedTuple):
-    """What of a log an event may have cost.
+    """Which part of a log an event may have removed.
 
     Attributes:
-        text: in words.
-        above: what was below this offset is still due; None: nothing is.
-        doubt: why nobody can say so for certain.
-        known_from_ns: it is about records alone that were known to be there at this time, or later.
+        text: the bound as a text.
+        above: records below this offset must still be there; None: no record must.
+        doubt: why the bound is uncertain.
+        known_from_ns: it covers only records that were known to be there at this time, or later.
     """
 
     text: str
@@ -46,7 +46,7 @@ class Bound(NamedTuple):
     known_from_ns: int = 0
 
     def limits(self, event: Event) -> Event:
-        """An event within this bound, with its words at the end of the event's."""
+        """Limit an event to this bound, and append the bound's text to the event's."""
         return event._replace(
             text=f"{event.text}; {self.text}",
             above=self.above,
@@ -164,7 +164,7 @@ def _by_others(facts: Facts, partition: PartitionName, state: PartitionState) ->
 
 
 def _same_start(facts: Facts, partition: PartitionName, state: PartitionState, epoch: int) -> bool:
-    """Whether an epoch of which nothing is left began no lower than the next one that somebody noted."""
+    """Whether an epoch without any trace began no lower than the next epoch that a replica recorded."""
     later = [
         each
         for each in facts.changes.states[partition]
@@ -255,7 +255,7 @@ def _followed(states: Sequence[PartitionState], until: PartitionState) -> int:
 
 
 def _missed(states: Sequence[PartitionState], last: int, until: PartitionState) -> Iterator[PartitionState]:
-    """First state of each epoch after one and before another in which somebody else led."""
+    """First state of each epoch between two epochs in which another broker led."""
     for state in states:
         if last < state.leader_epoch < until.leader_epoch and state.leader not in {NOBODY, until.leader}:
             last = state.leader_epoch
