@@ -14,9 +14,9 @@ _ROLES = ("broker", "controller")
 
 @once
 def missing_logs(history: History) -> frozenset[str]:
-    """What is lacking of nodes' logs: the role and the name of each node, and why.
+    """What is missing of nodes' logs: role and name of each node, and why.
 
-    A node whose roles the set-up does not tell has both.
+    A node whose roles are not in the set-up is listed with both roles.
     """
     told = history.observed(LOG_LACKING)
     roles = _roles(history) if told else {}

@@ -77,7 +77,7 @@ def _first_sent_since(facts: Facts, since_ns: dict[PartitionName, int]) -> dict[
 
 
 def _acknowledged(value: Any) -> Iterator[tuple[int, int]]:
-    """Partition and offset of each acknowledged record in a completion; of a run of records, the lowest one."""
+    """Partition and offset of each acknowledged record in a completion; of a run of records, the lowest."""
     if not is_answered(value):
         return
     if isinstance(value, dict):
