@@ -25,7 +25,7 @@ from checkers.verdict.verdict import Anomaly
 Struck = Callable[[int, int, int], bool]
 """Whether a fault of its disk may have hit a node, by its id, at some time between two."""
 Licence = Callable[[LeaderClaim, int], str | None]
-"""Why records that were committed when a leader answered may be gone by a time; None if nothing explains it."""
+"""Why records that were committed when a leader answered may be gone by a time; None if nothing does."""
 
 
 class KeptLogs:

@@ -58,7 +58,7 @@ def ends_forgotten(
 def _told(
     load: Loaded, voter: int, claims: Sequence[LeaderClaim], strikes: Sequence[FaultWindow]
 ) -> Iterator[_Had]:
-    """What leaders had reported about a voter before it loaded its log, if no fault hit its disk in between."""
+    """What leaders reported about a voter before it loaded its log, if no fault hit its disk in between."""
     mine = [strike for strike in strikes if strike.concerns(load.node)]
     for claim in claims:
         if claim.time_ns > load.time_ns - SLACK_NS:

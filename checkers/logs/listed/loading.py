@@ -205,7 +205,7 @@ class Story:
     def permit(
         self, name: PartitionName, since_ns: int, until_ns: int, offset: int, *, removable: bool = False
     ) -> str | None:
-        """The event that permits that a record was there at one time and gone at another; None without one."""
+        """The event that permits that a record was there at one time and gone at another; None without."""
         permits = licences_of(self.history).of(name)
         (row,) = first_permit(
             permits,

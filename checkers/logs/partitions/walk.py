@@ -117,10 +117,9 @@ def _registrations(history: History) -> Registrations:
 
 
 def _is_whole(history: History, log: MetadataLog) -> bool:
-    """Whether a log begins at the cluster's first record and lacks none, so that it shows how each partition
-    began.
+    """Whether a log begins at the cluster's first record and lacks none.
 
-    The first record of all is that of the first leader.
+    Such a log shows how each partition began.  The first record of all is that of the first leader.
     """
     records = log.seen.records
     within = bool(log.seen.log_start) or not records or records[0][0] > 0

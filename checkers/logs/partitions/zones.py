@@ -109,7 +109,7 @@ def certain_states(
 def memberships(
     certain: Sequence[tuple[PartitionState, Span]], broker: int
 ) -> Iterator[tuple[PartitionState, Span]]:
-    """Each series of states with a broker in the ISR: the first state, and when it certainly was in the ISR."""
+    """Each series of states with a broker in the ISR: its first state, and when it certainly held."""
     first: tuple[PartitionState, int] | None = None
     until_ns = 0
     for state, span in certain:

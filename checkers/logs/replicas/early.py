@@ -124,7 +124,7 @@ def _in_active(log: ReplicaLog, epoch: int, following: Integers) -> Booleans:
 def _gone(
     log: ReplicaLog, due: Integers, reads: Sequence[FinalRead], why: str, witness: tuple[int, ...] = ()
 ) -> list[Anomaly]:
-    """One finding if a record that no cleaned record replaces is gone from a replica's disk, or was not read."""
+    """One finding if a record that no cleaned record replaces is gone from a disk, or was not read."""
     told = [(log.op, f"{log.node}'s disk", due[~log.has(due) & (due >= log.start)])]
     for read in reads:
         mine = due[(due >= read.start) & (due < read.end)]

@@ -50,9 +50,7 @@ def find_in_own(history: History, notes: Sequence[Noted], meant: Setup, limits: 
 def _steady(
     history: History, partition: PartitionName, meant: Setup
 ) -> tuple[str, frozenset[str], Stretch] | None:
-    """The leader since the end of recovery, and the replicas in sync with it; None if it changed or is
-    unknown.
-    """
+    """The leader since the end of recovery, and its ISR; None if the leader changed or is unknown."""
     changes = partition_changes(history)
     recovered = [operation for operation in history.of("recover") if operation.type is not INVOKE]
     if not recovered or not changes.tells(partition, NEVER):

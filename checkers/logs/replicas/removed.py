@@ -132,8 +132,8 @@ class Licensing:
         )
 
     def truncated(self, deletion: Deletion) -> str | None:
-        """An event after which a replica that was not in sync, or whose disk was wiped, may lead; None
-        without.
+        """An event that lets a replica lead that was out of sync or whose disk was wiped; None if there is
+        none.
         """
         for permit in licences_of(self._history).of(deletion.where):
             event = permit.event

@@ -9,9 +9,9 @@ fifo-queue       ``enqueue`` (value), ``dequeue`` (result; null: it was empty)
 multi-register   ``txn`` (or ``read``, ``write``): a list of ``[read|r|write|w, key, value]``, atomic
 ===============  ================================================================================
 
-An operation that only asks and whose outcome is unknown constrains nothing.  A read that returned null read
-null where the object began with null; where it began with another value, null is how Jepsen's clients say
-that they saw nothing, and such a read constrains nothing.
+A read-only operation with an unknown outcome constrains nothing.  If the initial value is null, a read that
+returned null read null.  If it is another value, Jepsen's clients return null for a read without a result,
+and such a read constrains nothing.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -164,7 +164,7 @@ def _set_step(state: State, action: Action) -> State:
 
 
 def _by_element(actions: Sequence[Action]) -> Sequence[Hashable]:
-    """Elements are independent of each other, unless someone looks at all of them at once."""
+    """Elements are independent of each other, unless an operation reads all of them at once."""
     if any(action.f == "read" for action in actions):
         return one_group(actions)
     return [action.argument for action in actions]

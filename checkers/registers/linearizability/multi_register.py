@@ -12,7 +12,7 @@ _WORDS = {"r": "read", "read": "read", "w": "write", "write": "write"}
 
 
 class _Part(NamedTuple):
-    """One read or write of a transaction; the value of a read that nobody saw is `UNKNOWN`."""
+    """One read or write of a transaction; the value of a read without a known result is `UNKNOWN`."""
 
     f: str
     key: Hashable
@@ -73,7 +73,7 @@ def _part(item: object, begin: Mapping[Hashable, Hashable], *, seen: bool) -> _P
 
 
 def _state(values: Mapping[Hashable, Hashable]) -> State:
-    """Pairs of key and value in one order; a register that holds null is as one that nobody wrote."""
+    """Pairs of key and value in a fixed order; a register with null equals one that was never written."""
     return tuple(sorted(((key, value) for key, value in values.items() if value is not None), key=repr))
 
 
