@@ -245,7 +245,7 @@ def _scripted(history: History) -> list[Assumption]:
 
 
 def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:
-    """Require that every fault except blinks was seen to take effect, and that every fault was seen to end."""
+    """Require that every fault except blinks was seen to take effect, and that every fault was seen gone."""
     unproven = ", ".join(window.id for window in windows if not (window.proven or window.blink))
     unhealed = ", ".join(window.id for window in windows if window.healed_ns is None)
     return [

@@ -43,15 +43,15 @@ _TELLING = re.compile(
 _DROPPED = "its log does not begin with what Kafka logs first: the engine dropped its oldest lines"
 
 _ENDS = {LogLoaded: LOADED, IsrShrunk: ISR_SHRUNK, LogTruncated: TRUNCATED}
-"""Keys of what is told of the ends of logs."""
+"""Keys of observations about the ends of logs."""
 
 
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
-    """Save every node's log, and record what stands out, votes, logs' ends, begun epochs and cleanings.
+    """Save every node's log, and record its errors, votes, ends of logs, begun epochs and cleanings.
 
-    What is read from disks before this call was cleaned only by cleanings that are recorded here.  A node
-    whose log lacks its beginning reports no cleanings, as some may be unknown.  A log that can't be fetched
-    is recorded as lacking.
+    All cleanings of disks that were read before this call are recorded here.  For a node whose log lacks its
+    beginning, no cleanings are recorded, because some may be unknown.  A log that can't be fetched is
+    recorded as missing.
     """
     began_ns = recorder.journal.clock.now_ns()
     saved = save_logs(containers, folder)

@@ -138,7 +138,7 @@ def _lost(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
 
 
 def _told_apart(log: PartitionLog, lost: LogFinding) -> Iterator[LogFinding]:
-    """Losses that a gap of Kafka's explains get a name of their own, and stay illegal."""
+    """Give losses that a known gap of Kafka explains a separate name; they stay illegal."""
     gaps = np.flatnonzero([permit.gap for permit in log.permits])
     explained = np.isin(lost.licence, gaps)
     rows, others = np.flatnonzero(explained), np.flatnonzero(~explained)

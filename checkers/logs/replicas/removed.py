@@ -132,9 +132,7 @@ class Licensing:
         )
 
     def truncated(self, deletion: Deletion) -> str | None:
-        """An event that lets a replica lead that was out of sync or whose disk was wiped; None if there is
-        none.
-        """
+        """An event that lets a replica lead that was out of sync or wiped; None without one."""
         for permit in licences_of(self._history).of(deletion.where):
             event = permit.event
             if permit.covers_returned and event.below is None and event.to_ns >= deletion.from_ns:

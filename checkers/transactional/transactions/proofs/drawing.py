@@ -124,7 +124,7 @@ def _down(arc: _Arc, left: int) -> str:
 
 def _around(arc: _Arc, left: int, number: int) -> str:
     """An arrow on the left of the column, in a separate lane."""
-    # Two arrows meet a box at places of their own, one above the other.
+    # Two arrows at one box are attached at different points, one above the other.
     begin = _top(arc.source) + _BOX_HEIGHT - 8 - number * 2
     end = _top(arc.target) + 12 + number * 2
     x = left - _LANE * (number + 1)
