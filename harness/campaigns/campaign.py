@@ -74,21 +74,21 @@ class Recalled(NamedTuple):
 class Campaign:
     """Many seeds of one plan; its state is on disk after every run.
 
-    The same command again continues with what is missing, and begins again once nothing is.
+    The same command continues with the missing runs, and begins again if none is missing.
 
     Args:
         runs: the store.
         scenario: the scenario's name.
         plans: a plan for every seed.
-        keep_complete: stay with what is done where nothing is missing.
+        keep_complete: do not begin again if nothing is missing.
         asked: what distinguishes it from other campaigns; by default the options of its plans, Kafka's
             content in place of its path, and the seeds.
         each: what the keys of `plans` are.
-        contents: by whom Kafka's content is looked up; by default by somebody of its own.
+        contents: looks up Kafka's content; by default a new one.
 
     Raises:
         UsageError: if the tarball of the plans can't be read.
-        KrucibleError: if its folder or its state can't be.
+        KrucibleError: if its folder or its state can't be read or written.
     """
 
     def __init__(
@@ -259,7 +259,7 @@ def folder_for(runs: Path, plan: RunPlan, contents: Contents) -> Path:
 
 
 def recall(folder: Path) -> Recalled:
-    """What a campaign's folder reports, wherever its store is now.
+    """The content of a campaign's folder, wherever its store is now.
 
     Raises:
         RunUnreadableError: if its state is missing or damaged.

@@ -65,7 +65,7 @@ class LineConsole:
             self._board.take(event)
             text = self._board.news(event)
             if text:
-                # Whoever reads may have gone, a log's disk may be full: no reason for the run to end.
+                # The reader may be gone, or a log's disk may be full: neither ends the run.
                 with suppress(OSError):
                     print(f"{self._board.elapsed_s():7.1f} s  {text}", file=self._stream, flush=True)
 
@@ -167,7 +167,7 @@ class Board:
         return rows
 
     def news(self, event: Event) -> str | None:
-        """The line that an event deserves, if any."""
+        """The line to print for an event, if any."""
         match event:
             case RunBegan():
                 return (

@@ -22,11 +22,11 @@ class Content(NamedTuple):
 
     Attributes:
         version: Kafka's, as it was resolved.
-        key: what tells them from others of that version: ``tarball sha256:…``, ``image sha256:…``, or
-            ``image REF`` where only a tag is known; empty where the version was requested, and nothing else.
-        name: what the tarball or image is called; for people alone, no part of the key.
+        key: distinguishes them from others of that version: ``tarball sha256:…``, ``image sha256:…``, or
+            ``image REF`` if only a tag is known; empty if only the version was requested.
+        name: name of the tarball or image; only for people, no part of the key.
         marks: one of these is in the identity of every run of them: SHA-256 of the tarball, digests of the
-            image, the reference of krucible's own image; empty where that can't be known before a run.
+            image, the reference of krucible's own image; empty if that can't be known before a run.
     """
 
     version: str
@@ -84,7 +84,7 @@ class Contents:
 
 
 def key_of(options: RunOptions, content: Content) -> str:
-    """The line that asks for it, seeds aside, with Kafka told by its content, not by paths and defaults."""
+    """The options that request it, without seeds, and with Kafka's content instead of paths and defaults."""
     line = reproduce_line(
         msgspec.structs.replace(
             options,

@@ -57,7 +57,7 @@ def told_on_terminal(steps: int) -> Iterator[Tell]:
     Args:
         steps: how many will be reported.
     """
-    # Stderr is None where it was closed by whoever called; rich would take FORCE_COLOR for a terminal.
+    # Stderr is None if the caller closed it; rich would take FORCE_COLOR for a terminal.
     if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("CI"):
         yield untold
         return

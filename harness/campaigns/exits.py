@@ -34,9 +34,9 @@ def coded(action: Callable[[], object]) -> int:
     except click.ClickException as error:
         error.show()
         return EXIT_USAGE
-    except SystemExit as error:  # click's, once a shell has its completions, or whoever reads us has gone
+    except SystemExit as error:  # raised by click for shell completions, or when the reader is gone
         return 0 if error.code == 0 else EXIT_FAILED  # its 1 would say invalid
-    except Exception as error:  # noqa: BLE001 - the last line of defence: told, or saved to a file, never hidden
+    except Exception as error:  # noqa: BLE001 - last line of defence: the error is printed or saved to a file, never hidden
         text, code = _explained(error)
         click.echo(f"krucible: {text}", err=True)
     return code if isinstance(code, int) else 0

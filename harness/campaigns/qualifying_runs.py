@@ -40,8 +40,8 @@ class Stores:
     """One store, or those of several shards.
 
     Args:
-        roots: where runs are; of a run that several hold the first counts.
-        contents: by whom Kafka's content is looked up; by default by somebody of its own.
+        roots: folders of runs; if several have the same run, the first counts.
+        contents: looks up Kafka's content; by default a new one.
     """
 
     def __init__(self, roots: Sequence[Path], contents: Contents | None = None) -> None:
@@ -203,7 +203,7 @@ def _options(identity: RunIdentity | None) -> RunOptions | None:
 
 
 def _side_in(contents: Mapping[Side, Content], identity: RunIdentity | None) -> Side | None:
-    """Whose run it is by the bytes that ran; nobody's, if both or neither had them."""
+    """The side whose bytes the run used; None, if both or neither had them."""
     if identity is None:
         return None
     of = [side for side, content in contents.items() if content.is_of(identity)]

@@ -95,13 +95,13 @@ def plan_again(folder: Path) -> RunPlan:
 
 
 def record_qualification(runs: Path, name: str, plans: Iterable[RunPlan], contents: Contents) -> None:
-    """Keep which campaigns a qualification consists of, so that its failures can be found.
+    """Record the campaigns of a qualification, so that its failures can be found.
 
     Args:
         runs: the store.
-        name: of the qualification's folder.
-        plans: of all its runs, those that were made before among them.
-        contents: by whom Kafka's content is looked up.
+        name: name of the qualification's folder.
+        plans: plans of all its runs, including those that were made before.
+        contents: looks up Kafka's content.
 
     Raises:
         UsageError: if the tarball of a plan can't be read.
@@ -164,7 +164,7 @@ def plans_of_campaign(folder: Path) -> dict[int, RunPlan]:
     """The plans of all runs of a campaign, by seed.
 
     Raises:
-        UsageError: if it does not tell them, or they can't be planned any more.
+        UsageError: if the campaign does not have them, or they can't be planned any more.
     """
     recalled = _recalled(folder)
     if not recalled.options:
@@ -300,9 +300,9 @@ def _newest_first(files: Iterable[Path]) -> list[Path]:
 
 
 def _wholes(records: Sequence[Path]) -> dict[Path, Path]:
-    """By campaign the newest qualification that it is a part of: each run of one is a campaign of one seed.
+    """By campaign, the newest qualification that includes it: each of its runs is a campaign of one seed.
 
-    A record that can't be read reports none: it may be an old one, which nobody requested.
+    A record that can't be read is ignored: it may be an old one that is not needed.
     """
     wholes: dict[Path, Path] = {}
     for record in records:
@@ -313,7 +313,7 @@ def _wholes(records: Sequence[Path]) -> dict[Path, Path]:
 
 
 def _parts_of(folder: Path) -> list[Path]:
-    """The campaigns of a qualification, wherever its store is now, and from wherever its folder is named."""
+    """The campaigns of a qualification, wherever its store is now, by any path to its folder."""
     try:
         record = load_record(folder / _CAMPAIGNS_FILE, _Qualification)
     except RunUnreadableError as error:

@@ -87,7 +87,7 @@ class _Together:
 
 
 class _Apart:
-    """Runs in a process of their own; where one dies, the next run gets another one."""
+    """Makes runs in a separate process; if one dies, the next run gets another process."""
 
     def __init__(self, runs: Path, cancelled: threading.Event) -> None:
         self._runs = runs

@@ -244,9 +244,9 @@ def describe(folder: Path) -> Description:
 
 
 def make_mount_points(folder: Path, topology: Topology) -> None:
-    """Empty folders where the disks were, so that the compose file starts the same cluster again by hand.
+    """Make empty folders where the disks were, so that the compose file can start the cluster by hand.
 
-    Made by the engine, they would be root's, and Kafka runs as whoever ran the harness.
+    Folders that Docker makes would belong to root, but Kafka runs as the user of the harness.
 
     Raises:
         OSError: they can't be made.

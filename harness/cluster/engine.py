@@ -180,10 +180,10 @@ def compose_binary() -> tuple[str, ...]:
 
 @cache
 def compose_of_process() -> tuple[str, ...]:
-    """What `compose_binary` told first: a series of runs asks once, for docker-compose takes half a second.
+    """The first result of `compose_binary`, cached because docker-compose takes half a second.
 
     Raises:
-        EngineError: as `compose_binary`, and then the next call looks again.
+        EngineError: as `compose_binary`; then the next call tries again.
     """
     return compose_binary()
 
@@ -211,7 +211,7 @@ def start_engine() -> Path | None:
             ["dockerd"], stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
     _wait_until_it_answers(log, engine)
-    engine.returncode = 0  # it outlives us: nobody waits for it, and Popen need not warn of that
+    engine.returncode = 0  # it outlives this process and is not awaited, so Popen must not warn
     return log
 
 

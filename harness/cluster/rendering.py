@@ -184,7 +184,7 @@ def _template(name: str) -> jinja2.Template:
 
 
 def _literal(text: str) -> str:
-    """A text as YAML that compose takes as it is: a dollar sign would begin a variable of its own."""
+    """Quote a text as YAML so that compose does not change it: a dollar sign would begin a variable."""
     return json.dumps(text).replace("$", "$$")
 
 

@@ -1,6 +1,6 @@
 """A shell that stays open in a container, because a new one for each command takes ten times as long.
 
-Commands are sent to it one after the other, each told to say when it is over, and with what exit code.
+Commands are sent to it one after the other; after each one it prints the exit code.
 """
 
 import struct
@@ -68,7 +68,7 @@ class ContainerShell:
         with self._lock:
             try:
                 connection = self._connection or self._opened()
-                # A shell of its own, which reads nothing of what is sent later.
+                # A separate shell for each command, which reads nothing of later input.
                 connection.sendall(f"( {command}\n) </dev/null 2>&1\nprintf '\\0over %d\\n' $?\n".encode())
                 return _ended(connection)
             except BaseException as error:

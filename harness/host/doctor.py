@@ -91,14 +91,14 @@ def doctor(
     given: str = "",
     further: tuple[Check, ...] = (),
 ) -> DoctorReport:
-    """Look at this host; changes nothing, starts four containers for a second where it can.
+    """Check this host; changes nothing, and starts four containers for a second if it can.
 
     Args:
-        version: of Kafka, whose image is looked for.
+        version: version of Kafka whose image is searched for.
         source: where the image would come from.
         runs: the folder that runs are written under, or one above it.
         given: the one image of a registry, or the tarball, that it would be made from.
-        further: what else was looked at, by somebody who knows more than how a run happens.
+        further: further checks that the caller made.
 
     Raises:
         UsageError: if there is no such version or source.

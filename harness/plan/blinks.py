@@ -39,7 +39,7 @@ _TARGETS = {
     Among.BROKERS: (Target.PARTITION_LEADER, Target.PARTITION_LEADER, Target.BROKER),
     Among.CONTROLLERS: (Target.ACTIVE_CONTROLLER, Target.QUORUM_FOLLOWER),
 }
-"""Whom a blink may mean; those that stand twice are meant twice as often."""
+"""Targets of a blink; those that are listed twice are drawn twice as often."""
 
 
 def _pause(source: random.Random, _: Topology) -> Fault:

@@ -199,7 +199,7 @@ def least_operations(schedule: RandomSchedule, acts: Iterable[TimedOperation]) -
 
 
 def symbolic(operation: AdminOperation, source: random.Random) -> AdminOperation:
-    """The operation with a draw of its own, if it takes one."""
+    """The operation with its own draw, if it takes one."""
     if isinstance(operation, Drawn):
         return msgspec.structs.replace(operation, draw=source.randrange(DRAWS))
     return operation
@@ -218,7 +218,7 @@ def _by_chance(
 def _without_majority(
     schedule: RandomSchedule, topology: Topology, source: random.Random
 ) -> Iterator[tuple[int, Fault]]:
-    """As many faults as take the majority away, each at a voter of its own, begun one after the other."""
+    """As many faults as remove the majority, each at another voter, begun one after the other."""
     voters = len(topology.voters())
     for place in source.sample(range(1, voters + 1), voters // 2 + 1):
         yield 0, _fault_at(controller(place), schedule, topology, source)

@@ -195,7 +195,7 @@ def _cut_off_leader(source: random.Random, _: Topology) -> Script:
 
 
 def _lost_answers(source: random.Random, _: Topology) -> Script:
-    """Clients hear nothing of a leader for a while; leadership moves, so that they ask another one again."""
+    """Clients receive nothing from a leader; leadership moves, so that they ask another broker again."""
     goes = source.choice((Kill(), Kill(), Stop(), isolated_one(source)))
     return (
         ChooseCopies(fresh_draw(source)),
@@ -285,7 +285,7 @@ def _cut_off_controller(source: random.Random, _: Topology) -> Script:
 
 
 def _flapping(source: random.Random, _: Topology) -> Script:
-    """Links, or processes, that come and go: several short faults at those on whom a partition depends."""
+    """Repeated short faults of links or processes at the nodes that a partition depends on."""
     parts = source.choices(("leader", "leader", "follower-1", "controller"), k=source.randint(4, 6))
     moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
     for number, part in enumerate(parts, start=1):

@@ -133,9 +133,9 @@ def stale_elected(source: random.Random, _: Topology) -> Script:
 
 
 def eligible_again(source: random.Random, topology: Topology) -> Script:
-    """Copies go one after the other, cleanly or not, until nobody leads; they come back in drawn order.
+    """Replicas go down one by one, cleanly or not, until there is no leader; they return in random order.
 
-    The leader, which has what was acknowledged, keeps what it wrote.
+    The last leader, which has all acknowledged records, keeps its disk.
     """
     ends: tuple[Fault, ...] = (Stop(), Kill())
     power = () if topology.disk is DiskKind.FOLDER else (PowerLoss(),)
@@ -267,7 +267,7 @@ def torn_writes(source: random.Random, _: Topology) -> Script:
 
 
 def late_reports(source: random.Random, _: Topology) -> Script:
-    """What a broker's process told controllers arrives after its next process has registered."""
+    """A broker's packets to controllers arrive after its next process has registered."""
     who = source.choice(("leader", "leader", "follower-1"))
     moves: list[GambitMove] = [ChooseCopies(fresh_draw(source), copies=len(COPIES))]
     moves += [

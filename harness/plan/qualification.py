@@ -42,14 +42,14 @@ class Entry(NamedTuple):
 
 
 class Preset(NamedTuple):
-    """What is run of candidate and baseline.
+    """The runs of candidate and baseline.
 
     Attributes:
-        summary: what it is for, in a sentence.
+        summary: its purpose, in a sentence.
         entries: the scenarios.
         controls: tickets of known outcomes; None: all of them.
         control_seeds: runs of each side of a control.
-        required: states of `results.run.coverage` that the candidate has to reach, or nothing is said of it.
+        required: states of `results.run.coverage` that the candidate has to reach for a decision.
     """
 
     summary: str
@@ -83,7 +83,7 @@ _REACHED_ALL = (*_REACHED, "faults_of_disks", "voter_sets", "unclean_elections",
 
 
 def _entries(chaos: int, workloads: int, gambits: int, scripts: int, duration_s: int) -> tuple[Entry, ...]:
-    """Everything that a version must bear, so many seeds of each kind and mode."""
+    """All scenarios that a version must pass, with a number of seeds for each kind and mode."""
     return (
         Entry("exploratory/chaos", _BOTH, chaos, duration_s),
         *(Entry(f"exploratory/{name}", _BOTH, workloads, duration_s) for name in _WORKLOADS),

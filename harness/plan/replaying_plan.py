@@ -19,7 +19,7 @@ from harness.record.folder import SCHEDULE_FILE
 from harness.vocabulary.faults import Target
 
 STRIKING = ("nemesis", "nemesis-[0-9]*", "gambits")
-"""Who injects faults, and chooses whom they hit."""
+"""Processes that inject faults and choose their targets."""
 _JOURNALS = (*STRIKING, "nemesis-blinks", "moves", "runner", "admin", "admin-*")
 """Who carries schedules out, and who says when."""
 _SYMBOLIC = "--symbolic"
@@ -122,7 +122,7 @@ def plan_replay(recorded: Recorded, instead: Instead, *, symbolic: bool) -> Repl
 def is_rerun(identity: RunIdentity) -> bool:
     """Whether a run names another one, and nevertheless planned its own schedule, from the same options.
 
-    So does a candidate of ``krucible minimise``, whose scenario has a file of its own.
+    So does a candidate of ``krucible minimise``, whose scenario is in a separate file.
     """
     planned = identity.reproduce.startswith(_PLANS)
     return bool(identity.replay_of) and planned and "scenario_file" not in identity.options

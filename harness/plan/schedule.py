@@ -43,7 +43,8 @@ def plan(
         steps, gambits = tuple(mixed), tuple(played)
     else:
         steps = tuple(drawn_steps(schedule, topology, source))
-    # Sources of their own: a schedule that gains operations keeps its faults, one that gains disks its times.
+    # Separate random sources: a schedule that gains operations keeps its faults, one that gains disks its
+    # times.
     if schedule.loss_share:
         steps = tuple(with_losses(steps, schedule, topology, random.Random(f"{seed} losses")))
     if schedule.disks:

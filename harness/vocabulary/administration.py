@@ -151,7 +151,7 @@ class ChangeVoters(msgspec.Struct, frozen=True, tag_field="kind", tag="change-vo
 
 
 class AlterSome(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-some"):
-    """Set a config of one of the workload's topics that a correct Kafka bears at any time.
+    """Set a config of one of the workload's topics that a correct Kafka accepts at any time.
 
     ``min.insync.replicas`` within what its partitions have, sizes and ages of segments, flushes, indexes.
     """

@@ -8,19 +8,19 @@ from harness.vocabulary.topology import DiskKind, Topology
 
 
 class Injected(msgspec.Struct, frozen=True, tag_field="kind"):
-    """A fault that a scenario can name; each one says here what is so of it alone.
+    """A fault that a scenario can name; subclasses override the properties in which they differ.
 
-    Where a fault that ends processes does not say what it does to disks, checkers expect the worst of it.
+    If a fault that ends processes does not state what it does to disks, checkers assume the worst.
 
     Attributes:
         ends_processes: whether it ends one process of its targets, at once or until the heal is over.
-        silences: whether its targets can't answer anybody until the heal.
-        ends_cleanly: whether a process that it ends writes down that it ended cleanly; None: nobody is sure.
+        silences: whether its targets can't answer any request until the heal.
+        ends_cleanly: whether a process that it ends records that it ended cleanly; None if unknown.
         tears_writes: whether logs of its targets may end with half a batch.
         loses_unsynced: whether disks of its targets may lack what was not synced.
         wipes: whether it removes what disks of its targets had.
-        at_brokers: whether it can hit brokers alone.
-        drawn: whether a random schedule may name its kind; it needs no more than a target and a draw then.
+        at_brokers: whether it can hit only brokers.
+        drawn: whether a random schedule may draw its kind; then it needs only a target and a draw.
         glyph: its shape in the report, a path of SVG within 5 units of the origin; None: a diamond.
     """
 

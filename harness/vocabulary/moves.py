@@ -7,7 +7,7 @@ from harness.vocabulary.faults import Fault
 
 
 class LeaderIs(msgspec.Struct, frozen=True, tag_field="kind", tag="leader-is"):
-    """A partition is led by a broker; None: by nobody."""
+    """A partition is led by a broker; None: it has no leader."""
 
     topic: str
     partition: int

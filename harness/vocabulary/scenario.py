@@ -59,7 +59,7 @@ class RandomSchedule(msgspec.Struct, frozen=True):
         kinds: names of the fault kinds to draw from.
         hold_ms: shortest and longest time a fault is held.
         gap_ms: shortest and longest time between faults.
-        overlap: chance that a second fault is laid over the first, where a majority is to stay possible.
+        overlap: chance that a second fault overlaps the first, if a majority is to stay possible.
         majority: what faults do to the majority of the quorum.
         loss_share: chance that a loss of packets takes the place of another fault.
         disks: names of the kinds of faults of disks to draw from, by weight, as far as the topology can have
@@ -67,15 +67,15 @@ class RandomSchedule(msgspec.Struct, frozen=True):
         disk_share: chance that a fault of a disk takes the place of another fault.
         operations: names of the kinds of admin operations to draw from, by weight; none: none are performed.
         operation_gap_ms: shortest and longest time between admin operations.
-        changes: further admin operations to draw, by weight, from a source and at times of their own:
-            a schedule that gains them keeps its faults and its other operations.
+        changes: further admin operations to draw, by weight, from a separate source and at separate times: a
+            schedule that gains them keeps its faults and its other operations.
         change_gap_ms: shortest and longest time between those.
         gambits: names of the gambits to draw from, by weight; none: none are played.
         gambit_share: chance that a gambit takes the place of a single fault.
         operations_min: kind of admin operations to how many of them Kafka must have answered in
             `duration_ms`, or the verdict is unknown; never more than a third of those that were drawn.
-        blinks: names of the kinds of blinks to draw from, by weight, from a source of their own: a schedule
-            that gains them keeps all else; none: none are drawn.
+        blinks: names of the kinds of blinks to draw from, by weight, from a separate source: a schedule that
+            gains them keeps everything else; none: none are drawn.
         blink_hold_ms: shortest and longest time a blink is held.
         blink_gap_ms: shortest and longest time between blinks.
     """
@@ -126,8 +126,8 @@ class Expectation(msgspec.Struct, frozen=True):
 
     Attributes:
         validity: the expected verdict.
-        anomalies: ids of which at least one must be found, where it is invalid; where it is valid, those of
-            which a run may be invalid all the same, since Kafka has them by design.
+        anomalies: if invalid is expected, ids of which at least one must be found; if valid is expected, ids
+            that may make a run invalid nevertheless, because Kafka has them by design.
         before: applies to Kafka versions below this one; None applies to all.
         features: applies only to topologies that are formatted with these feature levels.
         why: the ticket or rule behind it.

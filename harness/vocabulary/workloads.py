@@ -51,7 +51,7 @@ class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
 
     @property
     def transactions_end_ms(self) -> int:
-        """After so long the coordinator has aborted what no producer ended; 0 where nobody begins any."""
+        """Time after which the coordinator has aborted all open transactions; 0 without transactions."""
         return 0
 
     @property
@@ -79,9 +79,9 @@ class LogWorkload(Workload, frozen=True, tag="log"):
         acks: ``all``, ``1`` or ``0``.
         idempotent: whether producers ask for idempotence (only with acks=all).
         batch: records per send operation.
-        pipelined: whether a send's records go to one partition, each in a batch of its own, up to five of
-            them on their way at once: all producers are confluent-kafka's then.
-        subscribed: how many of the consumers, the last of them, subscribe, each to a group of its own.
+        pipelined: whether a send's records go to one partition, each in a separate batch, with up to five in
+            flight: then all producers are confluent-kafka's.
+        subscribed: how many of the consumers, the last ones, subscribe, each in a separate group.
         deletions_interval_ms: how often on average the oldest records of a partition are deleted; 0: never.
         config: of its topic.
     """
@@ -108,7 +108,7 @@ class LogWorkload(Workload, frozen=True, tag="log"):
 
 
 class BulkWorkload(Workload, frozen=True, tag="bulk"):
-    """Producers at full speed, every one an OS process of its own; `rate` counts records a second.
+    """Producers at full speed, each a separate OS process; `rate` counts records per second.
 
     Attributes:
         writers: OS processes that produce, all of them with confluent-kafka.
@@ -176,7 +176,7 @@ class TransactionalWorkload(LogWorkload, frozen=True, tag="transactional"):
 
     Attributes:
         transactors: concurrent transactional producers; every second one is confluent-kafka's.
-        transaction_timeout_ms: after so long the coordinator aborts what nobody ended.
+        transaction_timeout_ms: time after which the coordinator aborts a transaction that was not ended.
     """
 
     rate: int = 10
@@ -202,9 +202,9 @@ class TxnWorkload(TransactionalWorkload, frozen=True, tag="txn"):
 
     Attributes:
         transaction_rate: transactions a second, of all transactors together.
-        fencing_interval_ms: mean time between instances that take over somebody's transactional id.
-        lapsing_interval_ms: mean time between transactions that nobody ends in time.
-        lapsing_timeout_ms: after so long the coordinator aborts those.
+        fencing_interval_ms: mean time between instances that take over another one's transactional id.
+        lapsing_interval_ms: mean time between transactions that are not ended in time.
+        lapsing_timeout_ms: time after which the coordinator aborts those.
     """
 
     transaction_rate: int = 30
@@ -269,7 +269,7 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
-        """The one whose offsets are committed; nobody needs its records."""
+        """The topic whose offsets are committed; its records are not used."""
         return (WorkloadTopic("offsets-0", loaded=False),)
 
     @property
@@ -301,7 +301,7 @@ class MetadataWorkload(Workload, frozen=True, tag="metadata"):
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
-        """Those whose configs are altered; nobody needs their records."""
+        """The topics whose configs are altered; their records are not used."""
         return (WorkloadTopic("config-0", loaded=False), WorkloadTopic("config-1", loaded=False))
 
     @property

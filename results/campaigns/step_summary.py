@@ -20,7 +20,7 @@ from results.repeats.flakes import Told, minority, runs_alike, told_of
 from results.run.text import seconds
 
 ENVIRONMENT = "GITHUB_STEP_SUMMARY"
-"""Names the file that GitHub shows; whoever appends to it adds to the same step's page."""
+"""Environment variable with the file that GitHub shows; appending to it adds to the step's page."""
 BYTES_MAX = 1_024 * 1_024
 """GitHub drops a step's whole summary if it is larger."""
 _RESERVE_BYTES = 1_024
@@ -71,13 +71,13 @@ def run_passes(run: RunOutcome) -> bool:
 def render_step_summary(
     title: str, runs: Sequence[RunOutcome], skipped: Sequence[Skip] = (), limit_bytes: int = BYTES_MAX
 ) -> str:
-    """The page, with a newline at its end, of at most so many bytes; what is left out is said.
+    """The page, with a newline at its end, of at most `limit_bytes` bytes; it states what is left out.
 
     Args:
-        title: what was run.
+        title: title of the runs.
         runs: all of them.
-        skipped: what was not.
-        limit_bytes: how much room there is.
+        skipped: runs that were skipped.
+        limit_bytes: largest size, bytes.
     """
     lines = sorted_out(runs)
     blocks = [f"## {told(title)}", _counts(lines, skipped), _figures(summarise(runs))]

@@ -24,7 +24,7 @@ from results.store.runs import RunUnreadableError, anomaly_counts, load_identity
 
 REASONS_MAX = 3
 CAUSES_MAX = 5
-"""How many causes of a run have a line of their own."""
+"""How many causes of a run have their own line."""
 
 
 class Outcome(StrEnum):

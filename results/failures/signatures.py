@@ -114,8 +114,8 @@ def seen_in(runs: Iterable[SignedRun], past: Iterable[SignedRun]) -> tuple[Seen,
     """Every signature of some runs: new ones first, then the most severe anomaly first.
 
     Args:
-        runs: those that are looked at.
-        past: those before; what is among `runs` as well does not count, wherever it lies.
+        runs: the runs to list.
+        past: earlier runs; those that are also in `runs` do not count, in any folder.
     """
     now = list(runs)
     looked_at = {_itself(run) for run in now}

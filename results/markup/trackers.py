@@ -1,6 +1,6 @@
 """Markup of trackers: Markdown, as GitHub has it, and the wiki markup of Kafka's JIRA.
 
-Whatever comes from records and logs is in code, where it is neither markup nor a mention of somebody.
+Texts from records and logs are in code, where they are neither markup nor a mention of a user.
 """
 
 import re

@@ -45,14 +45,14 @@ def qualify(
     elsewhere: Sequence[Elsewhere] = (),
     on_record: Sequence[OnRecord] = (),
 ) -> Qualification:
-    """Everything that is to be said.
+    """Assemble the whole qualification.
 
     Args:
-        question: what was asked.
-        runs: every planned run, those that were not run among them.
+        question: the question to answer.
+        runs: every planned run, including those that were not made.
         controls: the positive controls.
         elsewhere: other runs of the store.
-        on_record: what is known of the candidate's version.
+        on_record: known findings of the candidate's version.
     """
     ordered = tuple(sorted(runs, key=lambda run: (run.planned.command, run.outcome is None, _folder(run))))
     candidate = of_role(ordered, Role.CANDIDATE)
@@ -102,7 +102,7 @@ def qualify(
 
 
 def claim_of(found: Sequence[Found], operations: int, faults: int) -> str:
-    """What can be said of the candidate; never that it is correct."""
+    """The claim about the candidate, which is never that it is correct."""
     if not operations:
         return "Nothing was run."
     mine = [one for one in found if one.standing is not Standing.GONE]
@@ -249,7 +249,7 @@ def _silent(question: Question, runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _mixed(question: Question, runs: Sequence[Run]) -> Iterator[str]:
-    """Sides of several contents, of which nobody knows what a decision would be; two sides of one content."""
+    """Sides with several contents, for which a decision is meaningless; and two sides with one content."""
     asked = {Role.CANDIDATE: question.candidate, Role.BASELINE: question.baseline}
     counts = {role: Counter(run.content for run in of_role(runs, role) if run.content) for role in asked}
     for role, found in counts.items():

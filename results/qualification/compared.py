@@ -144,7 +144,7 @@ class Comparisons(msgspec.Struct, frozen=True):
         return len(self.durations) + len(self.shares) - len(self.too_few())
 
     def tried(self) -> int:
-        """How many comparisons could speak."""
+        """Number of comparisons that could have been significant."""
         return self.tests() - len(self.blind())
 
     def _told(self) -> Iterator[tuple[str, Finding]]:

@@ -189,7 +189,7 @@ def _shares_of(name: str, candidate: _Tally, baseline: _Tally) -> Shares:
 
 
 def _corrected(durations: list[Durations], shares: list[Shares]) -> Comparisons:
-    """With Holm's correction; what can't speak, whatever its figures, is not counted among the tests."""
+    """Apply Holm's correction; comparisons that can't be significant are not counted among the tests."""
     able = [one for one in durations if one.pairs >= pairs_needed()]
     tests = len(able) + len(shares)
     corrected = holm([*(one.p for one in able), *(one.p for one in shares)])

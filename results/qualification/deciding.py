@@ -14,7 +14,7 @@ RULE = (
 
 
 class Decision(StrEnum):
-    """What is said of the candidate; the order is from the most severe."""
+    """The decision about the candidate, from the most severe on."""
 
     NOT_QUALIFIED = "NOT QUALIFIED"
     INCONCLUSIVE = "INCONCLUSIVE"
@@ -22,7 +22,7 @@ class Decision(StrEnum):
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """One thing that speaks against QUALIFIED, and what it makes of the decision."""
+    """One reason against QUALIFIED, and the decision that it leads to."""
 
     makes: Decision
     text: str

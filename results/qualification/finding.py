@@ -16,9 +16,9 @@ class Standing(StrEnum):
     """What explains an anomaly of the candidate; the order is from the most severe."""
 
     UNEXPLAINED = "unexplained"
-    """Neither the baseline nor anything on record has it: a regression, until somebody shows otherwise."""
+    """Neither the baseline nor any known finding has it: a regression, until the opposite is shown."""
     DOUBTFUL = "perhaps known"
-    """Of the same name as something on record, but seen in another scenario: a person has to tell."""
+    """Same name as a known finding, but seen in another scenario: a person has to decide."""
     ON_BASELINE = "on the baseline too"
     EXPECTED = "expected"
     """The scenario expects it of this version."""

@@ -16,7 +16,7 @@ from scipy import stats
 from results.repeats.wilson import LEVEL, Interval, wilson
 
 ALPHA = 0.05
-"""A test speaks below it; every interval that is told is at `LEVEL`, its complement."""
+"""A test is significant below it; every stated interval is at `LEVEL`, its complement."""
 
 
 class Shift(NamedTuple):
@@ -60,7 +60,7 @@ def shares_p(count: int, of: int, other: int, of_other: int) -> float:
 
 
 def shift(differences: Sequence[float], alpha: float = ALPHA) -> Shift:
-    """What the differences of pairs tell.
+    """Estimate the shift from the differences of pairs.
 
     Args:
         differences: the first figure of each pair less the second; at least one.
@@ -78,7 +78,7 @@ def shift(differences: Sequence[float], alpha: float = ALPHA) -> Shift:
 
 
 def pairs_needed() -> int:
-    """The fewest pairs that can ever speak: all of them must agree."""
+    """Fewest pairs that can be significant: all of them must agree."""
     return next(count for count in range(1, 100) if _left_out(count, ALPHA) is not None)
 
 

@@ -21,7 +21,7 @@ from scipy import stats
 from results.qualification.inference import ALPHA, share_difference, shares_p, shift
 
 POWER = 0.8
-"""How often a difference of the size that is told is detected."""
+"""Probability with which a difference of the stated size is detected."""
 _DEVIATIONS = NormalDist().inv_cdf(POWER)
 
 

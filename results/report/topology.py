@@ -128,7 +128,7 @@ def _link(
     cut: Mapping[Pair, Times],
     disturbed: Mapping[Pair, Times],
 ) -> Markup:
-    """Lengths are told so that a dash can leave out the middle."""
+    """Draw a link; its path length is fixed, so that a dash can leave out the middle."""
     (x1, y1), (x2, y2) = ends
     a, b = pair
     return svg.element(

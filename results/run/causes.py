@@ -1,7 +1,7 @@
 """Groups the anomalies of a verdict by their cause: one place, one epoch, near each other.
 
-A result lists some of its anomalies and counts all. What is not listed is placed by the result's tallies.
-Numbers that no tally places make a cause of their own, so that the totals are those of all anomalies.
+A result lists some of its anomalies and counts all.  The result's tallies give the places of the others.
+Numbers without a tally form a separate cause, so that the totals are those of all anomalies.
 """
 
 from collections import Counter
@@ -187,7 +187,7 @@ def kinds_text(cause: Cause) -> str:
 
 
 def other_reasons(verdict: Verdict) -> tuple[str, ...]:
-    """Why a verdict is not valid, without the reasons that its causes tell."""
+    """Why a verdict is not valid, without the reasons that its causes state."""
     told = {reason for result in verdict.results for reason in anomaly_reasons(result)}
     return tuple(reason for reason in verdict.reasons if reason not in told)
 
@@ -254,7 +254,7 @@ def _counts(tally: Tally, anomaly: Anomaly, place: Place) -> bool:
 
 
 def _name(checker: str, name: str, *, placed: bool, starts: Mapping[str, object]) -> str:
-    """The place; transactions that form a cycle have none of their own."""
+    """The name of a place; cycles of transactions have none."""
     if checker not in _TRANSACTIONAL or placed or name in starts or name == QUORUM:
         return name
     return "transactions"

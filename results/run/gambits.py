@@ -1,4 +1,4 @@
-"""Gambits as a run recorded them: with whom each was played, and how far it got."""
+"""Gambits as a run recorded them: the nodes of each, and how far it got."""
 
 import msgspec
 
@@ -60,7 +60,7 @@ class GambitsSeen:
             seen.outcome, seen.error = str(operation.type.value), operation.error
 
     def all(self) -> tuple[GambitSeen, ...]:
-        """In the order in which they were first told of."""
+        """All gambits, in the order of their first records."""
         return tuple(self._seen.values())
 
     def _of(self, operation: Operation) -> GambitSeen:

@@ -1,8 +1,8 @@
-"""JUnit files, for whatever shows tests: one suite per run, one test case per checker.
+"""JUnit files, for tools that show test results: one suite per run, one test case per checker.
 
-The form is that of Ant's JUnit schema, which Jenkins and its followers read: properties, then cases, then
-what was said. What is expected passes; a checker that could not decide is an error, because nobody may take
-a doubt for a success.  A checker that had nothing to judge is skipped.
+The format is Ant's JUnit schema, which Jenkins and similar tools read: properties, then cases, then output.
+An expected result passes.  A checker that could not decide is an error, because a doubt must not look like a
+success.  A checker that had nothing to judge is skipped.
 """
 
 import re
@@ -62,12 +62,12 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     """One run.
 
     Attributes:
-        name: its scenario's.
+        name: name of its scenario.
         cases: one per checker, and `EXPECTATION`.
         properties: what distinguishes it from other runs, and how to run it again.
-        began_at: ISO 8601 in UTC; empty where it is not known.
-        duration_ms: from its beginning to its last operation.
-        said: its reasons, one a line.
+        began_at: ISO 8601 in UTC; empty if unknown.
+        duration_ms: time from its beginning to its last operation.
+        said: its reasons, one per line.
     """
 
     name: str

@@ -10,10 +10,10 @@ LOADS = ("send", "txn", "write")
 
 
 class RecordsOutcome(NamedTuple):
-    """What became of an operation's records.
+    """Outcomes of an operation's records.
 
     Attributes:
-        outcomes: records by outcome: ``ok``, ``fail`` or ``info``; those not told are left out.
+        outcomes: records by outcome: ``ok``, ``fail`` or ``info``; those not recorded are left out.
         acks: topic, partition and number of records that were acknowledged.
     """
 

@@ -37,7 +37,7 @@ class FaultMeasures(msgspec.Struct, frozen=True, kw_only=True):
         proven: whether the probe confirmed that it took effect.
         held_ms: how long it was proven to be in force.
         unavailable_ms_max: longest time from an acknowledgement of one partition to its next one, or to the
-            load's end, of all such times that overlap the fault; None where it was not measured.
+            load's end, of all such times that overlap the fault; None if it was not measured.
     """
 
     id: str

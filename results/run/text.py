@@ -190,7 +190,7 @@ def _legal(causes: Sequence[Cause]) -> Iterator[str]:
 
 
 def _checkers(verdict: Verdict) -> Iterator[str]:
-    """How many checkers said what, and which had nothing to judge."""
+    """Numbers of checkers by result, and which ones had nothing to judge."""
     said = Counter(result.validity for result in verdict.results)
     idle = [result.checker for result in verdict.results if result.validity is Validity.NOT_EXERCISED]
     told = [f"{said[validity]} {validity}" for validity in VERDICTS if said[validity]]

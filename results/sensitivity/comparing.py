@@ -91,7 +91,7 @@ def _rates(measured: Sequence[Sensitivity]) -> Section:
 
 
 def _rates_of(said: Sensitivity) -> list[tuple[str, Callable[[Sequence[Sought]], Rate]]]:
-    """What is told of a measurement; where a bug has one run both would be the same."""
+    """The rates of a measurement; if each bug has one run, both would be equal."""
     all_runs = [(f"within {said.runs} runs", rate_of)] if said.runs > 1 else []
     return [("first run", first_rate_of), *all_runs]
 
@@ -177,6 +177,6 @@ def _told(bug: Sought | None) -> str:
 
 
 def _own(said: Sensitivity) -> Iterator[Section]:
-    """What is told of one measurement alone."""
+    """Sections about one measurement only."""
     for section in (*troubles_of(said), controls_of(said), *left_out_of(said)):
         yield section._replace(title=f"{section.title}: {said.series}")

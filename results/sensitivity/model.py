@@ -45,7 +45,7 @@ class Ending(StrEnum):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """An illegal anomaly, and when it was visible first, from the run's beginning; None: no one knows."""
+    """An illegal anomaly, and when it was first visible, from the run's beginning; None if unknown."""
 
     id: str
     at_ms: int | None
@@ -180,19 +180,19 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a page is made from.
+    """All data of a page.
 
     Attributes:
         version: the version of Kafka.
-        preset: whose drawn runs these are.
+        preset: the preset of the random runs.
         budget: runs and seconds of each bug, as it is typed.
-        seed: that the plan was drawn from.
+        seed: seed of the plan.
         bugs: by area and name.
         controls: the runs without a bug.
         withheld: bugs of the catalogue that do not fit the version.
-        series: what the measurement is called; empty where nobody named it.
-        commits: those of krucible by which its runs were made.
-        left_out: what is known and does not count.
+        series: name of the measurement; empty without one.
+        commits: commits of krucible with which its runs were made.
+        left_out: known runs that do not count.
     """
 
     version: str

@@ -31,10 +31,10 @@ READ = (IDENTITY_FILE, VERDICT_FILE, MEASURES_FILE)
 BYTES_MAX = 64 * 1024 * 1024
 """A file of `READ` that is larger is no such file."""
 NAME_CHARACTERS_MAX = 200
-"""Of a longer name (of a scenario, a version, an anomaly) the beginning is kept: nobody filters by more."""
+"""Longer names (of a scenario, a version, an anomaly) are cut."""
 KINDS_MAX = 100
 CAUSES_MAX = 3
-"""How many causes of a red run have a line of their own."""
+"""How many causes of an invalid run have their own line."""
 UNJUDGED = "unjudged"
 _Stamp = tuple[int, int, int, int] | None
 

@@ -102,7 +102,7 @@ def _walk(handle: int, above: tuple[str, ...], depth: int) -> Iterator[StoredFil
 def _enter(handle: int, name: str, above: tuple[str, ...], depth: int) -> Iterator[StoredFile]:
     try:
         inside = os.open(name, _FOLDER, dir_fd=handle)
-    except OSError:  # gone since, or nobody's to read; a listing shows what can be had
+    except OSError:  # deleted since, or not readable; a listing shows what is readable
         return
     try:
         yield from _walk(inside, (*above, name), depth - 1)

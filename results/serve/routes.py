@@ -30,7 +30,7 @@ REPORT_POLICY = (
     "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
-"""A report may come from anywhere: what runs in it is nobody of ours, and asks no network."""
+"""A report may come from anywhere: no external script runs in it, and it makes no network requests."""
 FILE_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 _STATIC = {
     "report.css": (REPORT_TEMPLATES / "report.css", "text/css; charset=utf-8"),

@@ -1,4 +1,4 @@
-"""Speaks HTTP for a site: to this host alone, and to nobody who was sent here by another name."""
+"""An HTTP server for a site: only for this host, and only for requests with this host's name."""
 
 import os
 import re
@@ -142,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class _Chunks:
-    """Pieces of what has no length yet; whoever misses the last one knows that it is not whole."""
+    """Chunks of a response without a known length; a missing last chunk shows that it is incomplete."""
 
     def __init__(self, wire: Sink) -> None:
         self._wire = wire

@@ -25,7 +25,7 @@ VERDICT_FILE = "verdict.json"
 REPORT_FILE = "report.html"
 LATEST = "latest"
 LEDGER_FILE = "ledger.jsonl"
-"""The first file of whoever starts a cluster, be it for a run or for somebody's hands."""
+"""The first file in the folder of a cluster, started by a run or by hand."""
 _Record = TypeVar("_Record", bound=msgspec.Struct)
 _DEPTH_MAX = 8
 _NAME_MAX = 200
@@ -37,7 +37,7 @@ class StoreError(Exception):
 
 
 class RunNotFoundError(StoreError):
-    """Nothing in the store goes by that name."""
+    """No run in the store has that name."""
 
 
 class RunAmbiguousError(RunNotFoundError):
@@ -54,17 +54,16 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         folder: the run's folder.
         scenario: its scenario, from the identity or else from its place in the store.
-        kafka_version: empty where the identity can't be read.
-        seed: None where neither the identity nor the folder's name reports.
-        began_at: ISO 8601 in UTC; empty where the identity can't be read.
-        validity: None where there is no readable verdict.
-        as_expected: None where nothing was expected or nothing was judged.
+        kafka_version: empty if the identity can't be read.
+        seed: None if neither the identity nor the folder's name has it.
+        began_at: ISO 8601 in UTC; empty if the identity can't be read.
+        validity: None if there is no readable verdict.
+        as_expected: None if nothing was expected or nothing was judged.
         anomalies: exact number per id, over all checkers.
         illegal: those ids of which at least one breaks a promise.
         replay_of: id of the run that it replays, runs again or makes smaller; empty if there is none.
         seeded_bug: name of the bug that was put into Kafka; empty if it ran as it was released.
-        told: what reports whether it should have another run's verdict; None where the identity can't be
-            read.
+        told: data that show whether it should have another run's verdict; None if the identity can't be read.
         problems: what could not be read, one sentence each; empty for a whole run.
     """
 
@@ -133,9 +132,9 @@ def run_folders(folder: Path, depth: int = _DEPTH_MAX) -> Iterator[Path]:
 
 
 def followed(folder: Path) -> Path:
-    """The folder that somebody named, absolute and without links, so that a link to a run is searched too.
+    """A given folder, absolute and without links, so that a link to a run is searched too.
 
-    ``runs/latest`` is such a link.  What leads nowhere stays as it is.
+    ``runs/latest`` is such a link.  A broken link is returned unchanged.
     """
     return _resolved(folder) or folder
 
@@ -315,11 +314,11 @@ def _resolved(path: Path) -> Path | None:
 
 
 def _newest(root: Path, place: Path, *, originals: bool) -> Path | None:
-    """The newest run below a place in the store, or one that is told from here."""
+    """The newest run below a place, relative to the store or to the current folder; None if there is none."""
     place = place.parent if place.name == LATEST else place
     for below in (root / place, place):
         resolved = _resolved(below)
-        # A folder elsewhere may hold anybody's runs, whose verdicts nobody asked to be written again.
+        # A folder elsewhere may contain any runs, whose verdicts must not be written again.
         if resolved is None or not resolved.is_relative_to(root.resolve()):
             continue
         for folder in sorted(run_folders(below), key=lambda folder: folder.name, reverse=True):
@@ -348,7 +347,7 @@ def _by_short_name(root: Path, name: str, *, originals: bool) -> Path | None:
 
 
 def _is_replay(folder: Path) -> bool:
-    """Whether it is known to be one; whoever needs the identity reports what is wrong with it."""
+    """Whether it is known to be a replay; callers that need the identity report errors in it."""
     try:
         return bool(load_identity(folder).replay_of)
     except RunUnreadableError:

@@ -24,13 +24,13 @@ _SHOW_CURSOR = "\x1b[?25h"
 
 
 class Death(NamedTuple):
-    """A process of runs that ended without being told to.
+    """A process of runs that ended unexpectedly.
 
     Attributes:
         owner: the process.
         code: its exit code; a signal's number below zero.
         said: the last lines that it wrote to stderr.
-        under_way: folder of the run that was under way; None where none was, or none had its folder yet.
+        under_way: folder of the current run; None if there was none, or if it had no folder yet.
         begun: folders of all runs that it had begun.
     """
 
@@ -68,7 +68,7 @@ def take_up(death: Death, runs: Path) -> tuple[Path, Verdict]:
 
 
 def _kept(death: Death, folder: Path) -> KrucibleError | None:
-    """Keep what it said; what kept that from being done is no reason not to judge."""
+    """Save the process's stderr; an error while saving does not prevent the judgement."""
     try:
         with disk_errors_told():
             save_said(folder, death.said)
@@ -105,12 +105,12 @@ def _cleared(death: Death, runs: Path) -> KrucibleError | None:
 
 
 def judge_left(folder: Path, how: str, output: IO[bytes] | None = None) -> Verdict:
-    """Judge what a dead process left of a run, in a process of its own.
+    """Judge the run that a dead process left, in a separate process.
 
     Args:
-        folder: the run's.
+        folder: folder of the run.
         how: the outcome of the process.
-        output: where the verdict is reported; by default where we write to.
+        output: where the verdict is printed; by default this process's output.
 
     Raises:
         KrucibleError: that failed.

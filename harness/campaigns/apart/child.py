@@ -1,7 +1,7 @@
 """The child process: carries out the runs that its parent orders, as long as the parent lives.
 
-It is in a session of its own, so that Ctrl-C reaches the parent alone, which says what is to be done then.
-If the parent is killed during a run, this process ends at once too; `krucible heal` cleans up.
+It has its own session, so that Ctrl-C reaches only the parent, which decides what to do then.  If the parent
+is killed during a run, this process ends at once too; `krucible heal` cleans up.
 """
 
 import faulthandler
@@ -85,7 +85,7 @@ class Desk:
         return self._orders.get()
 
     def tell(self, answer: Answer) -> None:
-        """Tell the parent; where it is gone, `listen` sees to that."""
+        """Send an answer to the parent; if the parent is gone, `listen` handles that."""
         try:
             with self._telling:
                 self._connection.send(answer)
@@ -93,12 +93,12 @@ class Desk:
             return
 
     def end(self, answer: Answer) -> None:
-        """Tell how the run ended: nothing is under way any more."""
+        """Send how the run ended: no run is in progress any more."""
         self._busy.clear()
         self.tell(answer)
 
     def on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        """Stop where the parent said so; whoever signals all processes of a command means the parent."""
+        """Stop if the parent ordered it; a signal to all processes of a command is meant for the parent."""
         if self._stopped.is_set():
             raise KeyboardInterrupt
 

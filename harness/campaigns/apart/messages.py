@@ -14,7 +14,7 @@ from harness.record.journal import describe
 from results.store.runs import StoreError
 
 FORESEEN = (HistoryError, KrucibleError, StoreError)
-"""Errors that say what a person can do; the traceback of any other one is told as well."""
+"""Errors whose message has a remedy; for any other error the traceback is sent too."""
 
 
 class Order(NamedTuple):
@@ -52,7 +52,7 @@ class Judged(NamedTuple):
 
 
 class Failed(NamedTuple):
-    """The harness failed, and said why."""
+    """The harness failed, with a message."""
 
     error: Exception
 

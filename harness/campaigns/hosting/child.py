@@ -1,7 +1,7 @@
 """The process of one run on a host: reads its order from stdin, and ends when stdin is closed.
 
-Whoever started it holds the other end.  When that is gone, by whatever signal, the run is lost: it is healed
-and cleaned up here, because no other process does that, and does not count.
+The process that started it holds the other end.  When that process is gone, the run is lost and does not
+count: it is healed and cleaned up here, because no other process does that.
 """
 
 import faulthandler
@@ -35,7 +35,7 @@ _BLOCK_BYTES = 65_536
 
 
 def main() -> None:
-    """Do what stdin orders; how it ended is told at the order's desk, and on stdout what is in progress."""
+    """Make the run that stdin orders; its result goes to the order's desk, its progress to stdout."""
     faulthandler.enable(all_threads=False)  # see `harness.campaigns.apart.child`
     stdin = sys.stdin.fileno()
     order = decode(_line(stdin), Order)

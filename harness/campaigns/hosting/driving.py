@@ -24,7 +24,7 @@ from results.pipeline.errors import PipelineError
 from results.pipeline.spark.hosts import Hosts, hosts_of
 
 GONE_S = 120.0
-"""No executor has been there for so long: nobody is left to do anything."""
+"""If no executor has been there for this long, no host is left, seconds."""
 PATIENCE_S = 60.0
 """How long a run that was lost may take to heal and clean up on its host."""
 _POLL_S = 0.5
@@ -43,22 +43,22 @@ class RunToDo(NamedTuple):
 
 
 class Work(Protocol):
-    """Runs to be done; asked and told by one thread."""
+    """Runs to be made; used by one thread."""
 
     def next(self) -> RunToDo | None:
         """The next run; None if there is none, or none before another one has ended."""
 
     def take(self, asked: RunToDo, report: Report) -> None:
-        """Hear how a run ended."""
+        """Receive how a run ended."""
 
 
 class WorkingHosts:
-    """Hosts that lack nothing, doing runs.
+    """Hosts that fulfil all requirements and make runs.
 
     Args:
-        hosts: all of the master's.
-        usable: those that can do runs.
-        clusters: how many each bears at once.
+        hosts: all hosts of the master.
+        usable: hosts that can make runs.
+        clusters: number of clusters at once on each.
         desk: where they report; its folder is in the store.
     """
 

@@ -36,7 +36,7 @@ class Clearing(msgspec.Struct, frozen=True):
 
 
 def carry_out(data: bytes) -> bytes:
-    """Do an order in a process of its own, which ends by itself when this one is gone; its report.
+    """Carry out an order in a separate process, which ends by itself when this one is gone.
 
     Args:
         data: the `Order`.
@@ -54,7 +54,7 @@ def carry_out(data: bytes) -> bytes:
         code = _in_process(data, desk, order.number)
         if desk.report(order.number) is None and not desk.stopped:
             _take_up(order, desk, code)
-        # Without a report it was told to stop while it waited, or was killed.
+        # Without a report it was stopped while it waited, or was killed.
         ended = "" if desk.stopped else f"its process ended with {code}; see {desk.log(order.number)}"
         report = desk.report(order.number) or Report(host_name(), failure=ended, interrupted=desk.stopped)
     return encode(report)
@@ -63,7 +63,7 @@ def carry_out(data: bytes) -> bytes:
 def _in_process(order: bytes, desk: Desk, number: int) -> int:
     command = [sys.executable, "-m", "harness.campaigns.hosting.child"]
     with desk.log(number).open("ab") as log:
-        # In a session of its own it hears no signal that ends an executor, only that stdin is closed.
+        # In its own session it gets no signal that ends an executor; it only notices that stdin is closed.
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
         )
@@ -119,7 +119,7 @@ def _once_late(until: float) -> Callable[[], bool]:
 
 
 def _cleared(site: Site, number: int, said: list[str], until: float = 0.0) -> list[Path]:
-    """Folders of the runs that were left in a slot; what can't be cleared is said."""
+    """Folders of the runs that were left in a slot; a failure to clear it is added to the messages."""
     with slot((number,), _once_late(until)) as held:
         if held is None:
             said.append("a run is still under way there; krucible heal there removes what it leaves")

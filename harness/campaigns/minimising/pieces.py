@@ -63,7 +63,7 @@ def counts_of(schedule: Planned) -> dict[str, int]:
 
 
 def removable_moves(gambit: Gambit) -> tuple[int, ...]:
-    """Places of the moves that can be left out: without those who are chosen others would mean nobody."""
+    """Indices of moves that can be left out: moves that choose nodes are needed by others."""
     return tuple(place for place, move in enumerate(gambit.moves) if not isinstance(move, Choice))
 
 

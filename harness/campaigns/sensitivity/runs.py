@@ -125,12 +125,12 @@ class Measuring:
         return [one for one in self._ordered if not self._is_done(one) and self._is_sought(one.slot)]
 
     def run_all(self, cancelled: threading.Event, limit_s: float | None, over: Callable[[], None]) -> None:
-        """Run what is missing, in order; a bug that was seen is not run again.
+        """Make the missing runs, in order; a bug that was seen is not run again.
 
-        Each run is a campaign of its own, whose state reports why the harness failed.
+        Each run is a separate campaign, whose state has the harness's error.
 
         Args:
-            cancelled: when set, the run that is under way is the last one.
+            cancelled: when set, the current run is the last one.
             limit_s: no run begins later than that, seconds from now; None: there is no such limit.
             over: called after each run.
         """

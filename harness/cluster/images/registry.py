@@ -31,7 +31,7 @@ OFFICIAL = "apache/kafka"
 FIRST_OFFICIAL = (3, 7, 0)
 PROBE_LIMIT_S = 5
 SILENCE_S = 30
-"""After so long without news of a pull that is told, again and again: a large layer takes minutes."""
+"""Time without progress of a pull after which that is reported, repeatedly: a large layer takes minutes."""
 REPOSITORY_VARIABLE = "KRUCIBLE_KAFKA_REPOSITORY"
 """Names another repository that holds copies of the official image, e.g. a mirror's."""
 
@@ -231,7 +231,7 @@ def repository_of(image: str) -> str:
 
 @contextmanager
 def _silence_told(what: str, progress: Progress) -> Iterator[Callable[[], None]]:
-    """Says it when there is no news, which the caller tells by calling what it gets here."""
+    """Report when there is no progress; the caller reports progress by calling the yielded function."""
     news, over = threading.Event(), threading.Event()
 
     def watch() -> None:

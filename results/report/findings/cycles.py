@@ -18,7 +18,7 @@ def key_of(checker: str, anomaly: Anomaly) -> Key:
 
 
 def cycles_of(verdict: Verdict) -> dict[Key, Drawn]:
-    """Every cycle that the verdict's figures tell, by the anomaly that it is."""
+    """Every cycle in the verdict's figures, by its anomaly."""
     return {
         (result.checker, cycle.id, cycle.witness): cycle
         for result in verdict.results

@@ -16,13 +16,13 @@ NONE = -1
 
 
 class Calls(NamedTuple):
-    """Columns, one entry a call, in the order of their ends; those that are open come last.
+    """Columns, one entry per call, in the order of their ends; open calls come last.
 
     Attributes:
         process: position in `processes`.
         f: position in `names`.
-        began_ns: for what was only observed: when asking began, where that is told.
-        ended_ns: the history's end where it is open.
+        began_ns: begin of a call; for observations the begin of the request, if recorded.
+        ended_ns: end of a call; the history's end if it is open.
         outcome: position in `OUTCOMES`.
         invoked: index of the invocation, or `NONE`.
         completed: index of the completion, or `NONE`.

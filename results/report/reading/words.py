@@ -17,7 +17,7 @@ from results.markup.cleaning import clean, clean_value
 _TEXT = 40
 _ERROR = 200
 _NEAR = 1
-"""Records before and behind the offset that matters which are told of what a reader returned."""
+"""Number of returned records before and after the relevant offset that a text lists."""
 _NUMBERED = re.compile(r"\[Error (-?\d{1,5})\] ?\w*")
 _NAMED = re.compile(r"(?<![\w.])[A-Z][A-Z]+(?:_[A-Z]+)+(?![\w.])")
 _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError)
@@ -207,7 +207,7 @@ _OBSERVATIONS: dict[str, Callable[[Any, Around], str | None]] = {
     "leader-epochs": _noted,
     "ends": _ends,
 }
-"""Those that are told in words, by their key."""
+"""Keys with their own texts."""
 
 
 def _of(value: Any) -> str:

@@ -351,7 +351,7 @@ def _left_out(arrows: int, leaders: Sequence[Event], faults: Sequence[FaultSeen]
 
 
 def _names(setup: Mapping[str, object]) -> dict[int, str]:
-    """Names of the nodes by their numbers, as far as the setup tells them."""
+    """Names of the nodes by their ids, if the setup has them."""
     nodes = setup.get("nodes")
     found: dict[int, str] = {}
     for node in nodes if isinstance(nodes, list) else []:

@@ -28,7 +28,7 @@ from results.report.reading.readable import readable
 _CONTEXT = 3
 """Rows that are alike before the first difference, and behind the last one that is shown."""
 _AFTER = 6
-"""Ranges behind the first difference among which others have a row of their own."""
+"""Ranges after the first difference among which further differences have their own rows."""
 _REPLICAS_MAX = 9
 _STARTS_MAX = 12
 _NAME, _ERROR = 40, 160
@@ -164,7 +164,7 @@ class ReplicaTables:
         return None if end is None else end.offset
 
     def _starts(self, partition: PartitionName) -> Iterator[tuple[int, int, str]]:
-        """Offset and epoch of each beginning that replicas noted, and by whom it was noted."""
+        """Offset and epoch of each epoch start in replicas' checkpoints, and the nodes that have it."""
         told = readable(partial(leader_epochs, self._history))
         noted = {} if told is None else told.noted.get(partition, {})
         by: dict[tuple[int, int], list[str]] = {}
@@ -320,7 +320,7 @@ class _Table:
         return "no batch"
 
     def _marks(self, at: int) -> list[str]:
-        """What is told to begin where a range begins."""
+        """Texts of what begins where a range begins."""
         offset = int(self._cuts[at])
         starts = [each for each in self._starts if each[0] == offset]
         told = [
