@@ -145,7 +145,7 @@ class Shape(msgspec.Struct, frozen=True, dict=True):
     def has_all(self, operations: list[Operation]) -> bool:
         """Whether some operations all have this shape."""
         try:
-            fields = msgspec.convert(operations, list[self.fields], from_attributes=True)  # type: ignore[name-defined]
+            fields = msgspec.convert(operations, list[self.fields], from_attributes=True)  # type: ignore[name-defined]  # a type made at run time
         except msgspec.ValidationError:
             return False
         return self.rule is None or not any(self.rule(each.value) for each in fields)

@@ -34,7 +34,7 @@ class _Forgiving(io.TextIOBase):
         self._stream = stream
 
     @property
-    def encoding(self) -> str:  # type: ignore[override] # nobody writes it
+    def encoding(self) -> str:  # type: ignore[override]  # it is never set
         return self._stream.encoding or "utf-8"
 
     def isatty(self) -> bool:

@@ -142,7 +142,7 @@ class KafkaPythonProducer:
         broker = isinstance(error, BrokerResponseError) and error.errno is not None
         outcome, reason = classify(
             Source.BROKER if broker else Source.KAFKA_PYTHON,
-            error.errno if broker else type(error).__name__,  # type: ignore[attr-defined]
+            error.errno if broker else type(error).__name__,  # type: ignore[attr-defined]  # `broker` implies it
             only_attempt=not self._options.idempotent,
             acks=self._options.acks,
         )

@@ -177,8 +177,8 @@ def problems_with(topology: Topology, version: str) -> list[str]:
 
 
 def _template(name: str) -> jinja2.Template:
-    # Nothing rendered here is HTML: these are compose and properties files of our own values.
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)  # noqa: S701
+    # The templates are compose and properties files, with krucible's own values.
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)  # noqa: S701 - nothing here is HTML
     environment.filters["literal"] = _literal
     return environment.from_string(resources.files("compose").joinpath(name).read_text())
 

@@ -104,7 +104,7 @@ def shell_of(container: Any) -> ContainerShell:
         def close() -> None:
             with suppress(OSError, DockerException):
                 stream.close()
-                connection.close()  # type: ignore[attr-defined]
+                connection.close()  # type: ignore[attr-defined]  # a socket, in any case
 
         return connection, close
 

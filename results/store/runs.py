@@ -355,10 +355,10 @@ def _is_replay(folder: Path) -> bool:
 
 
 def _is_run(folder: Path) -> bool:
-    """Judged with `os.path`, which says no of a place that can't be looked at, where `Path` would raise."""
-    return os.path.isdir(folder) and (  # noqa: PTH112
-        os.path.isfile(folder / IDENTITY_FILE)  # noqa: PTH113
-        or os.path.isfile(folder / VERDICT_FILE)  # noqa: PTH113
+    """Whether a folder is a run; False, and no error, if it can't be read."""
+    return os.path.isdir(folder) and (  # noqa: PTH112 - False, not an error, if it can't be read
+        os.path.isfile(folder / IDENTITY_FILE)  # noqa: PTH113 - as above
+        or os.path.isfile(folder / VERDICT_FILE)  # noqa: PTH113 - as above
         or (is_run_name(folder.name) and not _is_cluster(folder))
     )
 

@@ -86,7 +86,7 @@ def _register(name: str, operations: tuple[str, ...], initial: object) -> Model:
 
 def _pair(action: Action) -> tuple[State, State]:
     """What a cas expects and what it writes."""
-    return action.argument  # type: ignore[return-value]
+    return action.argument  # type: ignore[return-value]  # a cas has a pair
 
 
 def _read(completion: Operation | None, initial: State) -> Action | None:
@@ -155,7 +155,7 @@ def _set_action(invoke: Operation, completion: Operation | None) -> Action | Non
 
 
 def _set_step(state: State, action: Action) -> State:
-    held: frozenset[State] = state  # type: ignore[assignment]
+    held: frozenset[State] = state  # type: ignore[assignment]  # the set model's state
     if action.f == "add":
         return held if action.argument in held else held | {action.argument}
     if action.f == "read":
@@ -191,11 +191,11 @@ def _queue_action(invoke: Operation, completion: Operation | None) -> Action:
 
 
 def _queue_told(state: State) -> str:
-    return shown(("list", *state))  # type: ignore[misc]
+    return shown(("list", *state))  # type: ignore[misc]  # the queue model's state is a tuple
 
 
 def _queue_step(state: State, action: Action) -> State:
-    queue: tuple[State, ...] = state  # type: ignore[assignment]
+    queue: tuple[State, ...] = state  # type: ignore[assignment]  # the queue model's state is a tuple
     if action.f == "enqueue":
         return (*queue, action.argument)
     if not queue:
@@ -204,6 +204,6 @@ def _queue_step(state: State, action: Action) -> State:
 
 
 def _queue_refusal(state: State, action: Action) -> str:
-    queue: tuple[State, ...] = state  # type: ignore[assignment]
+    queue: tuple[State, ...] = state  # type: ignore[assignment]  # the queue model's state is a tuple
     where = f"a queue whose head is {shown(queue[0])}" if queue else "an empty queue"
     return f"can't dequeue {shown(action.result)} from {where}"

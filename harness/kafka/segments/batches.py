@@ -103,7 +103,7 @@ def _headers(view: Bytes, positions: Positions) -> NDArray[Any]:
 
 
 def _columns(headers: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    told = {name: headers[name] for name in COLUMN_TYPES if name in HEADER.names}  # type: ignore[operator]
+    told = {name: headers[name] for name in COLUMN_TYPES if name in HEADER.names}  # type: ignore[operator]  # a dtype with fields has names
     told["last_offset"] = headers["base_offset"] + headers["last_offset_delta"]
     for name in ("control", "coordinator_epoch"):
         told[name] = np.full(len(headers), -1)

@@ -83,7 +83,7 @@ def _asked_ns(operation: Operation) -> int:
     """When an observer began to ask, where it reports so."""
     told = operation.value.get("began_ns") if isinstance(operation.value, dict) else None
     good = isinstance(told, int) and 0 <= told <= operation.time_ns
-    return told if good else operation.time_ns  # type: ignore[return-value]
+    return told if good else operation.time_ns  # type: ignore[return-value]  # `good` implies an int
 
 
 def _bounded(row: tuple[int, ...]) -> tuple[int, ...]:

@@ -95,7 +95,7 @@ def partition_of(operation: Operation, around: Around) -> tuple[str, int] | None
     except _MISFITS:
         return None
     if (around.topic, around.partition) in named:
-        return around.topic, around.partition  # type: ignore[return-value]
+        return around.topic, around.partition  # type: ignore[return-value]  # `named` has no None
     return named[0] if named else None
 
 
