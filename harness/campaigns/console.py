@@ -1,4 +1,4 @@
-"""What a run shows while it runs: a live panel on a terminal, one line per event elsewhere."""
+"""Output of a run in progress: a live panel on a terminal, one line per event elsewhere."""
 
 import os
 import threading
@@ -46,7 +46,7 @@ class RunConsole(Protocol):
 
 
 def console_for(stream: TextIO) -> RunConsole:
-    """The live panel where a person watches, plain lines in CI and pipes."""
+    """The live panel on a terminal, plain lines in CI and pipes."""
     live = stream.isatty() and not os.environ.get("CI")
     return LiveConsole(Console(file=stream)) if live else LineConsole(stream)
 
@@ -120,7 +120,7 @@ class LiveConsole:
 
 
 class Board:
-    """What is known of the run so far; pure bookkeeping, fed by events."""
+    """The state of the run so far, updated by events; pure."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()

@@ -18,7 +18,7 @@ _ENGINE_LIMIT_S = 5
 
 
 class Content(NamedTuple):
-    """What is known of the bytes of Kafka before anything runs.
+    """What is known of Kafka's bytes before a run.
 
     Attributes:
         version: Kafka's, as it was resolved.
@@ -40,7 +40,7 @@ class Content(NamedTuple):
         return f"Kafka {self.version}{' of ' if of else ''}{', '.join(of)}"
 
     def differs(self, identity: RunIdentity) -> bool:
-        """Whether a run says that it was of other bytes."""
+        """Whether a run's identity has other bytes."""
         had = _marks_of(identity)
         return identity.kafka_version != self.version or bool(self.marks and had and not self.marks & had)
 
@@ -99,7 +99,7 @@ def key_of(options: RunOptions, content: Content) -> str:
 
 
 def require_two(candidate: Content, baseline: Content) -> None:
-    """Refuse to compare bytes to themselves, whatever two names they have.
+    """Refuse to compare equal bytes, even if their names differ.
 
     Raises:
         UsageError: if both are the same.
@@ -125,7 +125,7 @@ def _look(version: str, tarball: str, image: str) -> Content:
 
 
 def _known_here(image: str, version: str) -> frozenset[str]:
-    """What this host's engine knows of an image; nothing where none answers, or the image is not here."""
+    """What this host's Docker knows of an image; empty if Docker or the image is missing."""
     with suppress(EngineError), engine_errors_told(), closing(connect(limit_s=_ENGINE_LIMIT_S)) as client:
         return known_as(client, image, version)
     return frozenset()

@@ -152,7 +152,7 @@ def _side_record(side: Sequence[tuple[Job, RunPlan]], stores: Stores) -> SideRec
 
 
 def _as_candidate(job: Job) -> Job:
-    """Whose a control's run is makes no difference to reading it."""
+    """A control's run is read in the same way for both sides."""
     return msgspec.structs.replace(job, role=Role.CANDIDATE)
 
 
@@ -193,7 +193,7 @@ def _identity(summary: RunSummary) -> RunIdentity | None:
 
 
 def _options(identity: RunIdentity | None) -> RunOptions | None:
-    """What was asked of a run; None of a replay or a seeded bug, and where that can be asked no more."""
+    """Options of a run; None for a replay or a seeded bug, and if they can't be read any more."""
     if identity is None or identity.replay_of or identity.seeded_bug:
         return None
     try:

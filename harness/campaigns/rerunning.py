@@ -53,13 +53,13 @@ class Again(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """What failed, in Kafka's CI's words: every run that is not as expected.
+    """Failed runs, in the sense of Kafka's CI: every run that is not as expected.
 
     Attributes:
-        of: how many runs were looked at.
-        again: those that failed, in the order of their names.
-        left_out: those that failed and can't be planned again, a sentence each.
-        missing: how many runs of a qualification were not made yet.
+        of: number of runs.
+        again: failed runs, in the order of their names.
+        left_out: failed runs that can't be planned again, a sentence each.
+        missing: number of runs of a qualification that were not made yet.
     """
 
     of: int
@@ -79,7 +79,7 @@ def plan_again(folder: Path) -> RunPlan:
 
     Raises:
         UsageError: it carried out the schedule of another run, or can't be planned any more.
-        RunUnreadableError: it does not say what it was.
+        RunUnreadableError: its identity can't be read.
     """
     identity = load_identity(folder)
     if re.match(REPLAYS, identity.reproduce):
@@ -173,7 +173,7 @@ def plans_of_campaign(folder: Path) -> dict[int, RunPlan]:
 
 
 def failures_of_campaign(folder: Path) -> Failures:
-    """What failed in a campaign or a qualification, runs whose harness failed among them.
+    """Failed runs of a campaign or a qualification, including those whose harness failed.
 
     Raises:
         UsageError: its state can't be read.
@@ -272,7 +272,7 @@ def _failed_runs(folders: Iterable[Path]) -> Iterator[Again | str]:
 
 
 def _failed_in(recalled: Recalled, folder: Path) -> Iterator[Again | str]:
-    """Seeds in which the harness failed; whatever it left, a verdict is not among it."""
+    """Seeds in which the harness failed; they have no verdict."""
     for seed, why in sorted(recalled.failed.items()):
         try:
             yield Again(f"seed {seed}", Outcome.FAILED.value, plan_run(_options(recalled, seed, folder)))

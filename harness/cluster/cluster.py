@@ -130,7 +130,7 @@ class Cluster:
         return self._containers.ended()
 
     def disk(self, node: Node) -> Path:
-        """Where the node's log directory lies on the host; the first one, where it has several."""
+        """Path of the node's log directory on the host; the first one, if it has several."""
         return self.disks(node)[0]
 
     def disks(self, node: Node) -> tuple[Path, ...]:
@@ -198,10 +198,10 @@ def start_cluster(client: docker.DockerClient, plan: Plan, binary: tuple[str, ..
 
 
 def remove_run(client: docker.DockerClient, run: str, folder: Path) -> None:
-    """Remove whatever there is of a run: containers, disks, networks.
+    """Remove all containers, disks and networks of a run.
 
     Raises:
-        EngineError: if the engine refuses.
+        EngineError: if Docker refuses.
         KrucibleError: if a disk can't be removed.
     """
 

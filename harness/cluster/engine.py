@@ -30,7 +30,7 @@ SYSTEMD_RUNS = Path("/run/systemd/system")
 
 @dataclass(frozen=True, slots=True)
 class EngineFacts:
-    """What an engine says of itself.
+    """What Docker reports about itself.
 
     Attributes:
         version: its version.
@@ -70,9 +70,9 @@ def connect(limit_s: int = ANSWER_LIMIT_S) -> Engine:
 
 @contextmanager
 def engine_errors_told() -> Iterator[None]:
-    """An engine that refuses or stops answering in the block becomes an `EngineError`.
+    """Convert refusals and timeouts of Docker in the block to an `EngineError`.
 
-    Stands inside of `disk_errors_told`: to requests, what the network does is an OSError too.
+    Use it inside of `disk_errors_told`, because errors of the network are OSErrors too.
     """
     try:
         yield

@@ -47,7 +47,7 @@ DEFAULTS = {
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """Where the nodes of one run live.
+    """Addresses and ids of the nodes of one run.
 
     Attributes:
         run: the run's id.
@@ -94,8 +94,8 @@ def render_properties(topology: Topology, layout: Layout, node: Node, version: s
     Args:
         topology: the cluster.
         layout: its addresses and ids.
-        node: whose properties.
-        version: Kafka's on that node.
+        node: the node.
+        version: version of Kafka on that node.
 
     Raises:
         VersionShapeError: if `version` is not a Kafka version.
@@ -222,7 +222,7 @@ def _defaults_for(topology: Topology) -> dict[str, str]:
 
 
 def format_arguments(topology: Topology, layout: Layout, node: Node) -> list[str]:
-    """What StorageTool's ``format`` needs beside the cluster id and the properties."""
+    """Arguments of StorageTool's ``format`` in addition to the cluster id and the properties."""
     arguments: list[str] = []
     if topology.quorum is Quorum.DYNAMIC:
         arguments = ["--no-initial-controllers"]

@@ -60,10 +60,10 @@ class ContainerShell:
 
     @engine_errors_told()
     def run(self, command: str) -> Ended:
-        """Run a command, after those that others have requested.
+        """Run a command, after earlier requests.
 
         Raises:
-            EngineError: the engine refuses, or the shell is gone; the next command opens another one.
+            EngineError: Docker refuses, or the shell is gone; the next command opens another one.
         """
         with self._lock:
             try:

@@ -116,11 +116,11 @@ def doctor(
 
 
 def checks_for_runs(images: Iterable[ImageAsked], runs: Path) -> tuple[Check, ...]:
-    """What runs need of this host, a host that others hand them to; starts nothing.
+    """Check what runs need on a host that makes runs for others; starts nothing.
 
     Args:
-        images: of Kafka, that these runs need; one that can be made here is no lack.
-        runs: the folder that runs happen in, or one above it.
+        images: images of Kafka that these runs need; one that can be made here is not missing.
+        runs: the folder in which runs are made, or one above it.
     """
     local = (_compose(), _memory(), _disk("disk for runs", runs))
     try:

@@ -131,7 +131,7 @@ def _faults_at(
 def with_losses(
     steps: Iterable[Step], schedule: RandomSchedule, topology: Topology, source: random.Random
 ) -> Iterator[Step]:
-    """Steps of which some lose packets instead, as often as the schedule says."""
+    """Replace some steps by packet losses, as often as the schedule says."""
     for step in steps:
         if source.random() < schedule.loss_share:
             yield msgspec.structs.replace(step, fault=_loss(source.choice(_TARGETS), topology, source))
@@ -249,7 +249,7 @@ def _loss(target: Target, topology: Topology, source: random.Random) -> PacketLo
 
 
 def _fault_at(member: Member, schedule: RandomSchedule, topology: Topology, source: random.Random) -> Fault:
-    """A fault that keeps a controller from the others, whatever hits those."""
+    """A fault that cuts a controller off from the others, whatever faults those have."""
     kind = source.choice(schedule.kinds)
     draw = source.randrange(DRAWS)
     if kind != "partition":

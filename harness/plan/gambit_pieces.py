@@ -55,7 +55,7 @@ def blows_at(at: list[tuple[Part, Fault]], first: int = 1) -> tuple[Blow, ...]:
 
 
 def shuffled(source: random.Random, things: Sequence[T]) -> tuple[T, ...]:
-    """All of them in drawn order."""
+    """All of them in random order."""
     return tuple(source.sample(list(things), len(things)))
 
 

@@ -85,7 +85,7 @@ def faults_of(schedule: Planned) -> tuple[Fault, ...]:
 
 
 def faults_alone(schedule: Planned) -> tuple[Fault, ...]:
-    """Every fault that stands alone, in order: those of gambits and blinks are none of them."""
+    """Every separate fault, in order, without those of gambits and blinks."""
     if isinstance(schedule, FixedSchedule):
         return tuple(step.fault for step in schedule.steps)
     return tuple(move.fault for move in schedule.moves if isinstance(move, Inject))

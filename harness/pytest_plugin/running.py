@@ -65,7 +65,7 @@ def explanation(folder: Path, verdict: Verdict) -> str:
 
 
 def _planned(asked: ItemOptions) -> RunPlan:
-    """The plan; skips what this version or this host can't have, and says why."""
+    """The plan; skips what this version or this host does not support, with the reason."""
     scenario = load_scenario(asked.scenario)
     random = isinstance(scenario.schedule, RandomSchedule)
     options = RunOptions(

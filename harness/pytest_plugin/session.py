@@ -17,10 +17,10 @@ FOLDER = "folder"
 
 
 class ItemOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked of an item; None leaves it to the scenario.
+    """Options of an item; None leaves a choice to the scenario.
 
     Attributes:
-        seed: of the schedule.
+        seed: seed of the schedule.
         runs: the store that gets the run's folder.
         kafka_version: Kafka's version.
         duration_s: how long the load of a random schedule runs.

@@ -139,13 +139,13 @@ class ReassignSome(msgspec.Struct, frozen=True, tag_field="kind", tag="reassign-
 
 
 class CancelSome(msgspec.Struct, frozen=True, tag_field="kind", tag="cancel-some"):
-    """Cancel whatever reassignments are going on; where none is, begin a slow one for the next to cancel."""
+    """Cancel the ongoing reassignments; if there is none, begin a slow one for the next cancellation."""
 
     draw: int = 0
 
 
 class ChangeVoters(msgspec.Struct, frozen=True, tag_field="kind", tag="change-voters"):
-    """Add an observer that is a controller, or remove a voter where a majority of the rest stays up."""
+    """Add an observer that is a controller, or remove a voter if a majority of the others stays up."""
 
     draw: int = 0
 

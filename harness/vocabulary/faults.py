@@ -22,7 +22,7 @@ class Pattern(StrEnum):
     BRIDGE = "bridge"
     """Two halves that share one node, the target, which sees both."""
     ONE_WAY_PACKETS = "one-way-packets"
-    """No packet from the target reaches the others: TCP's acknowledgements die too."""
+    """No packet from the target reaches the others: TCP's acknowledgements are lost too."""
     ONE_WAY_CALLS = "one-way-calls"
     """The target can't call the others' listeners; they still can call the target."""
     LINK = "link"
@@ -46,7 +46,7 @@ class Target(StrEnum):
     QUORUM_FOLLOWER = "quorum-follower"
     """A controller that does not lead the quorum."""
     BROKER = "broker"
-    """A broker, whatever else it may be."""
+    """A broker, whether or not it is a controller too."""
 
 
 class Among(StrEnum):
@@ -143,7 +143,7 @@ class Stop(AtNode, frozen=True, tag="stop"):
 class LostAnswers(Injected, frozen=True, tag="lost-answers"):
     """Lose a broker's answers to its clients, but no requests: it executes them without their knowledge.
 
-    TCP's acknowledgements go with the answers, so a connection falls silent once its window is full.
+    TCP's acknowledgements are lost with the answers, so a connection stops once its window is full.
     """
 
     at_brokers = True
@@ -245,20 +245,21 @@ class Scope(StrEnum):
 
 
 class WipeDisk(Injected, frozen=True, tag="wipe-disk"):
-    """Take a node down and remove what its disk holds; start it again at the heal.
+    """Stop a node and remove files of its disk; start it again at the heal.
 
     Attributes:
         target: the node.
-        scope: how much of the disk goes.
+        scope: which part of the disk is removed.
         by: whether the node is killed or stopped cleanly first.
-        topic: whose partitions go, where the scope is a topic; None: all but the cluster's metadata.
-        new_directory_id: whether a disk that is new in all has another directory id.  A voter of a dynamic
-            quorum is then no voter any more, and formatted as an observer; with its old id it is formatted
-            with the quorum's first set of voters, as the script that set it up would do it again.
-        log_dir: which log directory, counted from 1; None: all that the node has.
+        topic: topic whose partitions are removed, if the scope is a topic; None: all except the cluster's
+            metadata.
+        new_directory_id: whether a completely new disk has another directory id.  Then a voter of a dynamic
+            quorum is no voter any more, and is formatted as an observer.  With its old id it is formatted
+            with the quorum's first set of voters, as a repeated set-up script would do.
+        log_dir: which log directory, counted from 1; None: all log directories of the node.
         draw: decides among equals.
-        sparing: do it only where Kafka promises that nothing acknowledged goes with the disk, by what the
-            cluster reports at that moment; where it does not, the fault is withheld.
+        sparing: inject it only if Kafka promises that no acknowledged record is lost with the disk, by the
+            cluster's reports at that moment; otherwise the fault is withheld.
     """
 
     ends_processes = True
@@ -340,7 +341,7 @@ class DeadDisk(Injected, frozen=True, tag="dead-disk"):
     sparing: bool = False
 
     def unavailable_because(self, topology: Topology) -> str | None:
-        """The log directory must be there, on a file system that can die."""
+        """The log directory must exist, on a file system that can be made to fail."""
         return lacks_log_dir(self.log_dir, topology) or lacks_file_systems(topology)
 
 

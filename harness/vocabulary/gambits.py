@@ -200,7 +200,7 @@ Situational = (
 
 
 class TopicsRemoved(msgspec.Struct, frozen=True, tag_field="kind", tag="topics-removed"):
-    """So many topics were removed, and that was acknowledged, since the waiting began."""
+    """At least this many topics were removed, and that was acknowledged, since the wait began."""
 
     count: int
 
@@ -228,10 +228,10 @@ class Linger(msgspec.Struct, frozen=True, tag_field="move", tag="linger"):
 
 
 class Ask(msgspec.Struct, frozen=True, tag_field="move", tag="ask"):
-    """Ask for an admin operation; whatever the answer is, the gambit continues.
+    """Request an admin operation; the gambit continues after any answer.
 
     Attributes:
-        operation: what is requested.
+        operation: the operation.
         answered: whether the next move waits for the answer, for a few seconds at most.
     """
 
@@ -265,7 +265,7 @@ class ElectThere(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-there
 
 
 class AddPart(msgspec.Struct, frozen=True, tag_field="kind", tag="add-part"):
-    """Add a node to the voters, with the directory id that lies on its disk then."""
+    """Add a node to the voters, with the current directory id of its disk."""
 
     part: Part
 
@@ -281,10 +281,10 @@ There = MoveThere | AlterThere | ElectThere | AddPart | RemovePart
 
 
 class AskThere(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
-    """Ask for something that concerns what was chosen; whatever the answer is, the gambit continues.
+    """Request an operation on the chosen partition or nodes; the gambit continues after any answer.
 
     Attributes:
-        what: what is requested.
+        what: the operation.
         answered: whether the next move waits for the answer, for a few seconds at most.
     """
 

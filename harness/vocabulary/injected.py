@@ -50,12 +50,12 @@ class Injected(msgspec.Struct, frozen=True, tag_field="kind"):
 
 
 def kind_of(word: type[Injected]) -> str:
-    """What the history calls faults of this word."""
+    """The history's name for faults of a type."""
     return str(word.__struct_config__.tag)
 
 
 def lacks_log_dir(log_dir: int | None, topology: Topology) -> str | None:
-    """Why a topology lacks a log directory; None where it has it."""
+    """Why a topology lacks a log directory; None if it has it."""
     if 1 <= (log_dir or 1) <= topology.log_dirs:
         return None
     return f"there is no log directory {log_dir}, the topology has {topology.log_dirs}"

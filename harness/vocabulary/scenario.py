@@ -32,7 +32,7 @@ class TimedOperation(msgspec.Struct, frozen=True):
 class FixedSchedule(msgspec.Struct, frozen=True, tag_field="schedule", tag="fixed"):
     """Steps, acts, gambits and blinks at given times; the seed decides only the draws.
 
-    Blinks are short faults beside all others, at nodes that no other fault has.
+    Blinks are short faults in addition to all others, at nodes that no other fault has.
     """
 
     steps: tuple[Step, ...]
@@ -102,7 +102,7 @@ class RandomSchedule(msgspec.Struct, frozen=True):
 
 
 class Assumptions(msgspec.Struct, frozen=True):
-    """Conditions without which a verdict means nothing; a scenario that lowers one says why.
+    """Conditions that a valid verdict needs; a scenario that lowers one states why.
 
     Attributes:
         acked_before: acknowledged records before each fault, at least.
@@ -110,7 +110,7 @@ class Assumptions(msgspec.Struct, frozen=True):
         invoked_during: records whose sending began during each fault, at least.
         fault_held_ms: how long each fault is held, at least.
         recovery_ms: how long recovery may take after healing.
-        why_lowered: the reason, where any of these is below the default.
+        why_lowered: the reason, if any of these is below the default.
     """
 
     acked_before: int = 100
@@ -141,21 +141,21 @@ class Expectation(msgspec.Struct, frozen=True):
 
 
 class Scenario(msgspec.Struct, frozen=True):
-    """One thing to try; its name is its module's place under ``scenarios``.
+    """One scenario; its name is its module's path under ``scenarios``.
 
     Attributes:
         summary: what happens, in a sentence.
-        why: why it triggers what it triggers, in a sentence.
+        why: why it triggers that, in a sentence.
         schedule: fixed, random or scripted.
         topology: the cluster.
         workload: the load.
         kafka_version: the version it runs on unless another is named.
-        versions_min: oldest Kafka version it makes sense on.
+        versions_min: oldest Kafka version that it supports.
         expectations: the first that applies counts; valid if none does.
         assumptions: what a verdict needs.
-        ticket: Kafka's ticket, or the KIPs whose promises it tries.
-        promises: KIPs that Kafka is checked against here even where its version does not keep them yet, so
-            that a red control is red; checkers say which they know.
+        ticket: Kafka's ticket, or the KIPs whose promises it tests.
+        promises: KIPs that Kafka is checked against here even if its version does not keep them yet, so that
+            a positive control is invalid; checkers state which KIPs they know.
         keeps_draws: whether the draws of its fixed or scripted schedule stay as they are written, as in one
             that a run carried out; by default the seed decides them.
     """

@@ -62,7 +62,7 @@ class DiskKind(StrEnum):
     FOLDER = "folder"
     """A folder of the run."""
     LOOP_EXT4 = "loop-ext4"
-    """A file system of each node's own, in a file of the run's folder: it can lose power, and die."""
+    """A separate file system for each node, in a file of the run's folder: it can lose power, and fail."""
     LOOP_XFS = "loop-xfs"
 
 

@@ -10,7 +10,7 @@ class WorkloadTopic(msgspec.Struct, frozen=True):
 
     Attributes:
         name: its name.
-        config: topic configs beside ``min.insync.replicas``.
+        config: topic configs in addition to ``min.insync.replicas``.
         loaded: whether the load itself writes records to every partition of it.
     """
 
@@ -142,11 +142,11 @@ class Script(StrEnum):
 
 
 class ScriptedTransactions(LogWorkload, frozen=True, tag="scripted-transactions"):
-    """The log workload, and beside it transactions sent request by request, one of which is held back.
+    """The log workload, and transactions that are sent request by request, one of which is delayed.
 
     Attributes:
-        script: what is played.
-        transaction_version: which protocol its requests are of, 1 or 2 (KIP-890).
+        script: the script.
+        transaction_version: the protocol version of its requests, 1 or 2 (KIP-890).
     """
 
     partitions: int = 2
@@ -229,9 +229,9 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
     Attributes:
         group: id of the group.
         poll_records_max: records copied by one transaction at most.
-        lapsing: how many members, the last of them, keep a transaction open past its timeout now and then.
+        lapsing: how many members, the last ones, sometimes keep a transaction open past its timeout.
         lapsing_interval_ms: mean time between those of one member.
-        lapsing_timeout_ms: after so long the coordinator aborts transactions of these members.
+        lapsing_timeout_ms: time after which the coordinator aborts transactions of these members.
     """
 
     transactors: int = 3
@@ -317,11 +317,11 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
 
     Attributes:
         groups: ids of the groups, each named ``group-`` and its members' library.
-        modern: those of them that are of KIP-848's protocol; their members are confluent-kafka's, and brokers
+        modern: those of them that use KIP-848's protocol; their members are confluent-kafka's, and brokers
             are configured with the session below.
         members: members of each group.
-        session_ms: after so long without a heartbeat a group continues without the member.
-        poll_interval_ms: after so long without a poll likewise.
+        session_ms: time without a heartbeat after which a group removes a member.
+        poll_interval_ms: time without a poll after which a group removes a member.
         churn_interval_ms: mean time between a member's leaving or stalling, of all members together.
     """
 
@@ -358,7 +358,7 @@ class CompactedWorkload(LogWorkload, frozen=True, tag="compacted"):
 
     Attributes:
         keys: a record's key is its value modulo this.
-        tombstones: one record in so many of each key's is a tombstone; 0: none is.
+        tombstones: every n-th record of each key is a tombstone; 0: none is.
     """
 
     partitions: int = 3
@@ -368,7 +368,7 @@ class CompactedWorkload(LogWorkload, frozen=True, tag="compacted"):
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
-        """One, whose segments are rolled and cleaned within seconds."""
+        """One topic, whose segments are rolled and cleaned within seconds."""
         config = {
             "cleanup.policy": "compact",
             "segment.ms": "2000",

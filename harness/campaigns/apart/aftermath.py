@@ -1,4 +1,4 @@
-"""After the process of a run died: ends its faults, removes its cluster, judges its history."""
+"""After the process of a run has died: ends its faults, removes its cluster, judges its history."""
 
 import shutil
 import signal
@@ -78,10 +78,10 @@ def _kept(death: Death, folder: Path) -> KrucibleError | None:
 
 
 def clear_away(death: Death, runs: Path) -> None:
-    """Take away what a process left that died between two runs: the cluster of the next one.
+    """Remove what a process left that died between two runs: the cluster of the next run.
 
     Raises:
-        KrucibleError: the engine or a disk refuses.
+        KrucibleError: Docker or a disk refuses.
     """
     click.echo(f"krucible: between two runs {death.told}", err=True)
     if failure := _cleared(death, runs):
@@ -115,7 +115,7 @@ def judge_left(folder: Path, how: str, output: IO[bytes] | None = None) -> Verdi
     Raises:
         KrucibleError: that failed.
     """
-    with disk_errors_told():  # the process may have died when it had judged already
+    with disk_errors_told():  # the process may have died after the judgement
         (folder / VERDICT_FILE).unlink(missing_ok=True)
     with start(JUDGING, folder, how, stdout=output, stderr=output) as judging:
         try:

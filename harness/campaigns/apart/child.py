@@ -24,7 +24,7 @@ from harness.run.standby import Standby
 
 
 def main(words: list[str]) -> int:
-    """Do what is ordered.
+    """Carry out the parent's orders.
 
     Args:
         words: number of the connection's file, and the store.
@@ -33,8 +33,8 @@ def main(words: list[str]) -> int:
         The exit code.
     """
     forgive_streams()
-    # What the thread did that was ended is the last that the process says.  Threads that run on meanwhile
-    # can't be looked at safely: ten of a hundred aborts ended as SIGSEGV in the attempt (Python 3.11).
+    # The stack of the thread that ended the process is its last output.  Threads that still run can't be read
+    # safely: ten of a hundred aborts ended as SIGSEGV in the attempt (Python 3.11).
     faulthandler.enable(all_threads=False)
     handle, runs = int(words[0]), Path(words[1])
     os.set_inheritable(handle, False)  # noqa: FBT003 - it takes no keyword
@@ -71,7 +71,7 @@ class Desk:
         self._telling = threading.Lock()
 
     def listen(self) -> None:
-        """Take what the parent says, until it is gone; that ends a run that is under way."""
+        """Receive orders of the parent until it is gone, which ends the current run."""
         try:
             while True:
                 self._take(self._connection.recv())

@@ -157,7 +157,7 @@ def handle_of(stream: TextIO | None) -> int | None:
     """The file behind a stream; None if there is none, so that a process inherits ours."""
     if stream is None:
         return None
-    with suppress(OSError):  # a reader that has gone
+    with suppress(OSError):  # the reader may be gone
         stream.flush()
     try:
         return stream.fileno()
@@ -166,7 +166,7 @@ def handle_of(stream: TextIO | None) -> int | None:
 
 
 class _Said:
-    """Hands on what a process writes to stderr, and keeps the last of it."""
+    """Passes on what a process writes to stderr, and keeps the last lines."""
 
     def __init__(self, stream: IO[bytes] | None) -> None:
         if stream is None:

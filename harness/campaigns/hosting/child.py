@@ -70,7 +70,7 @@ def _run(order: Order, desk: Desk, scratch: Path, cancelled: threading.Event) ->
     plan = plan_run(order.options)
     console = LineConsole(sys.stdout)
     ended = execute(plan, Host(runs=scratch), _noting(console.hear, desk, order.number), cancelled)
-    failure = ended.failure  # once that is known, the cluster is gone
+    failure = ended.failure  # once that is known, the cluster is removed
     interrupted = cancelled.is_set()
     folder = hand_over(ended.folder, scratch, order.site.store)
     text = keep(folder, ended.history, ended.verdict)
@@ -96,7 +96,7 @@ def _noting(hear: Callable[[Event], None], desk: Desk, number: int) -> Callable[
 
 
 def _line(handle: int) -> bytes:
-    """The first line; read without a buffer, which a thread that waits for the rest would hold."""
+    """The first line; read without a buffer, which would block the thread that waits for the rest."""
     data = b""
     while not data.endswith(b"\n"):
         block = os.read(handle, _BLOCK_BYTES)

@@ -99,7 +99,7 @@ class WorkingHosts:
         self._clear()
 
     def _hand_out(self, work: Work, cancelled: threading.Event) -> bool:
-        """Give runs to hosts that are free; whether any was given.  Once cancelled, have all of them end."""
+        """Give runs to free hosts; returns whether any was given.  Once cancelled, end all runs."""
         if cancelled.is_set():
             self._desk.stop()
             return False
@@ -186,15 +186,15 @@ class WorkingHosts:
 
 @contextmanager
 def working_hosts(asked: OnHosts, runs: Path, images: Iterable[ImageAsked]) -> Iterator[WorkingHosts]:
-    """Hosts that lack nothing, for the block; all were looked at, and what one lacks was reported.
+    """Hosts that fulfil all requirements, for the block; all were checked, and problems reported.
 
     Args:
         asked: which hosts, and how.
         runs: the shared store.
-        images: that runs need.
+        images: images that runs need.
 
     Raises:
-        KrucibleError: no host can do runs.
+        KrucibleError: no host can make runs.
         PipelineError: there is no Spark, no master, or no host.
     """
     desk = Desk.opened(runs.resolve())

@@ -139,7 +139,7 @@ class Desk:
         return self.place.parent.parent
 
     def log(self, number: int) -> Path:
-        """What a run says while it runs."""
+        """File with the output of a run."""
         return self.place / f"{number}.log"
 
     def begin(self, number: int, begun: Begun) -> None:

@@ -76,7 +76,7 @@ def _in_process(order: bytes, desk: Desk, number: int) -> int:
 
 
 def _take_up(order: Order, desk: Desk, code: int) -> None:
-    """Take away what a process left that died, and judge the run that it had begun, if any."""
+    """Remove what a dead process left, and judge the run that it had begun, if any."""
     left = [folder for number in order.site.slot_numbers for folder in _cleared(order.site, number, [])]
     begun = [Path(note.folder).name for note in desk.begun(order.number) if note.host == host_name()]
     folder = next((folder for folder in left if begun and folder.name.startswith(begun[-1])), None)
@@ -95,7 +95,7 @@ def _take_up(order: Order, desk: Desk, code: int) -> None:
 
 
 def clear_slots(data: bytes) -> bytes:
-    """Take away what runs that were lost left on this host, and hand over what there is of them.
+    """Remove what lost runs left on this host, and move their folders to the store.
 
     Args:
         data: a `Clearing`.

@@ -55,7 +55,7 @@ def with_pieces(schedule: Planned, pieces: Iterable[Piece]) -> Planned:
 
 
 def counts_of(schedule: Planned) -> dict[str, int]:
-    """How many pieces of each kind a schedule has; moves of gambits beside gambits."""
+    """Number of pieces of each kind in a schedule; moves of gambits are counted in addition to gambits."""
     counts = Counter(piece.kind for piece in pieces_of(schedule))
     if isinstance(schedule, FixedSchedule):
         counts[MOVES] = sum(len(gambit.moves) for gambit in schedule.gambits)

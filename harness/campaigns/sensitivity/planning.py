@@ -44,7 +44,7 @@ from harness.vocabulary.topology import Mode, Role
 from harness.vocabulary.version import parse_version
 
 _SEEDS = 1_000_000_000
-"""Seeds of runs are below this one: so many that no two controls are the same run."""
+"""Seeds of runs are below this number, so that no two controls are the same run."""
 _CONTROLLERS = frozenset({Target.ACTIVE_CONTROLLER, Target.VOTER, Target.QUORUM_FOLLOWER})
 _BROKERS = frozenset({Target.PARTITION_LEADER, Target.BROKER})
 _ALONE = {Among.CONTROLLERS: Role.CONTROLLER, Among.BROKERS: Role.BROKER}
@@ -57,7 +57,7 @@ _SCHEDULES = 24
 
 
 class Budget(NamedTuple):
-    """So many runs of so many seconds for each bug, as long as it was not seen."""
+    """Number and length of the runs for each bug, as long as it was not seen."""
 
     runs: int
     duration_s: int
@@ -70,7 +70,7 @@ class Controls(StrEnum):
     """When the runs without a bug are made."""
 
     BETWEEN = "between"
-    """Each before or after the run whose control it is, as is drawn."""
+    """Controls are made before or after the run that they belong to, at random."""
     AFTER = "after"
     """Once every run with a bug has been made."""
     NONE = "none"
@@ -78,7 +78,7 @@ class Controls(StrEnum):
 
 
 class Drawn(NamedTuple):
-    """One run of a preset whose schedule is drawn."""
+    """One run of a preset with a random schedule."""
 
     scenario: str
     mode: Mode
@@ -115,9 +115,9 @@ def slots(
     """Every try in the order in which they are made: the first of all bugs, then the second, and so on.
 
     Args:
-        bugs: those to look for; each fits the version.
-        budget: of each.
-        preset: whose drawn runs are the pool, one of each mode as often as the preset has seeds of it.
+        bugs: bugs to search for; each fits the version.
+        budget: budget of each bug.
+        preset: preset whose random runs are the pool, each mode as often as the preset has seeds of it.
         version: the version of Kafka.
         seed: fixes scenarios, their seeds and the order.
     """

@@ -158,8 +158,8 @@ class Measuring:
         """The first run that is missing; None if there is none, or none before another one is over.
 
         Args:
-            tried: runs that are not to be given again, whatever came of them.
-            under_way: those of them that are not over; as long as one may see a bug, its next tries wait.
+            tried: runs that are not to be made again, whatever their result.
+            under_way: those that are not over; while one may see a bug, its next tries wait.
         """
         awaited = {(bug, tries) for bug, tries, control in under_way if not control}
         for one in self._ordered:
@@ -212,7 +212,7 @@ class Measuring:
         return tuple(sorted({line.origin.commit for line in self.lines()} - {""}))
 
     def left_out(self) -> tuple[LeftOut, ...]:
-        """What is known of these runs and does not count: it is of another bug, or of other faults."""
+        """Stored runs that do not count, because they have another bug or other faults."""
         found: list[LeftOut] = []
         for _place, one in sorted(self._planned.items()):
             command, kept = one.plan.reproduce, self._kept.get(one.place)

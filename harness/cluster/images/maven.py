@@ -1,7 +1,7 @@
 """Downloads Kafka's jars from Maven Central and verifies their checksums.
 
 A version may lack the artifact of its command-line tools.  Then its jars are resolved without it, and a file
-beside them names the newest earlier version that has one.
+next to them names the newest earlier version that has one.
 """
 
 import hashlib
@@ -92,7 +92,7 @@ def maven_missing() -> str | None:
 def resolve(version: str, progress: Progress) -> Path:
     """The folder with all jars of a version, resolved once and kept in the cache.
 
-    If the version has no tools, `tools_version` says whose are to be used.
+    If the version has no tools, `tools_version` gives the version whose tools are used.
 
     Raises:
         UsageError: if there is no such version.
@@ -140,7 +140,7 @@ def _resolve_into(work: Path, version: str, progress: Progress) -> Path:
 
 
 def tools_version(folder: Path) -> str:
-    """The earlier version whose tools belong to resolved jars; empty if these have tools themselves."""
+    """The earlier version whose tools are used for resolved jars; empty if these include tools."""
     note = folder / _TOOLS_FILE
     return note.read_text() if note.exists() else ""
 

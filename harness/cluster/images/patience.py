@@ -40,7 +40,7 @@ class News:
         self._last: dict[str, tuple[object, object]] = {}
 
     def is_new(self, event: Event) -> bool:
-        """Whether an event says something else of its layer than the last one did."""
+        """Whether an event differs from the last one of its layer."""
         if "id" not in event:
             return True
         current = (event.get("progressDetail") or {}).get("current")

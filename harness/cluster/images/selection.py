@@ -157,7 +157,7 @@ def _obtain_first(version: str, providers: list[Provider], progress: Progress, m
 
 
 def mend_of(version: str, source: str = Source.AUTO, given: str = "") -> str:
-    """What to do where an image is lacking: the set-up of this image, not of the default version's."""
+    """The remedy for a missing image: the set-up of this image, not of the default version's."""
     if given:
         words = ["--kafka-tarball", given] if source == Source.TARBALL else ["--kafka-image", given]
         return shlex.join(["krucible", "setup", *words, "--kafka-version", version])
