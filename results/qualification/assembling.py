@@ -1,6 +1,6 @@
-"""Puts a qualification together: from planned runs and the outcome of them to everything a report says.
+"""Assembles a qualification: from planned runs and their outcomes to all data of a report.
 
-Nothing here reads a clock or a folder: the same records make the same qualification.
+Pure: the same records make the same qualification.
 """
 
 import math
@@ -33,7 +33,7 @@ from results.qualification.spent import ended_at, spent_on
 from results.run.coverage import LABELS
 
 DECIDED_SHARE_MIN = 0.75
-"""A cell says something if so many of its planned runs came to a verdict, rounded up."""
+"""Share of a cell's planned runs, rounded up, that must have a verdict for the cell to count."""
 _CONTENT_SHOWN = 19
 """Characters enough to find a content in the list of images."""
 
@@ -197,7 +197,7 @@ def _tells(run: RunOutcome, name: str) -> bool:
 
 
 def _fault_kinds(runs: Sequence[Run]) -> Iterator[FaultKind]:
-    """By kind, the candidate's and the baseline's beside each other."""
+    """By kind, faults of the candidate and the baseline."""
     totals = [
         FaultKind(role=role, total=total, recovery=_recovery(total.kind, outcomes(of_role(runs, role))))
         for role in (Role.CANDIDATE, Role.BASELINE)
@@ -241,7 +241,7 @@ def _controls(sides: Sequence[SideRecord]) -> Iterator[str]:
 
 
 def _silent(question: Question, runs: Sequence[Run]) -> Iterator[str]:
-    """Sides that were requested and say nothing at all."""
+    """Requested sides without any result."""
     asked = [Role.CANDIDATE] if question.baseline is None else list(Role)
     for role in asked:
         if not any(run.decided for run in of_role(runs, role)):

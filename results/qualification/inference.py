@@ -94,7 +94,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def _signed_ranks_p(figures: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-    """Wilcoxon's test, two-sided; pairs without a difference say nothing and are left out."""
+    """Wilcoxon's test, two-sided; pairs without a difference are left out."""
     told = figures[figures != 0]
     if not len(told):
         return 1.0

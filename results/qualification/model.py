@@ -1,4 +1,4 @@
-"""Everything a qualification report says, as frozen values; the JSON of a report is these."""
+"""All data of a qualification report, as frozen values; the report's JSON has the same."""
 
 import msgspec
 
@@ -30,12 +30,12 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """One scenario in one mode on one side.
 
     Attributes:
-        role: whose it is.
+        role: its side.
         scenario: its name.
         mode: of the cluster.
-        planned: runs there are to be.
-        needed: how many of them have to come to a verdict.
-        decided: how many did.
+        planned: number of planned runs.
+        needed: number of runs that need a verdict.
+        decided: number of runs with a verdict.
         counts: runs by outcome.
         unexpected: runs with a verdict other than the expected one.
         operations: of all its histories.

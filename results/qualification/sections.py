@@ -34,7 +34,7 @@ def sections_of(said: Qualification) -> tuple[Section, ...]:
 
 
 def identity_of(said: Qualification) -> Section:
-    """What was tried, candidate beside baseline."""
+    """The tested versions, candidate and baseline."""
     builds = [said.candidate, *([said.baseline] if said.baseline else [])]
     rows = (
         ("asked for", *(build.asked for build in builds)),

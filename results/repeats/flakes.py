@@ -1,10 +1,10 @@
-"""What is flaky: the same content of Kafka and the same schedule, and yet different verdicts.
+"""Flakes: different verdicts for the same content of Kafka and the same schedule.
 
-The rarer verdict is the flake, whatever it is: one green run of three is as odd as one red run of three.
-Runs with other seeds have other schedules; one red seed of twenty is a finding.  A replay carries out the
-schedule of the run that it names, and so does a replay of that replay.  A rerun has the line of its original,
-and so its schedule.  A run without a verdict is no flake.  This is the only definition; the table `flakes`
-has it as columns of Spark (`results.pipeline.analytics.flakes`), and a test compares both.
+The rarer verdict is the flake: a single valid run of three counts as well as a single invalid one.  Runs with
+other seeds have other schedules; one invalid seed of twenty is a finding.  A replay carries out the schedule
+of the run that it names, and so does a replay of that replay.  A rerun has the line of its original, and so
+its schedule.  A run without a verdict is no flake.  This is the only definition; the table `flakes` has it as
+columns of Spark (`results.pipeline.analytics.flakes`), and a test compares both.
 """
 
 import hashlib
@@ -28,12 +28,12 @@ Some = TypeVar("Some")
 
 
 class Told(NamedTuple):
-    """What decides whether runs should have the same verdict.
+    """The data that decide whether runs should have the same verdict.
 
     Attributes:
         run: the run's id.
         content: what distinguishes the bytes of Kafka from others.
-        schedule: the line that runs it, without the choice of Kafka.
+        schedule: the command of the run, without the choice of Kafka.
         replay_of: id of the run whose schedule it carried out; empty if it planned its own.
         verdict: empty if it has none.
     """

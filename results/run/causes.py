@@ -78,8 +78,8 @@ class KindsTogether(msgspec.Struct, frozen=True):
 
     Attributes:
         kinds: ids, the most severe one first.
-        causes: how many causes there are.
-        anomalies: how many anomalies these have together.
+        causes: number of causes.
+        anomalies: number of their anomalies.
     """
 
     kinds: tuple[str, ...]
@@ -88,7 +88,7 @@ class KindsTogether(msgspec.Struct, frozen=True):
 
 
 class _Sighting(msgspec.Struct, frozen=True, kw_only=True):
-    """An anomaly that is listed, or a number of them, at one place."""
+    """A listed anomaly, or a number of anomalies, at one place."""
 
     id: str
     place: str
@@ -104,8 +104,8 @@ def causes_of(verdict: Verdict, checker: str | None = None) -> tuple[Cause, ...]
     """All anomalies by their causes: broken promises first, then the most severe kind, then the earliest.
 
     Args:
-        verdict: what was found.
-        checker: whose anomalies alone are wanted; None for those of all checkers.
+        verdict: the verdict.
+        checker: only anomalies of this checker; None for those of all checkers.
     """
     starts = {name: told for result in verdict.results for name, told in result.epoch_starts.items()}
     alike: dict[tuple[bool, str, int | None], list[_Sighting]] = {}
@@ -261,7 +261,7 @@ def _name(checker: str, name: str, *, placed: bool, starts: Mapping[str, object]
 
 
 def _epoch_at(starts: Sequence[tuple[int, int]], offset: int | None) -> int | None:
-    """The latest epoch that began at or before an offset, whatever the order of the beginnings."""
+    """The latest epoch that began at or below an offset, for epoch starts in any order."""
     if offset is None:
         return None
     return max((epoch for epoch, start in starts if start <= offset), default=None)

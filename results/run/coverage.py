@@ -1,4 +1,4 @@
-"""Which interesting states a run reached, counted: a green run says little of what it never came near."""
+"""Counts the interesting states that a run reached; a valid run proves nothing about other states."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from checkers.verdict.verdict import Verdict
 
 
 class _Counter(NamedTuple):
-    """One counter: whose figure it is, by its name there, and what it is called."""
+    """One counter: the checker with the figure, the figure's name, and the counter's name."""
 
     checker: str
     figure: str

@@ -8,17 +8,18 @@ from checkers.history.operations import Operation, OperationType
 
 
 class GambitSeen(msgspec.Struct, kw_only=True):
-    """A gambit; what was not recorded of it is empty.
+    """A gambit; fields that were not recorded are empty.
 
     Attributes:
         id: e.g. ``g1``.
         kind: its name among those that are drawn from.
-        invoked_ns: when its first choice began; None where it made none.
+        invoked_ns: when its first choice began; None without one.
         parts: names of nodes by part.
         where: the partition that was chosen, as a text.
-        outcome: `ok`: played to its end; `info`: ended early; `fail`: not begun; empty: the run ended first.
-        planned: how many moves it has.
-        made: how many of them succeeded.
+        outcome: `ok`: carried out to its end; `info`: ended early; `fail`: not begun; empty: the run ended
+            first.
+        planned: number of its moves.
+        made: number of moves that succeeded.
         error: why it ended early.
     """
 

@@ -1,4 +1,4 @@
-"""What a run looked like: one pass over its history that sorts out what is drawn, counted and listed.
+"""Reads a run's history once and sorts its operations for drawings, counts and lists.
 
 A history may be cut short or hand-made, so an operation whose value has an unexpected shape is counted as
 a misfit and left out; nothing here fails.
@@ -33,7 +33,7 @@ _COUNTED_ELSEWHERE = frozenset(
     ("send", "assign", "poll", "final-read", "inject", "heal", "recover", *OBSERVATIONS)
 )
 _BEFORE_ALL = frozenset(("setup", START, OPENED))
-"""What the runner reports before anything is asked of the cluster."""
+"""Records of the runner before the first request to the cluster."""
 _LATEST_NS = 2**62
 _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
 
@@ -78,7 +78,7 @@ class FaultSeen(msgspec.Struct, kw_only=True):
 
 
 class Claim(NamedTuple):
-    """A controller's answer: the epoch that it leads, or None where it does not or did not say."""
+    """A controller's answer: the epoch that it leads, or None if it does not lead or did not say."""
 
     time_ns: int
     epoch: int | None

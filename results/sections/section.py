@@ -1,9 +1,9 @@
-"""A section of a page: a heading, plain texts and a table, whatever the page is made of."""
+"""A section of a page: a heading, plain texts and a table, for any format."""
 
 from typing import NamedTuple
 
 ROWS_MAX = 200
-"""Of a table, unless its section says otherwise; the JSON has all."""
+"""Largest number of rows of a table, unless its section says otherwise; the JSON has all."""
 NAMES_MAX = 3
 """Runs that a cell names."""
 

@@ -119,7 +119,7 @@ def _endings(measured: Sequence[Sensitivity]) -> Section:
 
 
 def _scenarios(measured: Sequence[Sensitivity]) -> Section:
-    """What a scenario's time is worth, given that its runs have bugs that it can meet."""
+    """How much a scenario's runs find per time, given the bugs that they can meet."""
     tried = [_by_scenario(said) for said in measured]
     names = distinct(name for trials in tried for name in trials)
     last = tried[-1]

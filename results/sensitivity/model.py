@@ -1,7 +1,7 @@
-"""What was tried to see seeded bugs, and what came of it; pure.
+"""The runs of a measurement with seeded bugs, and their results; pure.
 
-A miss says nothing before one knows which one it is: a bug that was never triggered asks for other faults,
-one that was triggered and not seen asks for another checker.
+There are two kinds of misses: a bug that was never triggered needs other faults, and one that was triggered
+and not seen needs another checker.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -30,7 +30,7 @@ class Ending(StrEnum):
     SEEN = "seen"
     """The verdict is invalid with an anomaly that the catalogue names of the bug, and it was triggered."""
     OTHERWISE = "invalid with other anomalies"
-    """The bug was triggered, and nothing that was found is known of it: maybe a bug of Kafka's."""
+    """The bug was triggered, and no finding is one of its anomalies: maybe another bug of Kafka."""
     UNEXPLAINED = "invalid without a trigger"
     """The verdict is invalid, and no log reports a trigger: no find of this bug, and to be looked at."""
     TRIGGERED = "triggered and not seen"
@@ -164,13 +164,13 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """What is known of a run and does not count.
+    """A stored run that does not count.
 
     Attributes:
-        bug: that was looked for.
-        number: of the try.
+        bug: the bug of the run.
+        number: number of the try.
         control: whether it is the run without the bug.
-        why: it does not count.
+        why: why it does not count.
     """
 
     bug: str
@@ -262,7 +262,7 @@ def found_in(verdict: Verdict) -> tuple[Found, ...]:
 
 
 def rate_of(bugs: Sequence[Sought]) -> Rate:
-    """How many bugs were seen, of those that were seen or whose budget is spent."""
+    """Number of seen bugs, among those that were seen or whose budget is used up."""
     finished = [bug for bug in bugs if bug.finished]
     seen = sum(bug.ending is Ending.SEEN for bug in finished)
     return Rate(seen, len(finished), wilson(seen, len(finished)))

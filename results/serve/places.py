@@ -91,7 +91,7 @@ def _walk(handle: int, above: tuple[str, ...], depth: int) -> Iterator[StoredFil
     for entry in listed:
         try:
             found = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:  # gone since: a run may be under way
+        except FileNotFoundError:  # deleted since: a run may be in progress
             continue
         if stat.S_ISREG(found.st_mode):
             yield StoredFile((*above, entry.name), found.st_size)

@@ -32,8 +32,8 @@ class Trend(NamedTuple):
     Attributes:
         counts: runs by outcome, worst first; outcomes without a run are left out.
         unexpected: runs whose verdict is not the expected one.
-        flakes: among its runs and their replays; None where no schedule was judged twice.
-        days: those that had runs, oldest first.
+        flakes: flakes among its runs and their replays; None if no schedule was judged twice.
+        days: days with runs, oldest first.
         newest: its newest run.
     """
 

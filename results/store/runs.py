@@ -1,9 +1,8 @@
 """The run store: finds, lists and reads what runs left under ``runs/<scenario>/<UTC time>-<seed>/``.
 
 Runs are made by the harness, which also keeps the links ``runs/latest`` and ``runs/<scenario>/latest``, and
-the folders of clusters that no run started, ``runs/clusters/<id>/``, which are no runs.
-A run may have been killed at any moment, so every file may be missing or cut short: a listing says so
-instead of failing.
+the folders of clusters that no run started, ``runs/clusters/<id>/``, which are no runs.  A run may have been
+killed at any moment, so every file may be missing or cut short: a listing reports that instead of failing.
 """
 
 import contextlib
@@ -33,7 +32,7 @@ _CHOICES_MAX = 8
 
 
 class StoreError(Exception):
-    """A run, or a file of one, can't be had; the message says what, where and what to do next."""
+    """A run, or one of its files, can't be read; the message says what, where and what to do next."""
 
 
 class RunNotFoundError(StoreError):
@@ -146,8 +145,7 @@ def find_run(root: Path, name: str, *, originals: bool = False) -> Path:
         root: the store.
         name: ``latest``, a scenario's name (its latest run), a run's place in the store, any path, or a short
             name: see `results.store.naming.runs_meant`, alone or after the scenario's name.
-        originals: pass over replays where the latest or a short name is meant; one whose own place is named
-            is found.
+        originals: ignore replays for ``latest`` and for short names; a replay is found by its own place.
 
     Raises:
         RunNotFoundError: if there is no such run.
@@ -174,7 +172,7 @@ def find_run(root: Path, name: str, *, originals: bool = False) -> Path:
 
 
 def place_of(root: Path, folder: Path) -> str:
-    """A run as `find_run` takes it back, whatever else is in the store: its place there."""
+    """The name of a run's place, by which `find_run` finds it, whatever else is in the store."""
     return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder)
 
 
@@ -212,7 +210,7 @@ def load_verdict(folder: Path) -> Verdict:
 
 
 def save_verdict(folder: Path, verdict: Verdict) -> Path:
-    """Write ``verdict.json`` whole or not at all, synced to disk.
+    """Write ``verdict.json`` completely or not at all, synced to disk.
 
     Raises:
         OSError: if the disk is full or the folder is gone; an earlier verdict is then untouched.
@@ -231,7 +229,7 @@ def load_record(path: Path, kind: type[_Record]) -> _Record:
 
 
 def save_record(path: Path, record: msgspec.Struct) -> Path:
-    """Write a Struct as indented JSON, whole or not at all, synced to disk.
+    """Write a Struct as indented JSON, completely or not at all, synced to disk.
 
     Raises:
         OSError: if it can't be written.
@@ -285,7 +283,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """Whatever goes wrong while a file is read becomes one kind of error that names the file."""
+    """Convert every error of reading a file to one kind of error that names the file."""
     try:
         yield
     except FileNotFoundError:

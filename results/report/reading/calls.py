@@ -63,7 +63,7 @@ def calls_of(history: History) -> Calls:
     for index, left in (*abandoned, *outstanding.values()):
         place = processes[left.process], names[left.f]
         rows.append((*place, left.time_ns, max(end_ns, left.time_ns), OPEN, index, NONE))
-    # Times of a history that others made may be anything; what a report draws lies within 64 bits.
+    # A foreign history may have any times; those that a report draws fit into 64 bits.
     columns = np.array([_bounded(row) for row in rows], dtype=np.int64).reshape(-1, 7).T
     process_codes, f, began, ended, outcomes, invocations, completions = columns
     return Calls(

@@ -1,7 +1,7 @@
-"""Says in words what an operation requested and what it was answered, in place of its JSON.
+"""Makes texts of an operation's request and answer, instead of its JSON.
 
-What is known of a place, a partition and an offset, comes first.  A value that does not fit is shortened
-inside: lists and objects are counted, so that no text ends in the middle of a structure.
+A partition and an offset, if known, come first.  A value that does not fit is shortened inside: lists and
+objects are counted, so that no text ends in the middle of a structure.
 """
 
 import json
@@ -266,7 +266,7 @@ def _shortened(value: Any, depth: int, entries: int) -> Any:
 
 
 class _Bare(str):
-    """A remark of ours within a value: it stands without quotes."""
+    """A remark of krucible within a value, without quotes."""
 
     __slots__ = ()
 
@@ -279,7 +279,7 @@ def _counted(value: Any) -> str:
 
 
 def _dumped(value: Any) -> str:
-    """Compact JSON; remarks stand without quotes."""
+    """Compact JSON; remarks have no quotes."""
     if isinstance(value, _Bare):
         return str(value)
     if isinstance(value, dict):

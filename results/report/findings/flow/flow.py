@@ -63,7 +63,7 @@ class _Rows:
         return self.lanes.get(lane, self.lanes.get(OTHERS, self.lanes.get(CLUSTER)))
 
     def middle(self, row: int) -> float:
-        """Where an arrow of a row is drawn: beside the first line of its label."""
+        """Vertical position of a row's arrow: at the first line of its label."""
         return self.tops[row] + _PADDING / 2 + _LINE / 2
 
 
@@ -96,7 +96,7 @@ def _head(flow: Flow, rows: _Rows) -> Markup:
 
 
 def _lane_name(name: str, x: float, kind: str, characters: int) -> Markup:
-    """The name of a lane, one word a line; where a word is cut, the pointer is shown the whole name."""
+    """The name of a lane, one word per line; if a word is cut, the tooltip has the whole name."""
     words = name.split(" ", 1)
     told = [_short(word, characters) for word in words]
     hint = [svg.title(name)] if told != words else []
