@@ -24,7 +24,7 @@ from results.pipeline.errors import PipelineError
 from results.pipeline.spark.hosts import Hosts, hosts_of
 
 GONE_S = 120.0
-"""If no executor has been there for this long, no host is left, seconds."""
+"""If there has been no executor for this long, seconds, no host is left."""
 PATIENCE_S = 60.0
 """How long a run that was lost may take to heal and clean up on its host."""
 _POLL_S = 0.5

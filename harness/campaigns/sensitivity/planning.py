@@ -70,11 +70,11 @@ class Controls(StrEnum):
     """When the runs without a bug are made."""
 
     BETWEEN = "between"
-    """Controls are made before or after the run that they belong to, at random."""
+    """Each control is made before or after the run that it belongs to, at random."""
     AFTER = "after"
-    """Once every run with a bug has been made."""
+    """Controls are made once every run with a bug has been made."""
     NONE = "none"
-    """No further runs; runs that were made before still count."""
+    """No controls are made; controls that were made before still count."""
 
 
 class Drawn(NamedTuple):
