@@ -55,8 +55,8 @@ NEEDS: Mapping[str, Needs] = {entry.name: entry.needs for entry in ENTRIES}
 def judge(history: History) -> Verdict:
     """Judge a history by all checkers.
 
-    A checker that raises makes its result unknown, with what it raised and where; a verdict is invalid if
-    any result is, otherwise unknown if any is, otherwise valid.
+    A checker that raises makes its result unknown, with the error and its place in the code.  A verdict is
+    invalid if any result is invalid, otherwise unknown if any result is unknown, otherwise valid.
     """
     return judge_by(history, CHECKERS)
 
@@ -68,7 +68,7 @@ def judge_by(history: History, checkers: Mapping[str, Checker]) -> Verdict:
 
 
 def verdict_of(results: Sequence[CheckerResult], setup: Setup | None) -> Verdict:
-    """Put what all checkers say together in one verdict, beside what the set-up expected."""
+    """Combine the results of all checkers in one verdict, with what the setup expected."""
     validity = combined(result.validity for result in results)
     expected = None if setup is None else setup.expected
     expected_anomalies = () if setup is None else setup.expected_anomalies
@@ -83,16 +83,16 @@ def verdict_of(results: Sequence[CheckerResult], setup: Setup | None) -> Verdict
 
 
 def _in_order(reasons: Sequence[str], validity: Validity) -> tuple[str, ...]:
-    """Why nobody knows, what went wrong with the harness first: most of the rest comes of that."""
+    """Reasons of a verdict; if it is unknown, failures of the harness come first: they cause most others."""
     if validity is not Validity.UNKNOWN:
         return tuple(reasons)
     return tuple(sorted(reasons, key=lambda reason: f": {LASTED}: " not in reason))
 
 
 def combined(validities: Iterable[Validity]) -> Validity:
-    """The validity of a whole: invalid outweighs unknown, unknown outweighs valid; of nothing: unknown.
+    """Combine validities: invalid outweighs unknown, and unknown outweighs valid; without any, unknown.
 
-    Checkers that were not exercised say nothing about it.
+    Checkers that were not exercised are left out.
     """
     found = set(validities) - {Validity.NOT_EXERCISED}
     if Validity.INVALID in found:
@@ -108,10 +108,10 @@ def illegal_ids(results: Iterable[CheckerResult]) -> frozenset[str]:
 def as_expected(
     validity: Validity, found: frozenset[str], expected: Validity | None, anomalies: Iterable[str]
 ) -> bool | None:
-    """Whether a verdict is what a scenario expected; None where it expected nothing.
+    """Whether a verdict is what a scenario expected; None if it expected nothing.
 
-    Where invalid is expected, at least one of the expected anomalies must be found and no other illegal one.
-    Anomalies beside another expectation may be found instead, again with no other illegal one.
+    If invalid is expected, at least one of the expected anomalies must be found, and no other illegal one.
+    If another verdict is expected, the expected anomalies may be found, but no other illegal one.
     """
     if expected is None:
         return None
@@ -122,28 +122,28 @@ def as_expected(
 
 def known_anomalies() -> dict[str, AnomalyKind]:
     """Every anomaly that a checker can find, by id, in alphabetical order: its meaning and its source."""
-    # An id that two checkers share has the words of the one that is listed first.
+    # If two checkers share an id, the texts of the one that is listed first are used.
     known = {name: kind for entry in reversed(ENTRIES) for name, kind in entry.anomalies.items()}
     return dict(sorted(known.items()))
 
 
 def result_by(name: str, checker: Checker, history: History) -> CheckerResult:
-    """What a checker says; unknown, with what it raised and where, if it raises."""
+    """Run one checker; if it raises, the result is unknown, with the error and its place in the code."""
     try:
         return withheld(checker(history), NEEDS.get(name, EVERYTHING), hole_of(history))
-    except Exception as error:  # noqa: BLE001 - whatever a checker raises, the verdict is unknown, not lost
+    except Exception as error:  # noqa: BLE001 - an error of one checker makes its result unknown; the other results are kept
         return result_of(name, [], unknown_because=f"the checker raised {_described(error)}")
 
 
 def _described(error: Exception) -> str:
-    """Type, message and innermost place, on one line."""
+    """Type, message and innermost place of an error, on one line."""
     where = traceback.extract_tb(error.__traceback__)[-1]
     text = " ".join(str(error).split())
     return f"{type(error).__name__}: {text} ({Path(where.filename).name}, line {where.lineno})"
 
 
 def readable_setup(history: History) -> Setup | None:
-    """The setup; None also where it can't be read, which the checkers that need it tell."""
+    """The setup; None if it can't be read, which the checkers that need it report."""
     try:
         return setup_of(history)
     except msgspec.ValidationError:

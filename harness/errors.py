@@ -92,7 +92,7 @@ def disk_errors_told() -> Iterator[None]:
 
 
 def refused(error: OSError) -> KrucibleError:
-    """What to tell of something that the operating system refused."""
+    """Make an error from a refusal of the operating system."""
     return KrucibleError(
         "the operating system refused",
         got=error.strerror or str(error) or type(error).__name__,

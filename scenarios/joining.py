@@ -6,11 +6,11 @@ from harness.vocabulary import AddVoter, Await, ErrorCode, IsObserver, Member, P
 
 
 def joined(controllers: Sequence[Member], count: int) -> tuple[Await | Perform, ...]:
-    """Wait for a controller to follow, let it vote, and see the leader tell of it.
+    """Wait for a controller to follow, let it vote, and wait until the leader reports it.
 
     Args:
         controllers: in the order in which they join.
-        count: how many voters there are afterwards; the last of them is the newcomer.
+        count: number of voters afterwards, including the new one, which is the last.
     """
     newcomer = controllers[count - 1]
     return (

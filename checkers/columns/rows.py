@@ -53,7 +53,7 @@ class ValueCodes:
         self.others: list[object] = []
 
     def of(self, values: Sequence[object]) -> Integers:
-        """Codes of values: integers from 0 stand for themselves."""
+        """Codes of values; an integer from 0 is its own code."""
         plain = _plain(values)
         if plain is not None:
             return plain
@@ -125,7 +125,7 @@ class SendRows:
         self._answered.append((row, count))
 
     def complete_run(self, operation: Operation) -> None:
-        """Note where the records of a run, all acknowledged, stand."""
+        """Store the offsets of a run's records, all acknowledged."""
         row, _ = self._complete(operation)
         for offset, count in operation.value["offsets"]:
             self._stretches.append((row, count, offset))
@@ -246,7 +246,7 @@ class ReadRows:
 
 
 def _plain(values: Sequence[object]) -> Integers | None:
-    """Values that are integers from 0 all of them; None where one is not."""
+    """Values that are all integers from 0; None if one is not."""
     if not set(map(type, values)) <= {int}:
         return None
     try:

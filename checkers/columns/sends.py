@@ -15,11 +15,11 @@ Integers = npt.NDArray[np.int64]
 
 
 class Acknowledged(NamedTuple):
-    """Records whose send completed with ``ok``; arrays of one shape, one element a record.
+    """Records whose send completed with ``ok``; arrays of one shape, one element per record.
 
     Attributes:
         topics: names that `topic` points into.
-        topic: place of the record's topic in `topics`.
+        topic: index of the record's topic in `topics`.
         partition: its partition.
         time_ns: when its send completed; ascending.
     """

@@ -1,8 +1,8 @@
-"""Turns a history into columns: NumPy arrays with one row per record sent, returned, or assigned.
+"""Converts a history to columns: NumPy arrays with one row per record sent, returned, or assigned.
 
 Checkers compute over these arrays and never loop over records in Python.  Names become small integers:
 partitions, readers and processes in the order of their first appearance.  A value that is an integer from 0
-stands for itself; any other JSON value becomes a negative code, looked up by `Columns.value_named`.
+is its own code; any other JSON value has a negative code, which `Columns.value_named` looks up.
 """
 
 from collections.abc import Mapping
@@ -66,8 +66,8 @@ class Sends:
     Attributes:
         partition: code of the partition.
         value: the record's value, or its code.
-        offset: where the acknowledgement says that it stands, `NONE` where it does not say.  Records of
-            aborted or undecided transactions may have one too.
+        offset: its offset by the acknowledgement, `NONE` if the acknowledgement has none.  Records of aborted
+            or undecided transactions may have one too.
         outcome: an `Outcome`.
         process: code of the process.
         invoked_ns: time of the invocation, nanoseconds.
@@ -197,9 +197,9 @@ class Columns:
     """A history as columns.
 
     Attributes:
-        partitions: names by code: those of the set-up, then others as they appear.
+        partitions: names by code: those of the set-up, then others in order of appearance.
         readers: names of clients and isolations by code.
-        others: values that are no integers from 0; the code of ``others[i]`` is ``-1 - i``.
+        others: values that are not integers from 0; the code of ``others[i]`` is ``-1 - i``.
         sends: records sent.
         reads: records returned.
         calls: operations that returned records.
@@ -209,10 +209,10 @@ class Columns:
         phases: name and beginning of each phase, nanoseconds.
         acks: what producers waited for: ``all``, ``1`` or ``0``.
         idempotent: whether producers were idempotent.
-        pipelined: whether they had several batches on their way to one partition at once.
-        durable: shape (processes,), which of them were idempotent and had acks=all, whatever the others had.
-        keys: of compacted topics: a record's key is its value modulo this; None if unknown.
-        tombstones: of compacted topics that have some.
+        pipelined: whether they had several batches in flight to one partition.
+        durable: shape (processes,), which processes were idempotent and had acks=all.
+        keys: for compacted topics: a record's key is its value modulo this; None if unknown.
+        tombstones: tombstones of compacted topics, if there are any.
         foreign: whether another harness recorded it: no set-up, and no final reads to expect.
     """
 
@@ -235,7 +235,7 @@ class Columns:
     foreign: bool = False
 
     def is_strict(self, rows: Integers) -> Booleans:
-        """Which sends were idempotent and waited for all replicas, whatever the workload's others did.
+        """Which sends were idempotent and waited for all replicas, whatever other sends did.
 
         Transactions require both (KIP-98).
         """
@@ -245,5 +245,5 @@ class Columns:
         return strict
 
     def value_named(self, code: int) -> object:
-        """The value that a code stands for."""
+        """The value of a code."""
         return int(code) if code >= 0 else self.others[-1 - code]

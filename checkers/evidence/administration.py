@@ -39,7 +39,7 @@ class Request(NamedTuple):
 
     @property
     def unknown(self) -> bool:
-        """Whether its outcome is unknown; a refusal by some codes says no more than that."""
+        """Whether its outcome is unknown, which some error codes of a refusal mean too."""
         if self.ended is None or self.ended.type is not FAIL:
             return self.ended is None or self.ended.type is INFO
         return isinstance(self.ended.value, dict) and self.ended.value.get("code") in _UNKNOWN
@@ -76,18 +76,18 @@ class Election(NamedTuple):
             return False
         if self.request.unknown:
             return True
-        # A broker that loses the controller's answer asks again, and then no election is needed any more; of
-        # all partitions those that need none are left out.
+        # A broker that loses the controller's answer asks again.  By then no election is needed any more.  An
+        # answer for all partitions leaves out those that need no election.
         code = self.codes.get(partition, ErrorCode.ELECTION_NOT_NEEDED)
         return code in {ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED} or code in _UNKNOWN
 
 
 class Reassignment(NamedTuple):
-    """What was asked of one partition in a request for reassignments.
+    """What one partition was requested to do in a request for reassignments.
 
     Attributes:
         request: its operations.
-        partition: which.
+        partition: the partition.
         target: the replicas that were requested, None to cancel.
         code: error code of the answer, None if there is none.
     """
@@ -99,18 +99,18 @@ class Reassignment(NamedTuple):
 
     @property
     def acknowledged(self) -> bool:
-        """Whether Kafka said that it would be done."""
+        """Whether Kafka acknowledged that it would be done."""
         return self.code == ErrorCode.NONE
 
     @property
     def refused(self) -> bool:
-        """Whether it certainly was not taken up."""
+        """Whether it certainly was not accepted."""
         answered = self.code is not None and self.code != ErrorCode.NONE and self.code not in _UNKNOWN
         return self.request.failed or answered
 
     @property
     def cancelled_unheard(self) -> bool:
-        """Whether nothing was left to cancel; so says the second answer where a broker lost the first."""
+        """Whether nothing was left to cancel: a broker that lost the first answer gets this second one."""
         return self.target is None and self.code == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
 
 
@@ -155,7 +155,7 @@ def _election(request: Request) -> Election:
 
 
 def reassignments_of(history: History) -> list[Reassignment]:
-    """Everything that was asked of any partition, in the order of the invocations.
+    """All requested reassignments and cancellations, by partition, in the order of the invocations.
 
     Raises:
         msgspec.ValidationError: a request is not as docs/histories.md says.

@@ -1,11 +1,11 @@
-"""Up to where brokers had compacted a log, as they logged it themselves.
+"""Up to which offset brokers had compacted a log, according to their own logs.
 
-A broker logs the range of offsets before it looks for the keys in it, and removes only what a record of that
-range replaces.  The range ends at the active segment, and below what is undecided.  So what is behind
-all ranges of all brokers has replaced nothing, on no replica: a replica that fetched from another one fetched
-its cleaned log.  All of it must have been recorded: by every node, after the disk was read that is judged,
-and in the words of one version of Kafka.  If no broker logged a cleaning of the log, it is unknown whether it
-would log one.
+A broker logs the range of offsets before it looks for the keys in it.  It removes only records that a record
+of that range replaces.  The range ends below the active segment and below the first undecided offset.  So
+records behind all ranges of all brokers have replaced nothing, on any replica: a replica that fetched from
+another one fetched its cleaned log.  This holds only if all cleanings were recorded: by every node, until
+after the judged disk was read, and in log lines of one version of Kafka.  If no broker logged a cleaning of
+the log, it is unknown whether it would log one.
 """
 
 from collections.abc import Mapping
@@ -20,13 +20,13 @@ from checkers.history.setup import told_setup
 
 
 class Cleaned(NamedTuple):
-    """Up to where a partition had been cleaned.
+    """Up to which offset a partition had been cleaned.
 
     Attributes:
-        end: what stands here or farther was in no range.
+        end: records at or above this offset were in no range.
         known_ns: the cleanings until then are known.
-        node: who cleaned up to there.
-        line: of its log.
+        node: name of the node that cleaned up to there.
+        line: number of the line in its log.
         op: index of the observation.
     """
 
@@ -38,7 +38,7 @@ class Cleaned(NamedTuple):
 
     @property
     def told(self) -> str:
-        """What the broker logged, in words."""
+        """What the broker logged, as a text."""
         return (
             f"By their logs, no broker had compacted it beyond {self.end}; {self.node} had up to there "
             f"(line {self.line})."
@@ -47,7 +47,7 @@ class Cleaned(NamedTuple):
 
 @once
 def cleanings_of(history: History) -> Mapping[PartitionName, Cleaned]:
-    """Up to where each partition had been cleaned; nothing where not all nodes reported it.
+    """Up to which offset each partition had been cleaned; empty if not all nodes reported it.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -70,6 +70,6 @@ def cleanings_of(history: History) -> Mapping[PartitionName, Cleaned]:
 
 
 def cleaned_by(history: History, partition: PartitionName, time_ns: int) -> Cleaned | None:
-    """Up to where a partition had been cleaned by the time when a disk had been read; None if not known."""
+    """Up to which offset a partition had been cleaned when a disk was read; None if unknown."""
     cleaned = cleanings_of(history).get(partition)
     return cleaned if cleaned is not None and time_ns <= cleaned.known_ns else None

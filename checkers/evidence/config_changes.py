@@ -17,7 +17,7 @@ _TOPIC = 2
 
 
 class ConfigChange(NamedTuple):
-    """A record that gave a config of a topic a value, None where it took it away; and when."""
+    """A record that set a topic's config, or removed it (value None); and its time."""
 
     topic: str
     config: str
@@ -26,18 +26,18 @@ class ConfigChange(NamedTuple):
 
 
 class ConfigChanges(NamedTuple):
-    """Those that the metadata log reports.
+    """Changes of configs in the metadata log.
 
     Attributes:
         changes: in the order of the log.
-        told: whether these are all that there were, from the beginning to the end.
+        told: whether these are all changes, from the beginning to the end.
     """
 
     changes: tuple[ConfigChange, ...]
     told: bool
 
     def of(self, request: Request) -> list[ConfigChange]:
-        """The changes that a request may have brought about.
+        """The changes that a request may have caused.
 
         Raises:
             msgspec.ValidationError: the request is not as docs/histories.md says.
@@ -47,7 +47,7 @@ class ConfigChanges(NamedTuple):
         return [each for each in self.changes if each[:3] == wanted and each.span.to_ns >= request.from_ns]
 
     def fate(self, request: Request) -> Fate:
-        """What became of a request that nobody answered."""
+        """What became of an unanswered request."""
         return fate(found=bool(self.of(request)), told=self.told)
 
 
@@ -62,7 +62,7 @@ class _Told(msgspec.Struct, frozen=True, rename="camel"):
 def config_changes(history: History) -> ConfigChanges:
     """Find the records of configs in the metadata log that reaches farthest.
 
-    Where that begins later than the cluster, or a leader had more than it, what it lacks is not known.
+    If that log begins later than the cluster, or a leader's log was longer, the missing part is unknown.
 
     Raises:
         msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.

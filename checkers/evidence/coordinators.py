@@ -16,7 +16,7 @@ _FACTOR = 31
 
 
 def offsets_partition(history: History, group: str) -> PartitionName | None:
-    """The partition that keeps a group's offsets; None where no metadata log shows how many there are.
+    """The partition that keeps a group's offsets; None if no metadata log shows their number.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -25,7 +25,7 @@ def offsets_partition(history: History, group: str) -> PartitionName | None:
 
 
 def transactions_partition(history: History, transactional_id: str) -> PartitionName | None:
-    """The partition that keeps a transactional id's state; None where nothing shows how many there are.
+    """The partition that keeps a transactional id's state; None if their number is unknown.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -41,11 +41,11 @@ def _partition(history: History, topic: str, key: str) -> PartitionName | None:
 
 
 def number_of(group: str, partitions: int) -> int:
-    """The number of the partition, of so many, that an id belongs to."""
+    """The number of the partition that an id belongs to, given the number of partitions."""
     code = 0
     units = group.encode("utf-16-be")
     for high, low in zip(units[::2], units[1::2], strict=True):
         code = (_FACTOR * code + (high << 8 | low)) % 2**_BITS
     signed = code - 2**_BITS if code >= 2 ** (_BITS - 1) else code
-    # Kafka takes the absolute value, and 0 where an int has none.
+    # Kafka takes the absolute value, or 0 if an int has none.
     return (0 if signed == -(2 ** (_BITS - 1)) else abs(signed)) % partitions

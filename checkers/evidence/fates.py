@@ -11,10 +11,10 @@ from checkers.evidence.partition_changes import NOBODY, PartitionChanges, Partit
 
 
 class Fate(StrEnum):
-    """What the evidence says of a request without an answer.
+    """What the evidence shows about a request without an answer.
 
-    Only *not* is said for certain.  A request has *happened* where a record does what it requested, whoever
-    else may have brought that about; it is *open* where the evidence does not reach to the end.
+    Only *not* is certain.  A request has *happened* if a record does what it requested, even if something
+    else caused that record.  It is *open* if the evidence does not reach to the end.
     """
 
     HAPPENED = "happened"
@@ -27,7 +27,7 @@ def fate(*, found: bool, told: bool) -> Fate:
 
     Args:
         found: whether a record since the request does what it requested.
-        told: whether all records are known that there were to the end.
+        told: whether all records up to the end are known.
     """
     if found:
         return Fate.HAPPENED
@@ -35,7 +35,7 @@ def fate(*, found: bool, told: bool) -> Fate:
 
 
 def counted(fates: Iterable[Fate]) -> dict[str, int]:
-    """How many requests have which outcome; those that none has are left out."""
+    """Numbers of requests by outcome; outcomes without any are left out."""
     return {str(each): count for each, count in sorted(Counter(fates).items())}
 
 
@@ -47,12 +47,12 @@ def fate_of_election(election: Election, changes: PartitionChanges) -> Fate:
 
 
 def fate_of_reassignment(asked: Reassignment, changes: PartitionChanges) -> Fate:
-    """Whether a partition was set on its way to the replicas that were requested, or stopped on one."""
+    """Whether a reassignment to the requested replicas began, or an ongoing one was cancelled."""
     return fate(found=_taken_up(asked, changes), told=changes.tells(asked.partition, NEVER))
 
 
 def fits(request: Reassignment, state: PartitionState) -> bool:
-    """Whether a state is what a request requested, or on its way there."""
+    """Whether a state has what a request requested, or is on its way there."""
     return not state.moving if request.target is None else state.target == request.target
 
 
@@ -80,7 +80,7 @@ def _taken_up(asked: Reassignment, changes: PartitionChanges) -> bool:
 def _since(
     from_ns: int, partition: PartitionName, changes: PartitionChanges
 ) -> Iterator[tuple[PartitionState, PartitionState]]:
-    """Each state that may have begun since a time, after the one before it."""
+    """Each state that may have begun since a time, with the state before it."""
     for before, after in pairwise(changes.states.get(partition, ())):
         if changes.span(after).to_ns >= from_ns:
             yield before, after

@@ -1,4 +1,4 @@
-"""Fault windows: the nemesis's operations paired into what was done to whom, from when until when."""
+"""Fault windows: pairs of the nemesis's injections and heals, with their targets and times."""
 
 from operator import attrgetter
 
@@ -8,10 +8,10 @@ from checkers.history.faults import FaultTold, PlannedFault, fault_told
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType, once
 
 FOREVER_NS = 2**63 - 1
-"""End of a window that was never seen to close; later than any run."""
+"""End of a window whose end was not recorded; later than any run."""
 _DOWN = frozenset({"kill", "stop", "torn-write", "wipe-disk", "power-loss"})
 _ENDING = _DOWN | {"dead-disk"}
-"""Kinds that end processes, in histories that were recorded before injections told it themselves."""
+"""Kinds that end processes, for histories in which injections do not state it themselves."""
 _SILENT = _DOWN | {"pause"}
 """Kinds that silence nodes, in those histories."""
 _CLEAN = frozenset({"stop"})
@@ -42,12 +42,12 @@ class FaultWindow(msgspec.Struct, frozen=True):
         heal_invoked_ns: when healing began; None if it never did.
         healed_ns: when a probe had confirmed the heal; None if none did.
         operations: indices into the history of all that belongs to it, in order.
-        gambit: id of the gambit that it is a part of; None of other faults.
-        blink: whether it is one of the short faults beside all others.
+        gambit: id of the gambit that it is a part of; None for other faults.
+        blink: whether it is one of the short faults that are injected in addition to all others.
         ends_processes: whether it ends one process of its targets: at once, or between the inject and the end
             of the heal.
-        silences: whether its targets can't answer anybody until the heal.
-        ends_cleanly: whether a process that it ends writes down that it ended cleanly; None: nobody knows.
+        silences: whether its targets can't answer any request until the heal.
+        ends_cleanly: whether a process that it ends records that it ended cleanly; None if unknown.
         tears_writes: whether logs of its targets may end with half a batch.
         loses_unsynced: whether a disk of its targets may lack what was not synced.
         wipes: whether what a disk of its targets had may be removed.
@@ -73,12 +73,12 @@ class FaultWindow(msgspec.Struct, frozen=True):
 
     @property
     def stops(self) -> bool:
-        """Whether it ends a process, which certainly can write what it has to before."""
+        """Whether it ends a process that certainly can write what it has to before it ends."""
         return self.ends_processes and self.ends_cleanly is True
 
     @property
     def kills(self) -> bool:
-        """Whether it ends a process that certainly leaves no file about a clean end."""
+        """Whether it ends a process that certainly leaves no file about a clean shutdown."""
         return self.ends_processes and self.ends_cleanly is False
 
     @property
@@ -88,17 +88,17 @@ class FaultWindow(msgspec.Struct, frozen=True):
 
     @property
     def strikes(self) -> bool:
-        """Whether a disk of its targets may lack what it had."""
+        """Whether a disk of its targets may lack what it had before."""
         return self.loses_unsynced or self.wipes
 
     @property
     def fails_disk(self) -> bool:
-        """Whether a disk may fail under a process that runs on."""
+        """Whether a disk may fail under a process that keeps running."""
         return self.strikes and not self.silences
 
     @property
     def freezes(self) -> bool:
-        """Whether a process of its targets stands still and goes on after the heal."""
+        """Whether a process of its targets is suspended and continues after the heal."""
         return self.silences and not self.ends_processes
 
     @property
@@ -118,12 +118,12 @@ class FaultWindow(msgspec.Struct, frozen=True):
 
     @property
     def end_ns(self) -> int:
-        """When it was over for certain; `FOREVER_NS` if that was not seen."""
+        """When it certainly was over; `FOREVER_NS` if that was not seen."""
         return FOREVER_NS if self.healed_ns is None else self.healed_ns
 
     @property
     def held_ns(self) -> int:
-        """How long it was in force for certain: from its proof until healing began; 0 if not proven."""
+        """How long it certainly was in force: from its proof until healing began; 0 if not proven."""
         if self.effective_ns is None or self.heal_invoked_ns is None:
             return 0
         return self.heal_invoked_ns - self.effective_ns
@@ -182,7 +182,7 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
 
 
 def told_of(history: History, window: FaultWindow) -> list[FaultTold]:
-    """What the operations of a fault tell, its invocation first.
+    """The values of a fault's operations, its invocation first.
 
     Raises:
         msgspec.ValidationError: a value is not as docs/histories.md says.
@@ -192,9 +192,9 @@ def told_of(history: History, window: FaultWindow) -> list[FaultTold]:
 
 
 def _cleanly(told: PlannedFault) -> bool | None:
-    """Whether a fault lets processes end cleanly; None where it does not tell, and its kind neither.
+    """Whether a fault lets processes end cleanly; None if neither the operation nor the kind states it.
 
-    Where an injection says what the fault does to disks, it leaves this out because nobody is sure.
+    An injection that states what the fault does to disks leaves this out only if it is unknown.
     """
     if told.ends_cleanly is not None or told.wipes is not None or told.kind not in _CLEAN | _HARD:
         return told.ends_cleanly
@@ -204,8 +204,8 @@ def _cleanly(told: PlannedFault) -> bool | None:
 def _may(told: PlannedFault, kinds: frozenset[str], *, said: bool | None) -> bool:
     """Whether a fault may do what it does not rule out.
 
-    A kind that nobody knows is believed to do it: losses after it are licensed.  One that ends no process
-    leaves disks alone.
+    A fault of an unknown kind is assumed to do it, so losses after it are permitted.  A fault that ends no
+    process leaves disks unchanged.
     """
     if said is not None:
         return said

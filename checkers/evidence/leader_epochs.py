@@ -45,7 +45,7 @@ class Starts(msgspec.Struct, frozen=True):
     """Where an epoch began, as several replicas report.
 
     Attributes:
-        epoch: the epoch itself, or the first one behind it that anybody knows.
+        epoch: the epoch itself, or the next one that a replica has recorded.
         offsets: all answers, ascending; more than one where replicas disagree.
     """
 
@@ -76,7 +76,7 @@ class LeaderEpochs:
         return self.begun.get(partition, {}).get(node, {})
 
     def starts(self, partition: PartitionName, epoch: int) -> Starts | None:
-        """Where an epoch, or the first one behind it that anybody knows, began; None if not recorded."""
+        """Where an epoch, or the next one that a replica has recorded, began; None if not recorded."""
         for told in (self.noted, self.appended):
             entries = [each for some in told.get(partition, {}).values() for each in some if each[0] >= epoch]
             if entries:
@@ -86,7 +86,7 @@ class LeaderEpochs:
 
 
 def checkpoints_of(history: History) -> Iterator[Noted]:
-    """Every checkpoint that the history reports, in the order in which they were told.
+    """Every checkpoint that the history reports, in the order of the observations.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

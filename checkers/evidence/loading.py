@@ -56,7 +56,7 @@ def columns_of(history: History) -> Columns:
 
 @once
 def all_columns_of(history: History) -> Columns:
-    """As `columns_of`, with all that readers were given, whether or not anybody can know who sent it."""
+    """As `columns_of`, with all records that readers received, also if their sender is unknown."""
     loader = _Loader()
     for added in partitions_of(history):
         loader.know(added.name)
@@ -141,7 +141,7 @@ class _Loader:
         )
 
     def know(self, partition: PartitionName) -> None:
-        """Take notice of a partition, whether or not anything is told of its records."""
+        """Add a partition, with or without records."""
         self._codes_of(partition.topic)[partition.partition]
 
     def _codes_of(self, topic: str) -> PartitionCodes:
@@ -183,7 +183,7 @@ class _Loader:
             self._sends.complete(operation, offsets, [_OUTCOMES[entry[3]] for entry in value])
 
     def _txn(self, operation: Operation) -> None:
-        """Take a transaction: its sends, whose outcome is that of the transaction, and what it polled."""
+        """Add a transaction: its sends, whose outcome is that of the transaction, and its polls."""
         sends = [] if operation.value is None else sends_of(operation)
         if operation.type is INVOKE:
             self._invoked_ns[operation.process] = operation.time_ns
@@ -243,10 +243,10 @@ class _Loader:
             self._reads.coverage(operation, self._codes_of(operation.key), self._listed_ns())
 
     def _listed_ns(self) -> int:
-        """Time before which no final read listed its offsets: when the phase began, or the first of them.
+        """Time before which no final read listed offsets: the begin of the phase, or of the first final read.
 
-        A reader lists once and then reads one partition after the other, so the invocation of a single
-        final read would be too late a time: what came in between need not be below the end.
+        A reader lists once and then reads one partition after the other, so the invocation of a single final
+        read would be too late: records that were appended in between need not be below the listed end.
         """
         return self._phases.get(Phase.FINAL_READ, self._final_began_ns)
 

@@ -10,7 +10,7 @@ from checkers.history.logged import ISR_SHRUNK, LOADED, TRUNCATED, IsrShrunk, Lo
 from checkers.history.operations import History, Operation
 
 SLACK_NS = 2_000_000_000
-"""How far the time of a line may lie beside the history's clock, whose beginning is told in whole seconds."""
+"""Largest difference between a line's time and the history's clock, whose start is known in whole seconds."""
 
 
 class Loaded(LogLoaded, frozen=True, kw_only=True):
@@ -71,7 +71,7 @@ def loaded_logs(history: History) -> list[Loaded]:
 
 
 def shrunk_isrs(history: History) -> list[Shrunk]:
-    """Every ISR that a leader took replicas from that lagged.
+    """Every ISR that a leader shrank because replicas lagged.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

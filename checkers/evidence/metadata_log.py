@@ -1,12 +1,12 @@
-"""The metadata log that reaches farthest, when its records were appended, and until when it tells everything.
+"""The longest metadata log, when its records were appended, and until when it is complete.
 
-Records have no times of their own.  What the quorum's leaders said of their logs bounds them: a record below
-a high watermark had been appended when that was answered, and one at or above the end of a leader's log, in
-the record's epoch, had not when that was asked.
+Records have no times of their own.  What the quorum's leaders reported about their logs bounds them.  A
+record below a high watermark had been appended when that was answered.  A record at or above the end of a
+leader's log, in the record's epoch, had not been appended when that was asked.
 
-Of logs that were read, the one of the newest epoch is taken, of those the longest, and of equals the one that
-begins first.  Where it is a replica's that lagged behind, or was cut off, leaders have reported more than it
-has.
+Of the logs that were read, the one of the newest epoch is taken; of several, the longest; of equally long
+ones, the one that begins first.  If it belongs to a replica that lagged or was cut off, leaders have reported
+more than it has.
 """
 
 from bisect import bisect_right
@@ -51,9 +51,9 @@ class MetadataLog(NamedTuple):
 
 @once
 def farthest(history: History) -> MetadataLog | None:
-    """The metadata log that reaches farthest of all that could be read; None where none could.
+    """The metadata log that reaches farthest of all that could be read; None if none could.
 
-    One of which records are missing is taken only where there is no other: it may lack what is between.
+    A log with missing records is taken only if there is no other.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -75,9 +75,10 @@ def _log(operation: Operation) -> MetadataLog:
 
 
 def _end(seen: MetadataLogSeen, epoch: int) -> int:
-    """Where its records end: those that are left out, which do nothing, stand alone in their batches.
+    """Where its records end.
 
-    So records are missing if batches behind the last one have several, control records, or a later epoch.
+    Records that change nothing are left out if each is alone in its batch.  So records are missing if a batch
+    behind the last one has several records, control records, or a later epoch.
     """
     end = seen.end or 0
     last = seen.records[-1][0] if seen.records else (seen.log_start or 0) - 1
@@ -128,12 +129,13 @@ class AppendTimes:
         )
 
     def complete_until_ns(self, log: MetadataLog) -> int:
-        """Until when a log certainly reports all that was committed; `NEVER` if no more was reported.
+        """Until when a log certainly contains all committed records; `NEVER` if no more were reported.
 
-        More than it has is a high watermark behind its end, or one of a later epoch, in which at least the
-        record of the new leader is committed.  The last record of its own epoch that was reported as
-        committed shows that no later epoch had begun when it was appended, and what is before it is in the
-        log.  Where a leader of an earlier epoch had more, committed records are gone, and nothing is certain.
+        A log is incomplete if a high watermark behind its end was reported, or a high watermark of a later
+        epoch, in which at least the new leader's record is committed.  The last record of its own epoch that
+        was reported as committed shows that no later epoch had begun when it was appended, and all before it
+        is in the log.  If a leader of an earlier epoch had more, committed records are gone, and nothing is
+        certain.
         """
         newest, end = log.epoch, log.end
         beyond = {epoch for epoch, mark in self._told if mark > end}
@@ -149,13 +151,13 @@ append_times = once(AppendTimes)
 
 
 def _latest_up_to(told: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """Offsets, ascending, and of each the latest time told of any up to it."""
+    """Offsets, ascending, and for each the latest time reported for any offset up to it."""
     told.sort()
     return [offset for offset, _ in told], list(accumulate((time_ns for _, time_ns in told), max))
 
 
 def _earliest_from(told: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """Offsets, ascending, and of each the earliest time told of any from it on."""
+    """Offsets, ascending, and for each the earliest time reported for any offset from it on."""
     told.sort()
     times_ns = list(accumulate((time_ns for _, time_ns in reversed(told)), min))
     return [offset for offset, _ in told], times_ns[::-1]

@@ -1,10 +1,10 @@
-"""Whether all records are there that the nodes' metadata logs are known to have.
+"""Whether the nodes' metadata logs were recorded without gaps.
 
 The records of a log are recorded twice: by its batches, and decoded.  Records that change nothing
-(NO_OP_RECORD) are left out of the decoded ones where each is in a batch of its own, so that of a batch of
-several at least one is left.  What one node's log has of a batch, another's has of the same batch.  A log
-that begins above offset 0 says nothing without a snapshot of what was below.  A record whose type, or
-version, was not known when it was read says nothing either.
+(NO_OP_RECORD) are left out of the decoded ones only if each is alone in its batch.  So at least one record of
+a batch of several is decoded.  The same batch has the same records in all nodes' logs.  A log that begins
+above offset 0 proves nothing without a snapshot of what was below.  A record whose type or version was
+unknown when it was read proves nothing either.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,7 @@ class _Decoded(NamedTuple):
 
 @once
 def thinned_logs(history: History) -> Mapping[int, str]:
-    """Metadata logs of which something is missing, by the index of the observation, with what it is.
+    """Incomplete metadata logs: index of the observation to what is missing.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.

@@ -18,7 +18,7 @@ CONFIG_RECORD = "CONFIG_RECORD"
 _TOPIC, _BROKER = 2, 4
 """Kafka's numbers for configs of topics, and of brokers."""
 _CLUSTER = ""
-"""The name of that broker whose dynamic configs are everybody's."""
+"""The broker name under which Kafka stores the dynamic configs of all brokers."""
 _DEFAULT = "1"
 
 
@@ -48,10 +48,10 @@ class MinIsr:
         self._told: dict[tuple[int, str], str] = {}
 
     def take(self, data: Mapping[str, Any]) -> str | None:
-        """Take a config's record.
+        """Apply a config's record.
 
         Returns:
-            The topic that has another value now; an empty text for all topics; None where none has.
+            The topic whose value changed; an empty text for all topics; None if no value changed.
 
         Raises:
             msgspec.ValidationError: the record is not as docs/histories.md says.
@@ -80,7 +80,7 @@ class MinIsr:
         return Bounds(values[0], values[-1])
 
     def _of_nodes(self) -> set[str]:
-        """What may be in force on one node or another for a topic without a value of its own."""
+        """Values that may be in force on some node for a topic without a value of its own."""
         dynamic = {v for (kind, name), v in self._told.items() if kind == _BROKER and name != _CLUSTER}
         cluster = self._told.get((_BROKER, _CLUSTER))
         return dynamic | (self._static if cluster is None else {cluster})

@@ -79,9 +79,9 @@ _MEANINGS = (
     (THREAD_DIED, re.compile(r"\]:? (Error due to|Stopped due to fatal error with exit code)")),
     (FATAL_LINE, re.compile(r"Encountered fatal fault:|Exiting Kafka due to fatal exception")),
 )
-"""What lines say whose level does not say it; the first that fits counts.
+"""Kinds of entries whose level is not enough, by text; the first that fits counts.
 
-The words are those of Kafka's KafkaThread, KafkaScheduler, ShutdownableThread, ProcessTerminatingFaultHandler
+The texts are those of Kafka's KafkaThread, KafkaScheduler, ShutdownableThread, ProcessTerminatingFaultHandler
 and Kafka.main, and of the JVM's own handler.
 """
 
@@ -179,8 +179,8 @@ def cause_of_death(lines: Sequence[LogLine], node: str, time_ns: int) -> LogLine
 
     Args:
         lines: those of all nodes.
-        node: who died.
-        time_ns: when that was seen.
+        node: name of the dead node.
+        time_ns: when it was seen dead.
     """
     since_ns, until_ns = time_ns - _BEFORE_DEATH_NS, time_ns + _AFTER_DEATH_NS
     near = [

@@ -29,7 +29,7 @@ _UNFENCED = -1
 
 
 class PartitionState(NamedTuple):
-    """How a partition stood from one record of the metadata log on.
+    """State of a partition from one record of the metadata log on.
 
     Attributes:
         offset: the record's offset.
@@ -43,7 +43,8 @@ class PartitionState(NamedTuple):
         adding: ids that a reassignment adds.
         removing: ids that it removes.
         directories: ids of the log directories of the replicas, in their order; none if not recorded.
-        recovering: whether its leader was elected uncleanly and has not yet told that it recovered (KIP-704).
+        recovering: whether its leader was elected uncleanly and has not yet reported that it recovered
+            (KIP-704).
         elected: whether this record chose a leader.
         unclean: whether it chose one that was neither in sync nor eligible.
         last_leader: whether it chose one of the last known leaders.
@@ -122,16 +123,16 @@ class PartitionTold(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class Step(NamedTuple):
-    """A record of the metadata log that made a partition, or changed it.
+    """A record of the metadata log that created or changed a partition.
 
     Attributes:
         record: the record.
-        partition: its name; where nothing named the topic, the id stands for that.
-        before: how it stood; None where nothing told of it.
-        after: its state; None where a change is told of a partition that nothing told of.
-        told: what the record has.
-        has_topic: whether a record before it made the topic, and none has removed that since; a snapshot may
-            be of later records and does not count.
+        partition: its name; if no record named the topic, the topic's id replaces the name.
+        before: the state before; None if no record or snapshot has it.
+        after: the state after; None if a record changes a partition that no record or snapshot has.
+        told: fields of the record.
+        has_topic: whether an earlier record created the topic, and none has removed it since; a snapshot may
+            contain later records and does not count.
     """
 
     record: MetadataRecord
@@ -174,7 +175,7 @@ class PartitionChanges:
         states: by partition, in the order of the log.
         brokers: by id, in the order of the log.
         op: index of the observation that reported the log; None where none could be used.
-        complete_until_ns: until when they are certainly all that there were; `NEVER`: to the end.
+        complete_until_ns: until when they certainly are all changes; `NEVER`: to the end.
     """
 
     states: dict[PartitionName, tuple[PartitionState, ...]]
@@ -207,8 +208,8 @@ class PartitionChanges:
 def partition_changes(history: History) -> PartitionChanges:
     """Replay the metadata log that reaches farthest.
 
-    Left out are partitions that it does not report from their creation on, a snapshot having replaced that,
-    and those of topics that were removed: what was asked of them may be meant for others of their name.
+    Two kinds of partitions are left out: those whose creation the log lacks because a snapshot replaced it,
+    and those of removed topics, because requests may concern another topic of the same name.
 
     Raises:
         msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.
@@ -236,7 +237,7 @@ class Replay:
     """Replays the records of a metadata log that are about partitions.
 
     Args:
-        seen: the log; of its snapshot the names of topics are taken.
+        seen: the log; its snapshot gives the names of topics.
 
     Attributes:
         removed: names of the topics that were removed by the records that were taken.
@@ -265,7 +266,7 @@ class Replay:
                 yield PartitionName(self.name_of(topic_id), number), state
 
     def take(self, record: MetadataRecord) -> Iterator[Step]:
-        """What the next record does; those of topics that are removed later too.
+        """Apply the next record; partitions of topics that are removed later are included.
 
         Raises:
             msgspec.ValidationError: it is not as docs/histories.md says.
@@ -311,7 +312,11 @@ class Replay:
 
 
 def _brokers(seen: MetadataLogSeen) -> dict[int, tuple[BrokerState, ...]]:
-    """A broker registers fenced; changes of its registration say 1 to begin something, -1 to end it."""
+    """Brokers' states over time.
+
+    A broker registers fenced.  In a change of its registration, 1 begins a condition (fenced, in controlled
+    shutdown), and -1 ends it.
+    """
     states: dict[int, list[BrokerState]] = {}
     for offset, epoch, kind, data in seen.records:
         if kind in {"REGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD"}:

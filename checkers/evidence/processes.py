@@ -26,7 +26,7 @@ def not_running(history: History) -> dict[str, tuple[Span, ...]]:
 
 
 def gone(history: History) -> frozenset[str]:
-    """Nodes whose processes did not run when they were looked at last."""
+    """Nodes whose processes did not run when they were last observed."""
     return frozenset(node for node, states in _states(history).items() if not states[-1][1])
 
 

@@ -19,7 +19,7 @@ class Call(NamedTuple):
 
     @property
     def to_ns(self) -> int:
-        """When it took effect at the latest: no one knows of what was not acknowledged."""
+        """When it took effect at the latest; unknown if it was not acknowledged."""
         return self.ended.time_ns if self.ended is not None and self.ended.type is OK else NEVER
 
 

@@ -11,8 +11,7 @@
 A log is known to the precision of a batch: an offset is held if a batch spans it.  In a compacted topic a
 batch may span offsets whose records are gone, so held means possible there, and not held means gone.
 `readable` says which nodes' logs were read at all: an offset that none of them holds is nowhere only if all
-logs were read.  Offsets that one log has twice, which the checker reports, are answered by the batch that
-begins last.
+logs were read.  If one log has an offset twice, which the checker reports, the batch that begins last counts.
 
 Nothing loops over batches in Python; memory is 60 bytes per batch and replica.
 """
@@ -52,7 +51,7 @@ class ReplicaLog:
     Attributes:
         node: name of the node.
         partition: which partition.
-        seen: what else was told of it.
+        seen: the observation without its columns.
         op: index of the observation in the history.
         time_ns: when it was reported.
         columns: by the names of docs/histories.md, shape (batches,), each in its own integer type.
@@ -140,12 +139,12 @@ class Fates(NamedTuple):
     Attributes:
         nodes: names that the rows of `held` belong to, those whose log was read.
         held: shape (nodes, offsets), whether a batch of that node's log spans the offset.
-        producer_id: of the batch on the first node that holds it; `NONE` where nobody does.
+        producer_id: of the batch on the first node that holds it; `NONE` if no node does.
         producer_epoch: of that batch too.
         sequence: the record's own, which is the batch's base plus the distance; `NONE` where there is none.
         leader_epoch: the same as the producer's id, of the leader that appended it.
         transactional: whether its batch belongs to a transaction.
-        control: whether it is a marker, not a record that someone sent.
+        control: whether it is a marker, not a record of a producer.
     """
 
     nodes: tuple[str, ...]
@@ -160,10 +159,10 @@ class Fates(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Batches:
-    """All logs of the run's topics that were told, by partition and node in the order of their names.
+    """All recorded logs of the run's topics, by partition and node in the order of their names.
 
     Attributes:
-        logs: every replica's log, those too that could not be read.
+        logs: every replica's log, also those that could not be read.
         metadata_logs: every node's metadata log.
     """
 
@@ -217,12 +216,12 @@ _TOLD = {
     "leader_epoch": NONE,
     "attributes": 0,
 }
-"""Columns that fates are reported by, each with what stands for unknown."""
+"""Columns that fates are reported by, each with its value for unknown."""
 
 
 @once
 def batches_of(history: History) -> Batches:
-    """All that the history has of replicas' logs; of one that it has twice, the last.
+    """All replicas' logs in the history; of a log that was recorded twice, the last.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.

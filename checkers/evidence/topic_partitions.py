@@ -1,12 +1,12 @@
-"""Which partitions the run's topics have, and since when: the one place that checkers ask.
+"""Which partitions the run's topics have, and since when; all checkers use this module for that.
 
 The set-up has the initial number of each topic.  Partitions are added by *create-partitions* (KIP-195):
 
-- One whose addition was acknowledged is there from the answer on.
-- Of one that was requested without a certain answer, the metadata log shows: the partition is there from when
-  its record had certainly been committed.
-- Else it is unknown whether it ever was.  It may be, so what is found in it is judged like everything else;
-  but nothing is required of it, such as a read to its end.
+- A partition whose addition was acknowledged exists from the answer on.
+- If the request has no certain answer, the metadata log decides: the partition exists from the time when its
+  record certainly had been committed.
+- Otherwise its existence is unknown.  What is found in it is judged like everything else, but nothing is
+  required of it, such as a read to its end.
 
 A partition is never removed: Kafka has no request for that, and a run does not delete its own topics.
 """
@@ -31,8 +31,8 @@ class TopicPartition(NamedTuple):
         name: its topic and number.
         loaded: whether the load itself writes to its topic.
         added: whether it was requested during the run.
-        there_ns: from when on it certainly was there; 0 for one of the set-up, `NEVER` where nobody knows
-            whether it ever was.
+        there_ns: time from which it certainly existed; 0 for one of the set-up, `NEVER` if its existence is
+            unknown.
     """
 
     name: PartitionName
@@ -42,7 +42,7 @@ class TopicPartition(NamedTuple):
 
 
 def partitions_of(history: History) -> list[TopicPartition]:
-    """All that certainly are there at the end, in the order of the set-up's topics and of their numbers.
+    """All partitions that certainly exist at the end, by topic in the set-up's order, then by number.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -51,7 +51,7 @@ def partitions_of(history: History) -> list[TopicPartition]:
 
 
 def partitions_by(history: History, time_ns: int) -> list[TopicPartition]:
-    """Those that certainly were there at a time.
+    """Partitions that certainly existed at a time.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -61,7 +61,7 @@ def partitions_by(history: History, time_ns: int) -> list[TopicPartition]:
 
 @once
 def possible_partitions(history: History) -> tuple[TopicPartition, ...]:
-    """Those that are there, and those of which nobody knows.
+    """Partitions that exist, and those whose existence is unknown.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.

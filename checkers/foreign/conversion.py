@@ -7,7 +7,7 @@ from checkers.foreign.workloads import TRANSACTIONS, Workload, is_list_of_micro_
 from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, OperationType
 
 RUN = "imported"
-"""Stands for the run's id in imported histories."""
+"""The run's id in imported histories."""
 
 _PAIR = 2
 _TOLD_TWICE = frozenset({"write", "cas", "add", "enqueue"})

@@ -66,7 +66,7 @@ _SHOWN_MAX = 40
 
 
 class _Unreadable(Exception):  # noqa: N818 - never leaves this module
-    """A token that is no EDN; the text says why."""
+    """A token that is no EDN; the message has the reason."""
 
 
 class _Frame(NamedTuple):
@@ -228,7 +228,7 @@ class _Parser:
 
 
 class _Atoms(dict[str, object]):
-    """Values of tokens that stand for themselves, remembered as long as there are not too many."""
+    """Values of atomic tokens, cached as long as there are not too many."""
 
     def __missing__(self, token: str) -> object:
         value = _atom(token)
@@ -307,7 +307,7 @@ def _collection(opener: str, items: list[object]) -> object:
     if len(items) % 2:
         raise _Unreadable("a map has a key without a value")
     keys = items[::2]
-    if not set(map(type, keys)) <= _NAMES:  # a key that JSON can't have: its text stands for it
+    if not set(map(type, keys)) <= _NAMES:  # A key that JSON can't have is replaced by its text.
         keys = [key if type(key) in _NAMES else json_of(key) for key in keys]
     found = dict(zip(keys, items[1::2], strict=True))
     if len(found) * 2 != len(items):

@@ -1,8 +1,8 @@
 """Reads operations out of a Jepsen log: ``INFO  jepsen.util - PROCESS  :type  :f  value  error``.
 
-The words are separated by tabs or spaces; whatever is before ``jepsen.util`` (times, threads) is passed
-over, and so are all other lines.  Value and error are EDN.  An operation without an answer, ``:info`` or
-``:fail``, may have the reason in the place of its value.
+The fields are separated by tabs or spaces.  Text before ``jepsen.util`` (times, threads) is ignored, and so
+are all other lines.  Value and error are EDN.  An operation without an answer, ``:info`` or ``:fail``, may
+have the reason instead of its value.
 """
 
 import re
@@ -27,7 +27,7 @@ def read_log(text: Pieces, damage: list[str]) -> Iterator[Element]:
 
     Args:
         text: all lines.
-        damage: is told of a last line that was cut short.
+        damage: gets an entry if the last line was cut short.
 
     Raises:
         HistoryError: a line is too long, or a value is no EDN.

@@ -25,11 +25,11 @@ _LONG_NUMBER = re.compile(r"[0-9]{19}")
 
 
 def read_lines(text: Pieces, damage: list[str]) -> Iterator[Element]:
-    """Read one value a line; empty lines are passed over.
+    """Read one value per line; empty lines are ignored.
 
     Args:
         text: all lines.
-        damage: is told of a last line that was cut short.
+        damage: gets an entry if the last line was cut short.
 
     Raises:
         HistoryError: a line is no JSON, too long, or nested too deep.

@@ -47,14 +47,14 @@ class UnfitError(ValueError):
 
 
 class JudgingOptions(NamedTuple):
-    """How a history is to be judged, as far as anybody said.
+    """How a history is to be judged, as given by the caller.
 
     Attributes:
         workload: name of a `Workload`; inferred if None.
-        model: a consistency model of transactions, or an object (which is its workload too).
-        initial: the object's value before anything happened; of registers that transactions read and write
-            that of each, or a map by name.
-        declared: what is known of each register that transactions read and write.
+        model: a consistency model of transactions, or an object, which determines the workload too.
+        initial: the object's initial value; for registers that transactions read and write, the initial value
+            of each, or a map by name.
+        declared: properties of each register that transactions read and write.
     """
 
     workload: str | None = None
@@ -64,13 +64,15 @@ class JudgingOptions(NamedTuple):
 
 
 class Judgement(NamedTuple):
-    """A verdict on an imported history, and what it was taken for.
+    """A verdict on an imported history, with its workload and model.
 
     Attributes:
-        workload: whose checkers judged it.
-        model: what it was checked against; None for logs, which have Kafka's own promises.
-        history: the history in our words; indices of witnesses are places in it, and in ``Foreign.records``.
-        verdict: what was found; nothing was expected.
+        workload: the workload whose checkers judged it.
+        model: the model that it was checked against; None for logs, which are checked against Kafka's
+            promises.
+        history: the history in krucible's format; indices of witnesses refer to it, and to
+            ``Foreign.records``.
+        verdict: the verdict; no verdict was expected.
     """
 
     workload: Workload
@@ -119,7 +121,7 @@ def _meant(foreign: Foreign, asked: JudgingOptions) -> tuple[Workload, str | Non
 
 
 def _check_functions(foreign: Foreign, workload: Workload) -> None:
-    """Refuse a workload whose checkers would pass over some of the operations."""
+    """Refuse a workload whose checkers would ignore some of the operations."""
     known = functions_of(workload)
     strange = sorted(foreign.functions - known) if known else []
     if strange:
@@ -136,7 +138,7 @@ def _named(workload: str) -> Workload:
 
 
 def _check_declared(workload: Workload, declared: Declared) -> None:
-    """Refuse what is declared of keys whose versions nobody needs to infer."""
+    """Refuse declarations about keys for a workload that does not infer versions."""
     if any(declared) and workload is not Workload.RW_REGISTER:
         raise UnfitError(f"{workload} has no keys whose order can be declared", str(Workload.RW_REGISTER))
 
@@ -184,7 +186,7 @@ def _check_names(history: History, initial: Mapping[Any, Any]) -> None:
 
 
 def _is_zoned(history: History, initial: object) -> bool:
-    """Whether zones decide: values are unique, and no read of null stands for one that saw nothing."""
+    """Whether zones decide: values are unique, and no read of null is a read without a result."""
     if not applies(history, initial):
         return False
     blind = (o for o in history.operations if o.f == "read" and o.type is OK and o.value is None)
@@ -210,10 +212,10 @@ def _judge_kafka(foreign: Foreign, initial: object) -> Judgement:
 
 
 def _reading(foreign: Foreign, workload: Workload, more: Mapping[str, object]) -> CheckerResult:
-    """What was read; what was cut off of it makes the whole unknown, whatever is left.
+    """Assumptions about reading the history; if any of it was cut off, the whole verdict is unknown.
 
-    So does it where no transaction committed, as with Elle (``empty-transaction-graph``).  An object on which
-    no operation succeeded is linearizable, as with Knossos.
+    It is unknown too if no transaction committed, as with Elle (``empty-transaction-graph``).  An object on
+    which no operation succeeded is linearizable, as with Knossos.
     """
     succeeded = foreign.succeeded
     doubts = list(foreign.damage)

@@ -1,21 +1,20 @@
 """Converts Jepsen's kafka workload to the operations of docs/histories.md.
 
-Source: jepsen.tests.kafka.  Its operations hold micro-operations: ``[:send k v]``, which is answered as
-``[:send k [offset v]]``, and ``[:poll]``, answered ``[:poll {k [[offset v] …]}]``.  A key is a log of its
-own: a partition of the one topic `TOPIC`, with the key's own number where all keys are numbers.
+Source: jepsen.tests.kafka.  Its operations have micro-operations: ``[:send k v]``, which is answered as
+``[:send k [offset v]]``, and ``[:poll]``, answered ``[:poll {k [[offset v] …]}]``.  Each key is a separate
+log: a partition of the one topic `TOPIC`.  If all keys are numbers, the partition has the key's number.
 
-- Of a test without transactions, sends become ``send`` and polls become ``poll``, one operation each.
-- Of a test with transactions (one ``:txn`` is enough), whatever sends is a ``txn``, and readers are
-  read-committed.
-- What a poll returned was returned, whatever the outcome of the operation: with records, it is ok.
+- In a test without transactions, sends become ``send`` and polls become ``poll``, one operation each.
+- In a test with transactions (one ``:txn`` is enough), each operation that sends is a ``txn``, and readers
+  are read_committed.
+- A poll with records is ok, whatever the outcome of its operation.
 - ``:assign`` does not say where reading begins, except with ``:seek-to-beginning?``; but Kafka's consumer
-  continues with the partitions that it was assigned before, and so does Jepsen's checker.  A consumer that
-  subscribed may be given other partitions in every poll (unless a ``:rebalance-log`` says when): positions
-  before and after are then unrelated.  One whose transaction failed continues behind it, or where it began,
-  or before that (`kafka_positions`).
-- A transaction with an unknown outcome committed if another client got one of its records at read_committed,
-  and with it all its records, of all keys (compare ``must-have-committed?``): it is taken for one that ended
-  ok.
+  continues with the partitions that it was assigned before, and so does Jepsen's checker.  A subscribed
+  consumer may be assigned other partitions in every poll, unless a ``:rebalance-log`` says when: positions
+  before and after are then unrelated.  A consumer whose transaction failed continues after the transaction's
+  records, or where it began, or before that (`kafka_positions`).
+- A transaction with an unknown outcome, and all its records of all keys, committed if another client received
+  one of its records with read_committed (compare ``must-have-committed?``): it is converted as ok.
 """
 
 from collections import defaultdict
@@ -93,7 +92,7 @@ class _Conversion:
     def operation(
         self, position: int, record: Record, parts: tuple[Part, ...], *, committed: bool
     ) -> Operation:
-        """The operation that a record stands for; `committed` where it is known to have, whatever it says."""
+        """Convert a record to an operation; `committed`: it is known to have committed, whatever it says."""
         f, kind, value = self._told(record, parts, _TYPE.OK if committed else record.type)
         key = f"process {record.process}" if f == "txn" else TOPIC
         return operation_of(position, record, self._clock, f=f, key=key, value=value, kind=kind)

@@ -10,9 +10,9 @@ from checkers.history.operations import INFO
 class Positions:
     """Where one consumer continues reading, as far as is known.
 
-    Behind what it was given last; and after a transaction that failed there, or where the failed transaction
-    began, or at some offset committed before.  Whatever the client does, it passes over nothing on the way
-    from one of these: where it is found between them, it continued from the last one before.
+    It continues after the last record that it received.  After a failed transaction it may also continue
+    where that transaction began, or at some offset that was committed before.  From each of these positions
+    it skips nothing.  So a consumer that is found between two of them continued from the last one before.
     """
 
     def __init__(self) -> None:
@@ -48,12 +48,12 @@ class Positions:
         return list(self._next.items()) if rewound else None
 
     def advance(self, chunks: Iterable[tuple[int, Sequence[int]]], *, failed: bool, told: bool) -> None:
-        """Go on behind what was polled.
+        """Advance the position after the polled records.
 
         Args:
-            chunks: partition and offsets of what was polled.
-            failed: whether that was in a transaction that failed.
-            told: whether everything that was polled is reported.
+            chunks: partition and offsets of the polled records.
+            failed: whether they were polled in a transaction that failed.
+            told: whether all polled records are reported.
         """
         before = dict(self._next)
         for partition, offsets in chunks:
@@ -66,10 +66,10 @@ class Positions:
 
 
 def committed_after_all(foreign: Foreign, parts: Sequence[tuple[Part, ...]]) -> frozenset[int]:
-    """Positions of completions of transactions with an unknown outcome that somebody else saw committed.
+    """Positions of completions of transactions with an unknown outcome that another client saw committed.
 
     Args:
-        foreign: a history of a test with transactions, so that everybody reads committed records only.
+        foreign: a history of a test with transactions, in which all clients read only committed records.
         parts: the micro-operations of each of its operations.
     """
     sent: dict[tuple[str, str], list[int]] = {}
@@ -81,7 +81,8 @@ def committed_after_all(foreign: Foreign, parts: Sequence[tuple[Part, ...]]) -> 
     for call in foreign.calls:
         for key, value in _returned(parts[call.completed] if call.completed is not None else ()):
             senders = sent.get((key, repr(value)), [])
-            # One value of two transactions identifies neither; and nobody commits by reading his own.
+            # A value of two transactions identifies neither; and a client that reads its own record proves no
+            # commit.
             if len(senders) == 1 and senders[0] != call.invoked:
                 seen.add(senders[0])
     completed = {

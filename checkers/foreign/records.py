@@ -17,7 +17,7 @@ TIME_SLACK_NS = 1_000_000_000
 
 _TYPES = {kind.value: kind for kind in OperationType}
 NEMESIS = "nemesis"
-"""Process and function of whatever no client did, in our words."""
+"""Process and function of all operations that no client did, in krucible's format."""
 
 _OURS = ("runner", "observer-")
 _JOURNAL = "krucible_history"
@@ -36,12 +36,12 @@ class Record(msgspec.Struct, frozen=True):
 
     Attributes:
         type: invoke, ok, fail or info.
-        process: the client's number, or its name.
-        f: what it did; ``txn`` where the record does not say.
-        value: argument or result, as it was written.
-        error: what went wrong, as text.
-        time_ns: when; None where the record does not say.
-        line: where in the file it begins, from 1.
+        process: the client's number or name.
+        f: function; ``txn`` if the record has none.
+        value: argument or result, as it was recorded.
+        error: the error, as a text.
+        time_ns: time, nanoseconds; None if the record has none.
+        line: its first line in the file, from 1.
         column: its column, from 1.
         extra: the record's other fields.
     """
@@ -97,7 +97,7 @@ class Foreign(msgspec.Struct, frozen=True):
         return frozenset(record.f for record in self.records if record.process != NEMESIS)
 
     def place(self, position: int) -> FilePlace:
-        """Where in the file an operation stands."""
+        """Place of an operation in the file."""
         record = self.records[position]
         return FilePlace(self.file, record.line, record.column)
 
@@ -188,7 +188,7 @@ class _Gathering:
             )
         self._nameless = nameless
         if nameless:
-            # Nothing says who did it, so that every pair is a process of its own: order alone relates them.
+            # Records without a process: each pair becomes a process, so that only the order relates them.
             self._pairs += kind is OperationType.INVOKE
             return self._pairs
         if isinstance(process, str) and process:
@@ -207,12 +207,12 @@ class _Gathering:
         self._last_index = index
 
     def _time_of(self, fields: Mapping[str, object], kind: OperationType, place: FilePlace) -> int | None:
-        """When it was.
+        """Time of a record, nanoseconds.
 
-        Jepsen's workers take the time before they are recorded, and published histories of its older
-        versions go back by milliseconds where they waited.  Where an operation begins well before another
-        ended, and is recorded after that, either the times or the order is wrong; an index says that the
-        order is meant.
+        Jepsen's workers take the time before they are recorded.  In published histories of older versions
+        times go back by milliseconds if workers waited.  If an operation begins well before another one
+        ended, and is recorded after that end, either the times or the order is wrong.  An index shows that
+        the order is intended.
         """
         time_ns = fields.get("time")
         if time_ns is None or time_ns == _UNSET:

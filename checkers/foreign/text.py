@@ -14,7 +14,7 @@ VALUE_CHARACTERS_MAX = 10_000_000
 """Longest operation that is read; Jepsen's are a few hundred characters, a poll's a few thousand."""
 
 TOO_LONG = f"a value of more than {VALUE_CHARACTERS_MAX:,} characters begins here"
-"""What is said of longer ones."""
+"""The error for longer values."""
 
 INTEGER_MAX = 2**63 - 1
 """Largest integer that is read, and its negative the smallest."""
@@ -40,7 +40,7 @@ def _ordered(value: object) -> object:
 
 
 class FilePlace(NamedTuple):
-    """Where in a file something stands; line and column from 1."""
+    """A place in a file; line and column from 1."""
 
     file: str
     line: int

@@ -23,7 +23,7 @@ class Workload(StrEnum):
 
 
 TRANSACTIONS = frozenset({Workload.LIST_APPEND, Workload.RW_REGISTER})
-"""Workloads whose model is a consistency model; that of the others is an object."""
+"""Workloads whose model is a consistency model; the model of the others is an object."""
 
 _FUNCTIONS = {
     Workload.KAFKA: {"send", "poll", "txn", "assign", "subscribe", "crash", "debug-topic-partitions"},
@@ -76,7 +76,7 @@ def functions_of(workload: Workload) -> frozenset[str]:
 
 
 def is_list_of_micro_operations(value: object) -> bool:
-    """Whether a value is a list of lists that each begin with a word."""
+    """Whether a value is a list of lists that each begin with a string."""
     return isinstance(value, list) and all(map(_is_micro_operation, value))
 
 
@@ -85,7 +85,7 @@ def _is_micro_operation(part: object) -> bool:
 
 
 def _read_lists(foreign: Foreign) -> bool:
-    """Whether whatever was read is a list."""
+    """Whether every read returned a list."""
     values = (record.value for record in foreign.records if record.type is OK)
     parts = (part for value in values if is_list_of_micro_operations(value) for part in value)
     return all(part[-1] is None or isinstance(part[-1], list) for part in parts)

@@ -40,7 +40,7 @@ __all__ = ["ENTRY", "check_groups"]
 CHECKER = "groups"
 KIND = "groups"
 GENERATIONS_MIN = 3
-"""A group that never rebalanced under load, and then for its last member, says little."""
+"""Least number of generations: a group that never rebalanced under load, and then for its last member."""
 COMMITS_MIN = 10
 
 

@@ -65,7 +65,7 @@ ANOMALIES = by_id(
     OUTSIDER_COMMIT,
     GROUP_DELETED,
 )
-"""All of them, by id."""
+"""All anomalies, by id."""
 NEEDS = Needs(
     (Source.CLIENTS,),
     {

@@ -62,7 +62,7 @@ class Register:
         """Judge where an assignment begins."""
         start = assignment.starts[self._place.partition]
         known = [c for c in self._by_value.get(start, ()) if c.begin < assignment.end]
-        # An offset that nobody can have committed is the log's start, or nothing explains it.
+        # An offset that cannot have been committed is the log's start, or unexplained.
         ends = [c.end if c.acknowledged else None for c in known]
         if start <= self._log_start:
             ends.append(NONE)

@@ -4,14 +4,15 @@ It judges *commit-offset*, *delete-offsets* and *fetch-offsets* of docs/historie
 process at a time for each group, so what an answer may return follows from the requests before it:
 the last change that was acknowledged, or any of those whose outcome is unknown, which may take effect late.
 
-A deposed coordinator that does not know it yet answers with an old state, and a new one may not know yet what
-is committed (KAFKA-14499).  So an answer counts if it comes from the broker that acknowledged the last
-change, or in the phase final-read, when all has recovered.  Before 4.0 a coordinator did not wait until a
-deletion was replicated (`GroupMetadataManager`, acks 0): what was deleted there may come back.
+A deposed coordinator that does not know of its successor yet answers with an old state, and a new one may not
+know yet which commits are committed in its log (KAFKA-14499).  So an answer counts if it comes from the
+broker that acknowledged the last change, or in the phase final-read, when all has recovered.  Before 4.0 a
+coordinator did not wait until a deletion was replicated (`GroupMetadataManager`, acks 0): so a deleted offset
+may come back there.
 
-A broker that refuses a deletion because there is no such group also answers that the group has no offset.
+If a broker refuses a deletion because there is no such group, that also means that the group has no offset.
 
-What the offsets topic may have lost legally excuses (`checkers.licences.internal`).
+A legal loss of records of the offsets topic excuses a finding (`checkers.licences.internal`).
 """
 
 from collections.abc import Iterator
@@ -64,14 +65,14 @@ class _Call(NamedTuple):
 
 @dataclass(slots=True)
 class _Place:
-    """What a group's offset in one partition may be.
+    """Possible values of a group's offset in one partition.
 
     Attributes:
-        value: by the last change that was acknowledged.
-        late: what it may become by changes whose outcome is unknown.
-        by: id of the broker that acknowledged the last change; none: nobody has.
-        since_ns: when that was requested.
-        operations: of that change.
+        value: the value after the last acknowledged change.
+        late: values that changes with an unknown outcome may set.
+        by: id of the broker that acknowledged the last change; None if no change was acknowledged.
+        since_ns: when that change was requested.
+        operations: operations of that change.
     """
 
     value: int | None = None
@@ -82,7 +83,7 @@ class _Place:
 
 
 _Places = dict[tuple[str, int], _Place]
-"""A group's, by topic and partition, as far as anybody named them."""
+"""Offsets of a group, by topic and partition, of those partitions that any operation named."""
 
 
 def check_erasures(history: History) -> CheckerResult:
@@ -129,7 +130,7 @@ def _calls(history: History) -> Iterator[_Call]:
 
 
 def _change(places: _Places, call: _Call, *, durable: bool) -> None:
-    """Take a commit or a deletion, whatever became of it."""
+    """Apply a commit or a deletion, whatever its outcome."""
     if call.answered is not None and call.answered.type is FAIL:
         return
     asked = _changed(call.asked)
@@ -156,7 +157,7 @@ def _changed(asked: Operation) -> OffsetCommitted | OffsetsDeleted:
 
 
 def _told(places: _Places, call: _Call) -> OffsetsFetched | None:
-    """What an answer reports about offsets; None where it reports nothing of them."""
+    """The offsets in an answer; None if it has none."""
     answered = call.answered
     if answered is None:
         return None

@@ -1,11 +1,11 @@
 """Findings of groups that an event in the same partition may explain, if it permits losses.
 
 A group depends on two logs.  Its partition of the offsets topic keeps its commits and its generations: if
-that may have lost records, a commit may be gone, and a generation's number may be given again.  What members
-received is in the clients' history whatever that log lost.  So a loss excuses neither a record that no member
-received, nor a commit of a generation that no member knew.  The partition that is read may be truncated: then
-offsets that the group had gone past are written again, and a committed offset may lie outside of the log,
-where a member begins by its policy of resets.
+that may have lost records, a commit may be gone, and a generation's number may be given again.  The records
+that members received are in the clients' history, whatever that log lost.  So a loss excuses neither a record
+that no member received, nor a commit in a generation that no member knew.  The partition that is read may be
+truncated: then offsets that the group had passed are written again, and a committed offset may be outside of
+the log, so that a member begins according to ``auto.offset.reset``.
 """
 
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ from checkers.licences.internal import may_have_lost
 from checkers.verdict.verdict import Anomaly
 
 _OF_CLIENTS = frozenset((UNDELIVERED.id, PREMATURE_COMMIT.id))
-"""What the clients' own history shows, whatever a coordinator has lost."""
+"""Anomalies that clients' operations alone show, so that no loss of a coordinator explains them."""
 
 
 class GroupFinding(NamedTuple):
@@ -67,7 +67,7 @@ class Excuses:
 
     @cached_property
     def _lost(self) -> str | None:
-        """An event by which commits or generations of the group may be gone."""
+        """An event that may have removed commits or generations of the group; None without one."""
         if not self._history.of("setup"):
             return None
         partition = offsets_partition(self._history, self._group)

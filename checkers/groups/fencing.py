@@ -1,19 +1,19 @@
 """Generations: which commits a coordinator may accept, and which assignments it may make.
 
-A generation is appended to the coordinator's log before its members are told their assignments, so once one
-of them shows it, every coordinator knows it, and numbers only grow.  A group's number begins again only after
-the group was deleted: on request, which is not made before the last assignment of a run, or by Kafka, which
-takes it ten minutes at least (``offsets.retention.check.interval.ms``).
+A generation is appended to the coordinator's log before its members receive their assignments.  So once a
+member reports it, every coordinator knows it, and numbers only grow.  A group's number begins again only
+after the group was deleted: on request, which is not made before the last assignment of a run, or by Kafka,
+which takes at least ten minutes (``offsets.retention.check.interval.ms``).
 
-In a group of KIP-848's protocol every member has an epoch of its own, and learns of others late: a commit is
+In a group of KIP-848's protocol every member has its own epoch, and learns of others late.  So a commit is
 compared with the member's epoch, not with other members' epochs.  But a partition is assigned to another
 member only after its former owner has released it, which raises that member's epoch in the same write, or has
 been fenced.  So once a member shows that it was assigned a partition, no member commits that partition's
 offset in an earlier epoch.  The members' reports do not show whether two of them have a partition in one
 epoch: a library reads its epoch when it reports an assignment, which may be later than the assignment.
 
-A member commits with the id and generation that it got.  If no member knew a generation until then, a commit
-names an invented one, which can't have been the coordinator's current one.
+A member commits with the id and generation that it got.  If no member knew a commit's generation until then,
+that generation was invented, and can't have been the coordinator's current one.
 """
 
 from bisect import bisect_left
@@ -27,7 +27,7 @@ from checkers.groups.loading import Assignment, Commit, GroupPartition, Groups, 
 from checkers.verdict.verdict import Anomaly
 
 _EVERYTHING = -1
-"""Stands for all partitions, where generations are the group's."""
+"""Represents all partitions, if generations belong to the group."""
 
 
 def find_zombies(groups: Groups, group: str) -> Iterator[Anomaly]:
@@ -76,16 +76,16 @@ def _zombie(commit: Commit, mine: int, newest: Assignment) -> Anomaly:
 
 
 def find_premature(groups: Groups, group: str) -> Iterator[Anomaly]:
-    """Commits that were acknowledged in a generation that nobody had been told of by then."""
+    """Commits that were acknowledged in a generation that no member had received by then."""
     for commit, generation, known in premature(groups, group):
         if commit.acknowledged:
             yield _premature(commit, generation, known)
 
 
 def premature(groups: Groups, group: str) -> Iterator[tuple[Commit, int, Assignment | None]]:
-    """Commits in a generation that no poll told of which had begun by then, however they ended.
+    """Commits in a generation that no poll which had begun by then reported, with any outcome.
 
-    Of a group of which an assignment without a generation is reported, any may have been known.
+    If an assignment of the group was reported without a generation, members may have known any generation.
 
     Yields:
         The commit, the generation that it names, and the newest assignment that was known.

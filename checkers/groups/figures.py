@@ -33,7 +33,7 @@ def figures_of(groups: Groups, group: str, deliveries: Sequence[Delivery]) -> di
 
 
 def _unowned_ms(groups: Groups, place: GroupPartition) -> float:
-    """The longest time between two assignments of a place in which nobody who had it polled."""
+    """The longest time between two assignments of a place in which no owner polled, milliseconds."""
     longest = 0
     end: int | None = None
     for began_ns, ended_ns in sorted(_owned(groups, place)):

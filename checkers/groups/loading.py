@@ -64,16 +64,16 @@ class Commit:
 
     Attributes:
         group: the group's id.
-        topic: of which topic.
-        process: who committed.
+        topic: the topic of the offsets.
+        process: the process that committed.
         begin: position of the invocation in the history.
-        membership: as which member of which generation; None if not reported.
+        membership: member and generation of the commit; None if not reported.
         offsets: partition to offset.
-        outsider: whether somebody committed who was no member.
-        began_ns: of the invocation.
+        outsider: whether the committer was not a member.
+        began_ns: time of the invocation.
         end: position of the completion, `NONE` without one.
         outcome: how it ended; info without a completion.
-        time_ns: of the completion, or of the invocation without one.
+        time_ns: time of the completion, or of the invocation without one.
     """
 
     group: str
@@ -100,7 +100,7 @@ class Commit:
 
 
 class Deletion(NamedTuple):
-    """A group's deletion that was acknowledged: by whom, at which positions of the history, and when."""
+    """An acknowledged deletion of a group: its process, its indices in the history, and its times."""
 
     process: int | str
     begin: int

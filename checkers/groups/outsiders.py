@@ -1,12 +1,13 @@
-"""Groups that have members: no one else may commit their offsets or delete them.
+"""Groups that have members: no outsider may commit their offsets or delete them.
 
-An administrator who sets a group's offsets (KIP-396) commits as no member of no generation, which a
-coordinator takes only for an empty group.  The members' operations show whether it was empty:
+An administrator who sets a group's offsets (KIP-396) commits without a member id and generation, which a
+coordinator accepts only for an empty group.  The members' operations show whether the group was empty:
 
 * A member whose commits were acknowledged before and afterwards, in one generation, was a member all the
-  time: ids are given once, and a removed member is in no generation any more.
+time: ids are used once, and a removed member is not in any later generation.
 * A member whose commit was just acknowledged stays a member for half a session, unless the group was about to
-  remove it.  The group was not if that member was assigned everything: it was the only one.
+remove it.  If that member was assigned everything, it was the only one, and the group was not about to remove
+it.
 """
 
 from collections.abc import Iterator

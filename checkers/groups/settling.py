@@ -48,7 +48,7 @@ def _final_polls(groups: Groups, group: str) -> list[PollSpan]:
 
 
 def _unassigned(groups: Groups, group: str) -> list[GroupPartition]:
-    """Places that nobody was assigned in the final phase."""
+    """Places that no member was assigned in the final phase."""
     final = groups.final or 0
     given = {
         GroupPartition(group, one.topic, partition)

@@ -20,15 +20,15 @@ RECORDS_FREE = 5_000_000
 RECORDS_PER_BYTE_MAX = 40
 """Of more than `RECORDS_FREE`, most for each byte of the journals; krucible's own runs have about 1.5."""
 PARTITIONS_MAX = 200_000
-"""Most partitions of all topics of a set-up together; more than a whole cluster is said to hold."""
+"""Most partitions of all topics of a set-up together; more than a whole cluster is documented to hold."""
 _PIECE_BYTES = 1 << 20
 
 
 def check_file(path: Path) -> None:
-    """Refuse what is no file, which may never end, and a file with a line that is too long.
+    """Refuse what is no file, because reading it may never end, and a file with a line that is too long.
 
     Raises:
-        HistoryError: as said.
+        HistoryError: it is refused.
         OSError: it can't be determined.
     """
     status = path.stat()
@@ -44,10 +44,10 @@ def check_file(path: Path) -> None:
 
 
 def check_records(operations: Iterable[Operation], paths: Sequence[Path]) -> None:
-    """Refuse runs of records that are more than any run sends in so many bytes.
+    """Refuse runs of records that are more than a run can send in so many bytes.
 
     Raises:
-        HistoryError: as said.
+        HistoryError: they are refused.
     """
     records = sum(_records_of(operation) for operation in operations)
     if records <= RECORDS_FREE:

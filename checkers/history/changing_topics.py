@@ -1,4 +1,4 @@
-"""The types of what is asked of topics that come and go, and of what is answered.
+"""The types of requests and answers about topics that are created and deleted during a run.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """

@@ -11,9 +11,9 @@ from checkers.history.polls import Membership
 
 
 class Committing(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a group is to go on, by a member or, as an outsider, by somebody who is none.
+    """An offset that a group is to continue from, committed by a member or by an outsider.
 
-    A member's commit does not tell of `outsider`.
+    A member's commit does not have `outsider`.
     """
 
     client: str | UnsetType = UNSET

@@ -1,4 +1,4 @@
-"""The types of what a script and gambits report about their moves, beside faults and admin operations.
+"""The types of what scripts and gambits report about their moves, except faults and admin operations.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
@@ -47,12 +47,12 @@ class ChoiceAsked(msgspec.Struct, frozen=True):
 
 
 class ChoiceMade(ChoiceAsked, frozen=True, kw_only=True):
-    """Whom a gambit chose.
+    """The nodes and the partition that a gambit chose.
 
     Attributes:
         parts: names of nodes by part, such as ``leader``.
         where: topic and number of the partition; None where none was chosen.
-        as_then: in a replay, whether who was chosen leads now as then; unset otherwise.
+        as_then: in a replay, whether the chosen nodes lead now as they did then; unset otherwise.
     """
 
     parts: dict[str, str]
@@ -93,6 +93,6 @@ class ScriptPlanned(msgspec.Struct, frozen=True):
 
 
 class ScriptEnded(ScriptPlanned, frozen=True):
-    """And how many of them succeeded."""
+    """The end of a script, and how many of its moves succeeded."""
 
     made: int

@@ -4,7 +4,7 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """What a response says of a request, or of one topic, partition or voter that it names."""
+    """Error codes of a response, or of one topic, partition or voter in it."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0

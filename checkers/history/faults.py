@@ -17,15 +17,15 @@ class PlannedFault(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         kind: such as ``partition`` or ``kill``.
         spec: the planned fault with its symbolic target, unchecked.
-        ends_processes: whether it ends one process of its targets; None where the history does not tell.
-        silences: whether its targets can't answer anybody until the heal, in the same way.
-        ends_cleanly: whether a process that it ends writes down that it ended cleanly; None if unknown.
-        tears_writes: whether its targets' logs may end with half a batch; None where nothing tells.
-        loses_unsynced: whether its targets' disks may lack what was not synced, in the same way.
-        wipes: whether it removes what its targets' disks had, in the same way.
+        ends_processes: whether it ends one process of its targets; None if not recorded.
+        silences: whether its targets can't answer any request until the heal; None if not recorded.
+        ends_cleanly: whether a process that it ends records that it ended cleanly; None if unknown.
+        tears_writes: whether its targets' logs may end with half a batch; None if not recorded.
+        loses_unsynced: whether its targets' disks may lack what was not synced; None if not recorded.
+        wipes: whether it removes what its targets' disks had; None if not recorded.
         glyph: its shape in the report, unchecked.
         gambit: id of the gambit that it is a part of.
-        blink: whether it is a short fault beside all others.
+        blink: whether it is a short fault that is injected in addition to all others.
     """
 
     kind: str
@@ -74,7 +74,7 @@ class FaultInjected(FaultAimed, frozen=True, kw_only=True):
 
 
 class FaultRefused(PlannedFault, frozen=True, kw_only=True):
-    """A fault that hit nobody, and why: ``held``, ``dead``, ``over`` or ``withheld``."""
+    """A fault that hit no target, and why: ``held``, ``dead``, ``over`` or ``withheld``."""
 
     refused: str
 
@@ -108,7 +108,7 @@ class FaultTold(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def planned(self) -> "FaultRead":
-        """What was planned, as far as checkers ask.
+        """The fields of the planned fault that checkers read.
 
         Raises:
             msgspec.ValidationError: a field is of another type than docs/histories.md says.
@@ -117,22 +117,22 @@ class FaultTold(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def of_disk(self) -> "DiskProbed":
-        """What a probe of a disk saw; the fault is one of disks.
+        """What a probe of a disk saw; only for faults of disks.
 
         Raises:
-            msgspec.ValidationError: as said above.
+            msgspec.ValidationError: a field is of another type than docs/histories.md says.
         """
         return msgspec.convert(self.probe or {}, DiskProbed)
 
 
 class FaultRead(msgspec.Struct, frozen=True):
-    """What is read of a planned fault; the fields depend on its kind.
+    """The fields of a planned fault that checkers read; they depend on its kind.
 
     Attributes:
-        pattern: of a partition, or of packets that are lost.
-        scope: what of a disk is removed.
-        topic: whose folders are; None: those of all topics.
-        log_dir: which log directory is struck, from 1; None: all of the node's.
+        pattern: the pattern of a partition, or of lost packets.
+        scope: which part of a disk is removed.
+        topic: the topic whose folders are removed; None: all topics.
+        log_dir: which log directory is hit, from 1; None: all log directories of the node.
         sparing: True where it is attempted only if no acknowledged record can be lost with the disk.
     """
 
@@ -164,9 +164,9 @@ class DiskProbed(msgspec.Struct, frozen=True):
 
     Attributes:
         directory_id_before: identity of the disk before the fault; None where Kafka has no such ids.
-        directory_id_after: and once it was healed.
-        removed: files and folders that were removed from the log directories; None where that is not told.
-        running: whether the node runs on with a directory that has failed.
+        directory_id_after: identity of the disk after the heal.
+        removed: files and folders that were removed from the log directories; None if not recorded.
+        running: whether the node keeps running with a failed directory.
         directory_ids: identities of the directories that have failed.
         flushed: what was left of the logs whose recovery points were on the disks, once power was lost.
     """
@@ -180,7 +180,7 @@ class DiskProbed(msgspec.Struct, frozen=True):
 
 
 def fault_told(operation: Operation) -> FaultTold | None:
-    """The value of an injection or a heal, as it is read; None where it tells nothing.
+    """The value of an injection or a heal, as it is read; None if it has none.
 
     Raises:
         msgspec.ValidationError: it is not as docs/histories.md says.

@@ -1,8 +1,8 @@
 """The types of fields that values of several operations have.
 
-The other modules here have the types of keys and values, one subject each.  `checkers.history.fitting` tells
-which operation has which.  Their fields are those of docs/histories.md.  Fields that no checker reads are not
-asked for.  Unknown ones are passed over, so that a newer journal of the same format version stays readable.
+The other modules here have the types of keys and values, one subject each.  `checkers.history.fitting`
+assigns them to operations.  Their fields are those of docs/histories.md.  Fields that no checker reads are
+not required.  Unknown fields are ignored, so that a newer journal of the same format version stays readable.
 """
 
 from typing import Annotated, TypeVar
@@ -19,6 +19,6 @@ def written(default: _T) -> _T:
 
 
 LARGEST = 2**62
-"""Largest time, offset or position that is believed, so that sums of two still fit 64 bits."""
+"""Largest time, offset or position that is accepted, so that the sum of two still fits 64 bits."""
 Offset = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 Partition = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]

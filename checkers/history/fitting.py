@@ -31,7 +31,7 @@ def misfit_of(operation: Operation) -> Misfit | None:
 
 
 def all_fit(operations: Iterable[Operation]) -> bool:
-    """Whether `misfit_of` finds nothing in any of some operations; asked of many at once it costs half."""
+    """Whether `misfit_of` finds nothing in any of some operations; checking many at once costs half."""
     alike: dict[tuple[str, OperationType], list[Operation]] = {}
     for operation in operations:
         alike.setdefault(name_of(operation), []).append(operation)

@@ -29,16 +29,16 @@ _OF_SCRIPT = 2
 """The last processes of such a workload, which write nothing before their script begins."""
 VALUES_PER_WORKER = 1_000_000_000
 _WORKERS_MAX = 1_000
-"""No run has as many; what a changed set-up claims beyond is not believed."""
+"""Largest accepted number of workers; no run has as many."""
 
 
 class Run(msgspec.Struct, frozen=True):
-    """What journals report about the journals that there must be.
+    """What journals report about the journals that must exist.
 
     Attributes:
-        operations: of all of them.
-        names: those that are there, with the number of lines behind the header in each.
-        listed: those that the runner listed at its end.
+        operations: of all journals.
+        names: name of each journal that is there, to its number of lines behind the header.
+        listed: journals that the runner listed at its end.
     """
 
     operations: Sequence[Operation]
@@ -97,10 +97,10 @@ def _written(run: Run) -> Iterator[str]:
 
 @once
 def missing_journals(history: History) -> frozenset[str]:
-    """Names of the journals that are lacking, and of those that other journals show to lack something.
+    """Names of the missing journals, and of those that are incomplete according to other journals.
 
-    A run that came to its end without a script has tried to inject every fault and blink that it had planned,
-    and those faults that its gambits report.
+    A run that ended regularly and had no script has tried to inject every planned fault and blink, and every
+    fault that its gambits report.
     """
     injects = history.of("inject")
     asked = {operation.key for operation in injects}
@@ -133,11 +133,7 @@ def _planned(history: History) -> tuple[int, int]:
 
 
 def is_unheard(history: History) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
-    """Tell of values whether it is unknown if they were sent, because their worker's journal is lacking.
-
-    Returns:
-        A function of values that are integers from 0, shape (n,): worker times 10⁹, and a sequence.
-    """
+    """Find values that may or may not have been sent, because their worker's journal is missing."""
     planned = _told_of(history.operations)
     workload = planned.workload if planned else Workload()
     workers, processes = workload.workers, next(iter(workload.durable_processes), 0)

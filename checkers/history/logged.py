@@ -19,7 +19,7 @@ class FindingLogged(msgspec.Struct, frozen=True, omit_defaults=True):
     """A line that stands out, with the exception that it logs as a second one.
 
     Attributes:
-        line: its number, from 1; None where it is for `text` many more.
+        line: its number, from 1; None if `text` gives the number of further lines instead.
         at: wall-clock time of the line.
         level: WARN, ERROR or FATAL.
         text: the line, with what belongs to it.
@@ -51,16 +51,16 @@ class VoteLogged(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         line: number of the line, from 1.
         at: wall-clock time of the line.
-        epoch: for which it was asked.
-        candidate_id: who asked.
-        candidate_directory_id: on which disk; None if not recorded.
+        epoch: the epoch of the vote.
+        candidate_id: id of the candidate.
+        candidate_directory_id: the candidate's disk; None if not recorded.
         granted: whether it was granted.
-        pre_vote: whether it was asked for a pre-vote, which binds nobody.
-        last_epoch: epoch of the last record of the candidate's log; None of its own vote.
-        last_offset: end of the candidate's log; None of its own vote.
+        pre_vote: whether it was a pre-vote, which binds no voter.
+        last_epoch: epoch of the last record of the candidate's log; None for its own vote.
+        last_offset: end of the candidate's log; None for its own vote.
         directory_id: the voter's disk; None if not recorded.
-        pre_voters: of its own vote the voters that it knew; None where no pre-votes came before it.
-        pre_granting: those of them that had granted it their pre-votes, itself among them.
+        pre_voters: for its own vote, the voters that it knew; None if no pre-votes came before it.
+        pre_granting: those of them that had granted it their pre-votes, itself included.
     """
 
     line: int
@@ -95,9 +95,9 @@ class VotesEnd(msgspec.Struct, frozen=True):
 
 
 class ElectedLogged(msgspec.Struct, frozen=True):
-    """A node that became the leader: by whose votes, and who the voters were for it.
+    """A node that became the leader, with the votes that it had and the voters that it knew.
 
-    Kafka 3.9.0 does not print whose votes it had; `granting` is None then.
+    Kafka 3.9.0 does not print which votes it had; `granting` is None then.
     """
 
     line: int
@@ -161,7 +161,7 @@ class LogLoaded(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class IsrShrunk(msgspec.Struct, frozen=True):
-    """An ISR from which its leader takes replicas that lag, as it asks the controller to.
+    """An ISR that its leader asks the controller to shrink because replicas lag.
 
     Attributes:
         line: number of the line, from 1.
@@ -171,7 +171,7 @@ class IsrShrunk(msgspec.Struct, frozen=True):
         isr: ids of the replicas in sync until then.
         high_watermark: the leader's.
         end: of the leader's log.
-        out: id and end of each replica that lags, as its fetches told; -1 where it had not fetched yet.
+        out: id and end of each replica that lags, according to its fetches; -1 if it had not fetched yet.
     """
 
     line: int

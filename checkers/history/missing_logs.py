@@ -42,7 +42,7 @@ class _Lack(NamedTuple):
 
 @once
 def missing_logs(history: History) -> frozenset[str]:
-    """What is lacking of nodes' logs: the role and the name of each node, and why.
+    """What is missing of nodes' logs: role and name of each node, and why.
 
     Where only lines of one kind are lacking, that kind comes first.  A node whose roles the set-up does not
     tell has both.

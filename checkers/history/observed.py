@@ -1,4 +1,4 @@
-"""The types of what observers report: answers of brokers, and what lies on their disks.
+"""The types of what observers report: answers of brokers, and the contents of their disks.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
@@ -13,7 +13,7 @@ from checkers.history.operations import History, Operation, Told
 
 PARTITIONS, OFFSETS, LEADING, STARTS = "partitions", "offsets", "leading", "starts"
 ENDS, COMMITS, REASSIGNMENTS = "ends", "commits", "reassignments"
-"""Keys of the observations that observers make again and again, beside those of the quorum."""
+"""Keys of observations that are repeated during a run, in addition to those of the quorum."""
 NODE = "node"
 """Key of observations of nodes' containers, made on change."""
 
@@ -25,7 +25,7 @@ class Observation(msgspec.Struct, frozen=True):
 
 
 def began_ns(operation: Operation) -> int:
-    """When an observer began to look for what an observation tells, nanoseconds of the history's clock.
+    """When an observer began an observation, nanoseconds of the history's clock.
 
     Raises:
         msgspec.ValidationError: it is not as docs/histories.md says.
@@ -69,7 +69,7 @@ class ReassignmentsSeen(Observation, frozen=True, kw_only=True):
 
     Attributes:
         node: name of the broker.
-        ongoing: all of them.
+        ongoing: all ongoing reassignments.
     """
 
     node: str = ""
@@ -188,17 +188,17 @@ class CommitsUnread(Observation, frozen=True):
 
 
 class CommitsLeft(Observation, frozen=True):
-    """Which records one replica of the offsets topic had at the end, as it lay on one node's disk.
+    """Which records one replica of the offsets topic had at the end, on one node's disk.
 
     Attributes:
         began_ns: when reading began.
         partition: its number.
         end: the offset behind the last whole batch.
-        epoch: leader epoch of that batch; -1 where there is none.
-        log_start: first offset that the node would still serve.
+        epoch: leader epoch of that batch; -1 if there is none.
+        log_start: first offset that the node still serves.
         active: base offset of the last segment.
-        left: stretches of offsets at each of which a record stands, from one to before another.
-        error: why that is not told.
+        left: ranges of offsets that all have a record: first offset, and offset after the last.
+        error: why the records could not be read.
     """
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
@@ -281,15 +281,15 @@ Entries = list[tuple[int, int]]
 
 
 class LeaderEpochsSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """What one replica noted of its partition's leader epochs.
+    """The leader-epoch checkpoint of one replica.
 
     Attributes:
         began_ns: when reading began.
-        node: whose replica it is.
+        node: name of the replica's node.
         topic: its topic.
         partition: its number.
-        directory_id: id of the log directory where it lies; None where that can't be read.
-        entries: what it noted.
+        directory_id: id of its log directory; None if it can't be read.
+        entries: entries of the checkpoint.
     """
 
     began_ns: int = 0
@@ -301,12 +301,12 @@ class LeaderEpochsSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class NodeSeen(msgspec.Struct, frozen=True):
-    """How a node's container was, as the engine told.
+    """State of a node's container, as Docker reported it.
 
     Attributes:
         status: such as ``running``, ``paused`` or ``exited``.
         exit_code: of its last process.
-        oom: whether the kernel killed it for want of memory; None if the history does not report it.
+        oom: whether the kernel killed it for lack of memory; None if not recorded.
         started_at: when its process was started, ISO 8601.
     """
 
@@ -327,7 +327,7 @@ class NodeSeen(msgspec.Struct, frozen=True):
 
 
 def nodes_seen(history: History, node: str) -> list[Told[NodeSeen]]:
-    """How a node's container was, each time that it was told.
+    """All reported states of a node's container.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

@@ -1,9 +1,9 @@
 """The history: every operation, fault and observation of one run, in the order of time.
 
-The format is documented field by field in docs/histories.md; the words are Jepsen's.  An operation
-begins with an ``invoke`` and is completed by the same process with ``ok`` (it happened), ``fail`` (it
-did not happen) or ``info`` (unknown; the process is then retired).  Observations are single ``ok``
-operations without an invocation.
+The format is documented field by field in docs/histories.md; the terms are Jepsen's.  An operation begins
+with an ``invoke`` and is completed by the same process with ``ok`` (it happened), ``fail`` (it did not
+happen) or ``info`` (unknown; the process is then retired).  Observations are single ``ok`` operations without
+an invocation.
 """
 
 from collections.abc import Callable, Sequence
@@ -48,8 +48,8 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
         f: what was done: ``send``, ``poll``, ``inject``, ``observe`` and so on.
         key: what it was done to; its shape depends on ``f``.
         value: arguments (invoke) or result (completion); its shape depends on ``f``.
-        error: for fail and info, what went wrong, in the client's words.
-        node: name of the node that was asked or acted upon, where there is exactly one.
+        error: for fail and info, the client's error.
+        node: name of the node that was asked or changed, if there is exactly one.
     """
 
     index: int
@@ -89,7 +89,7 @@ class JournalHeader(msgspec.Struct, frozen=True):
 class History(msgspec.Struct, frozen=True, dict=True):
     """All operations of one run, merged and indexed.
 
-    Equality, copies, pickles and JSON know the fields only, not what `once` keeps beside them.
+    Equality, copies, pickles and JSON use only the fields, not what `once` caches.
 
     Attributes:
         run: the run's id.
@@ -97,8 +97,7 @@ class History(msgspec.Struct, frozen=True, dict=True):
         operations: sorted by ``(time_ns, journal, index)``; ``index`` is the position here.
         damage: what could not be read (a line cut short at the end of a journal), one text each; a
             damaged history can be judged invalid or unknown, never valid.
-        lacking: names of the journals that were lost, or lack what was written from some moment on; who asks
-            for them is `checkers.history.sources`.
+        lacking: names of the journals that were lost or cut off; `checkers.history.sources` uses them.
     """
 
     run: str
@@ -127,7 +126,7 @@ class History(msgspec.Struct, frozen=True, dict=True):
         return found
 
     def of(self, f: str) -> Sequence[Operation]:
-        """All operations of one function, in order; they are looked for once, whoever asks."""
+        """All operations of one function, in order; found once and cached."""
         return self._by_f.get(f, ())
 
     def observed(self, key: str) -> Sequence[Operation]:
@@ -135,7 +134,7 @@ class History(msgspec.Struct, frozen=True, dict=True):
         return self._by_observed.get(key, ())
 
     def seen(self, key: str, struct: type[_T]) -> Sequence[Told[_T]]:
-        """All observations of one key with their values, in order; they are decoded once, whoever asks.
+        """All observations of one key with their values, in order; decoded once and cached.
 
         Raises:
             msgspec.ValidationError: a value is not as docs/histories.md says.
@@ -149,11 +148,11 @@ class History(msgspec.Struct, frozen=True, dict=True):
 
 
 def once(make: Callable[[History], _T]) -> Callable[[History], _T]:
-    """Let a function of a history compute once for each: several checkers ask for the same.
+    """Let a function of a history compute once for each history, because several checkers need its result.
 
-    What it returns is kept with the history, and freed with it; nobody may change it, and it should not refer
-    to the history, which would keep both until a collection.  What it raises is raised again each time.  Two
-    threads may both compute it, and the same.
+    The result is kept with the history and freed with it.  It must not be changed, and should not refer to
+    the history, which would keep both until a garbage collection.  An error is not kept: it is raised again
+    each time.  Two threads may both compute the result, and get equal ones.
     """
 
     @wraps(make)

@@ -1,4 +1,4 @@
-"""The phases of a run, which its runner records; docs/histories.md says when each of them begins."""
+"""The phases of a run, as its runner records them; docs/histories.md says when each of them begins."""
 
 from enum import StrEnum
 

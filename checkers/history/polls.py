@@ -42,9 +42,9 @@ class Polled(GroupPollAsked, frozen=True, kw_only=True):
     """What a poll returned.
 
     Attributes:
-        records: by stretches of one partition, in the order in which they were returned.
-        assigned: where the consumer was to begin if its group assigned it anew.
-        membership: of the member, where the group told; None where it told that there is none.
+        records: in runs of one partition each, in the order in which they were returned.
+        assigned: where the consumer was to begin, if its group assigned it new partitions.
+        membership: of the member, if the group reported it; None if it reported that there is none.
     """
 
     records: Records
@@ -59,7 +59,7 @@ class FinalReadAsked(PollAsked, frozen=True):
 
 
 class FinalReadLimits(FinalReadAsked, frozen=True):
-    """Between which offsets a final read was to read, and where it stopped; None where it told nothing."""
+    """Offsets between which a final read was to read, and where it stopped; None if not recorded."""
 
     start: Offset | None = None
     end: Offset | None = None
@@ -67,7 +67,7 @@ class FinalReadLimits(FinalReadAsked, frozen=True):
 
 
 class FinalReadPart(FinalReadLimits, frozen=True):
-    """What a final read returned before it gave up; without a position it told nothing."""
+    """What a final read returned before it gave up; all fields are None if it has no position."""
 
     records: Records = written([])
 
@@ -82,7 +82,7 @@ class FinalRead(FinalReadAsked, frozen=True):
 
 
 def final_limits(history: History) -> list[Told[FinalReadLimits]]:
-    """All final reads that told something, whole or not; their records are left out.
+    """All final reads that recorded limits, complete or not, without their records.
 
     Raises:
         msgspec.ValidationError: one is not as docs/histories.md says.

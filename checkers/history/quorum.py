@@ -20,14 +20,15 @@ UNKNOWN = -1
 
 
 class ReplicaState(msgspec.Struct, frozen=True, array_like=True):
-    """What the quorum's leader reports about one replica of the metadata log; -1 where it knows nothing.
+    """What the quorum's leader reports about one replica of the metadata log; -1 if it does not know.
 
     Attributes:
         id: the node's.
         directory_id: of its disk; None before KIP-853.
-        log_end_offset: up to which it has fetched; of the leader the end of its log.
+        log_end_offset: offset up to which it has fetched; for the leader, the end of its log.
         last_fetch_ms: when it fetched last, milliseconds of the leader's wall clock.
-        last_caught_up_ms: when it had all that the leader had, in the same way.
+        last_caught_up_ms: when it last had all records of the leader, milliseconds of the leader's wall
+            clock.
     """
 
     id: int
@@ -69,15 +70,15 @@ class LeaderSeen(QuorumSeen, frozen=True):
 
 
 class QuorumStateSeen(Observation, frozen=True):
-    """A reading of a node's ``quorum-state`` and ``meta.properties``; None and -1 where they do not report.
+    """Contents of a node's ``quorum-state`` and ``meta.properties``; None and -1 if they lack a value.
 
     Attributes:
         directory_id: identity of the disk.
         cluster_id: the cluster that the disk belongs to.
         leader_id: the leader of the epoch.
         leader_epoch: the highest epoch that the node has seen.
-        voted_id: whom it voted for in that epoch.
-        voted_directory_id: the disk of that one.
+        voted_id: id of the node that it voted for in that epoch.
+        voted_directory_id: the disk of that node.
     """
 
     directory_id: str | None = None

@@ -1,8 +1,8 @@
-"""Reads a run's journals and merges them into one history, or says precisely why it cannot.
+"""Reads a run's journals and merges them into one history, or states exactly why it can't.
 
-Traces of a crash (a last line cut short, a journal without a line or without its end) and later losses
-(lines, whole journals) are noted as damage, and the journal as lacking.  Everything else that does not fit
-docs/histories.md was changed after it was written, and is refused.
+A crash leaves a cut last line, a journal without any line, or a journal without its end.  Lines or whole
+journals may be lost later.  All this is recorded as damage, and the journal as missing.  Anything else that
+does not fit docs/histories.md was changed after it was written, and is refused.
 """
 
 import re
@@ -41,15 +41,15 @@ class _Line(NamedTuple):
 
 
 class _Journal:
-    """What one file held.
+    """Content of one file.
 
     Attributes:
         file: its name.
-        name: of the journal that it should hold.
-        header: its header; None where the run ended before it was written.
+        name: name of the journal that the file should hold.
+        header: its header; None if the run ended before it was written.
         operations: its operations.
-        damage: what of it could not be read.
-        ended: what its last line says; None if it has none.
+        damage: what could not be read.
+        ended: its last line; None if it has none.
     """
 
     def __init__(self, file: str) -> None:
@@ -82,7 +82,7 @@ class _Journal:
             self.damage = None
 
     def take_all(self, texts: list[bytes]) -> bool:
-        """Take lines behind the header if each of them is whole and fits; else none of them."""
+        """Add the lines behind the header if all of them are complete and fit; otherwise add none."""
         try:
             operations = list(map(_decode_operation, texts))
         except _UNDECODABLE:
@@ -100,7 +100,7 @@ class _Journal:
         return fit
 
     def take_each(self, texts: list[bytes]) -> None:
-        """Take lines behind the header one by one, up to one that was cut short.
+        """Add the lines behind the header one by one, up to a line that was cut short.
 
         Raises:
             HistoryError: one of them does not fit.
@@ -110,7 +110,7 @@ class _Journal:
                 self._take(_Line(self.file, self.lines + 1, text))
 
     def conclude(self) -> None:
-        """Take the last line for what it says of the others, once all were taken; format 1 has none."""
+        """Use the last line as a summary, once all lines were added; format 1 has none."""
         if self.header is None or self.header.krucible_history == 1:
             return
         if self.header.journal != self.name:
@@ -189,7 +189,7 @@ def read_history(folder: Path) -> History:
 
 
 def read_journals(paths: Sequence[Path]) -> History:
-    """Read some journals of one run, as `read_history` reads all of them; the others are not missed.
+    """Read some journals of one run, as `read_history` reads all; the others do not count as missing.
 
     Raises:
         HistoryError: one of them holds what the format does not allow.
@@ -198,10 +198,10 @@ def read_journals(paths: Sequence[Path]) -> History:
 
 
 def _journals_of(paths: Sequence[Path]) -> list[_Journal]:
-    """What all files hold.
+    """Read the content of all files.
 
     Raises:
-        HistoryError: one cannot be read, a line does not fit, or they are said to hold more than any run has.
+        HistoryError: a file cannot be read, a line does not fit, or they claim to have more than any run has.
     """
     journals = [_read_journal(path) for path in paths]
     check_records((operation for journal in journals for operation in journal.operations), paths)
@@ -209,7 +209,7 @@ def _journals_of(paths: Sequence[Path]) -> list[_Journal]:
 
 
 def _history_of(journals: list[_Journal]) -> History:
-    """What journals of one run say together.
+    """Merge the journals of one run.
 
     Raises:
         HistoryError: they are not of one run, or one holds what the format does not allow.
@@ -233,7 +233,7 @@ def _told_by(journals: list[_Journal], operations: Sequence[Operation]) -> Run:
 
 
 def _contradicted(journals: list[_Journal]) -> dict[str, str]:
-    """Journals that are whole by what they say, and of which the runner reports another number of lines."""
+    """Complete journals for which the runner recorded another number of lines."""
     told = {
         name: lines
         for journal in journals
@@ -268,7 +268,7 @@ def _read_journal(path: Path) -> _Journal:
 
 
 def _journal_of(name: str, file: BinaryIO) -> _Journal:
-    """What the lines of one file say; one that was cut short becomes damage.
+    """Read the lines of one file; a line that was cut short becomes damage.
 
     Raises:
         HistoryError: a line does not fit.
@@ -276,9 +276,9 @@ def _journal_of(name: str, file: BinaryIO) -> _Journal:
     journal = _Journal(name)
     for text in file.readlines(1):
         journal.take_header(text)
-    # A journal may be written on while it is read: what follows a cut line is the rest of that.
+    # A journal may be written while it is read: what follows a cut line is the rest of that line.
     while journal.damage is None and (texts := file.readlines(_BLOCK_BYTES)):
-        # Almost always all of them fit; only where one does not is it asked which, and why.
+        # Almost always all lines fit.  Only if one does not, it is determined which one, and why.
         if not journal.take_all(texts):
             journal.take_each(texts)
     journal.conclude()
@@ -374,7 +374,7 @@ def _run_of(journals: list[_Journal]) -> tuple[str, str]:
 
 def _merged(journals: list[_Journal]) -> tuple[Operation, ...]:
     operations = [operation for journal in journals for operation in journal.operations]
-    # Stable: operations of one time stand as their journals do, and within these as they were written.
+    # The sort is stable: operations of one time keep the order of their journals, and the order within each.
     operations.sort(key=_TIME_NS)
     _check_processes(operations, journals)
     replace = msgspec.structs.replace
@@ -382,7 +382,7 @@ def _merged(journals: list[_Journal]) -> tuple[Operation, ...]:
 
 
 def _check_processes(operations: list[Operation], journals: list[_Journal]) -> None:
-    """Refuse completions of nothing, and invocations beside an outstanding one."""
+    """Refuse completions without an invocation, and invocations while another one is outstanding."""
     for operation, problem in out_of_turn(operations):
         raise HistoryError(
             f"process {operation.process}: {problem}",

@@ -8,8 +8,9 @@ from collections.abc import Collection
 import msgspec
 
 _CROWDED = 10.0
-"""Tasks for each CPU from which on a host reports nothing of Kafka's time to recover: a heartbeat that is due
-twice a second waits for a CPU longer than sessions last."""
+"""Tasks for each CPU from which on a host's time to recover says nothing about Kafka: a heartbeat, due twice
+a second, waits for a CPU longer than a session lasts.
+"""
 
 
 class RecoveredPartition(msgspec.Struct, frozen=True):
@@ -32,7 +33,7 @@ class RecoveredPartition(msgspec.Struct, frozen=True):
     write_acked: bool
 
     def lacks(self, dead: Collection[int]) -> tuple[str, ...]:
-        """What it has not got back, in words, beside replicas of the dead; empty if that is nothing."""
+        """What it has not recovered yet, as a text, except replicas of dead brokers; empty if nothing."""
         missing = sorted(set(self.replicas) - set(self.isr) - set(dead))
         return (
             *(("no leader",) if self.leader is None else ()),
@@ -52,9 +53,9 @@ class Recovery(RecoveryAwaited, frozen=True, kw_only=True, omit_defaults=True):
 
     Attributes:
         took_ms: how long it took.
-        partitions: how each of the workload's partitions stood.
-        load_per_cpu: tasks of the host for each CPU; None where an older run does not report.
-        dead: ids of brokers whose processes had ended by themselves.
+        partitions: state of each of the workload's partitions.
+        load_per_cpu: tasks of the host for each CPU; None if an older run does not report it.
+        dead: ids of brokers whose processes had ended without a fault.
     """
 
     took_ms: int | float
@@ -64,14 +65,14 @@ class Recovery(RecoveryAwaited, frozen=True, kw_only=True, omit_defaults=True):
 
     @property
     def crowded(self) -> str:
-        """That the host was too busy for its time to mean anything, in words; empty if it was not."""
+        """A text stating that the host was too busy for its time to count; empty if it was not."""
         if self.load_per_cpu is None or self.load_per_cpu < _CROWDED:
             return ""
         return f"the host had {self.load_per_cpu:.0f} tasks for each CPU, and {_CROWDED:.0f} are too many"
 
 
 class PartitionTold(msgspec.Struct, frozen=True):
-    """What any history tells of one partition; fields as in `RecoveredPartition`."""
+    """What any history records of one partition; fields as in `RecoveredPartition`."""
 
     topic: str
     partition: int
@@ -82,7 +83,7 @@ class PartitionTold(msgspec.Struct, frozen=True):
 
 
 class RecoveryTold(msgspec.Struct, frozen=True, kw_only=True):
-    """What a completion of a recover operation may tell; the fields are those of `Recovery`."""
+    """What a completion of a recover operation may record; fields as in `Recovery`."""
 
     bound_ms: int | float | None = None
     took_ms: int | float | None = None

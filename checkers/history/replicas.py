@@ -72,14 +72,14 @@ class ReplicaUnread(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReplicaSeen(msgspec.Struct, frozen=True, kw_only=True):
-    """One replica's log, as it lay on one node's disk.
+    """One replica's log, on one node's disk.
 
     Attributes:
         began_ns: when reading began, nanoseconds of the history's clock.
         topic: its topic.
         partition: its partition.
-        topic_id: id of the topic that the folder belongs to, where the node knew.
-        log_start: first offset that the node would still serve.
+        topic_id: id of the topic that the folder belongs to, if the node knew it.
+        log_start: first offset that the node still serves.
         end: offset after the last whole batch.
         segments: number of files.
         active: base offset of the last segment.
@@ -162,21 +162,21 @@ class FoldersSeen(msgspec.Struct, frozen=True):
 
 
 def pack(column: NDArray[Any], name: str) -> str:
-    """A column as the text that stands for it in a history; `name` decides the width of its numbers."""
+    """Pack a column into a text for a history; `name` decides the width of its numbers."""
     numbers = np.ascontiguousarray(column, dtype=COLUMN_TYPES[name])
     return base64.b64encode(zlib.compress(numbers.tobytes(), _COMPRESSION_LEVEL)).decode()
 
 
 def unpack(text: str, name: str, count: int) -> NDArray[Any]:
-    """The column that `pack` made a text of.
+    """Unpack a column that `pack` made.
 
     Args:
         text: what `pack` returned.
         name: the column's name.
-        count: how many numbers it is said to have; a text may stand for gigabytes, and no more are unpacked.
+        count: recorded number of values; no more are unpacked, because a small text may unpack to gigabytes.
 
     Raises:
-        ValueError: the text is no such column, or one of another length.
+        ValueError: the text is no such column, or its length differs.
     """
     width = COLUMN_TYPES[name].itemsize
     size = count * width

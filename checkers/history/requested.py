@@ -1,4 +1,4 @@
-"""The types of what is asked of the cluster by admin operations, and of what it answers.
+"""The types of requests and answers of admin operations.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.  An invocation has the request.  A
 completion has the request and the answer; `completed` joins them.
@@ -63,7 +63,7 @@ class FeatureAsked(AdminAsked, frozen=True, kw_only=True):
 
 
 class TopicAltered(AdminAsked, frozen=True, kw_only=True):
-    """A config of a topic, and the value that it was to have; None: none of its own."""
+    """A config of a topic, and its requested value; None: the topic has no value of its own."""
 
     config: str
     value: str | None = None
@@ -76,7 +76,7 @@ class PartitionsAdded(AdminAsked, frozen=True, kw_only=True):
 
 
 class HeartbeatSent(AdminAsked, frozen=True, kw_only=True):
-    """A heartbeat in a broker's name: its epoch, and how much of the metadata log it says to have applied."""
+    """A heartbeat in a broker's name: its epoch, and how much of the metadata log it claims to have read."""
 
     epoch: int
     metadata_offset: int
@@ -107,7 +107,7 @@ class PartitionsAnswered(AnsweredInWords, frozen=True, kw_only=True):
 
 
 class HeartbeatAnswered(AdminAnswered, frozen=True, kw_only=True):
-    """What the controller said of the broker.
+    """The controller's answer about the broker.
 
     Attributes:
         is_caught_up: whether it has what the controller wants it to have.

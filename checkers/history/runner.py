@@ -1,4 +1,4 @@
-"""The types of what the runner tells of the run itself: starts, journals, and what hit the harness.
+"""The types of what the runner records about the run itself: starts, journals, failures of the harness.
 
 The fields are those of docs/histories.md, as in `checkers.history.fields`.
 """
@@ -7,7 +7,7 @@ import msgspec
 
 
 class DeathSeen(msgspec.Struct, frozen=True):
-    """A node that ended during a start, and the line by which it said so."""
+    """A node that ended during a start, and the line by which it reported that."""
 
     node: str
     exit_code: int
@@ -15,10 +15,10 @@ class DeathSeen(msgspec.Struct, frozen=True):
 
 
 class StartSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What a start came to; fields as in docs/histories.md.
+    """Result of a start; fields as in docs/histories.md.
 
     Attributes:
-        died: nodes that ended during a start that did not become ready; None where it did.
+        died: nodes that ended during a failed start; None if the cluster became ready.
     """
 
     ready: bool
@@ -30,7 +30,7 @@ class StartSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class JournalOpened(msgspec.Struct, frozen=True):
-    """What a journal is that the run begins; None where nobody said."""
+    """Description of a journal that the run begins; None where a field was not recorded."""
 
     role: str | None = None
 
@@ -57,12 +57,12 @@ class JournalEnded(msgspec.Struct, frozen=True, omit_defaults=True):
 END = "end"
 """Function of a journal's last line."""
 OPENED = "journal"
-"""Function by which the runner tells that a journal begins."""
+"""Function by which the runner records that a journal begins."""
 START = "start"
-"""Function by which the runner tells what a start of the cluster came to."""
+"""Function by which the runner records the result of a start of the cluster."""
 FAILURE = "harness-failure"
-"""Function by which the runner tells what hit the harness itself."""
+"""Function by which the runner records a failure of the harness itself."""
 LASTED = "harness-lasted"
 """The assumption that nothing did."""
 OBSERVATIONS = frozenset({"observe", "setup", "phase", OPENED, END, START, FAILURE})
-"""Functions whose operations stand alone, without an invocation."""
+"""Functions whose operations have no invocation."""

@@ -129,12 +129,12 @@ from checkers.history.transactions import (
 
 
 class Shape(msgspec.Struct, frozen=True, dict=True):
-    """Types of a key and a value, and what types cannot say of the value.
+    """Types of a key and a value, and a rule for what types cannot express.
 
     Attributes:
         key: type of the key.
         value: type of the value.
-        rule: takes the value, tells what was expected of it and is not so, or None; None where types say all.
+        rule: takes the value, returns which expectation it breaks, or None; None if types are enough.
     """
 
     key: object
@@ -149,7 +149,7 @@ class Shape(msgspec.Struct, frozen=True, dict=True):
     def has_all(self, operations: list[Operation]) -> bool:
         """Whether some operations all have this shape."""
         try:
-            fields = msgspec.convert(operations, list[self.fields], from_attributes=True)  # type: ignore[name-defined]
+            fields = msgspec.convert(operations, list[self.fields], from_attributes=True)  # type: ignore[name-defined]  # a type made at run time
         except msgspec.ValidationError:
             return False
         return self.rule is None or not any(self.rule(each.value) for each in fields)
@@ -247,11 +247,11 @@ def _request(
     Args:
         f: its function.
         key: type of its key.
-        asked: type of an invocation's value.
-        answered: type of the value where it happened.
-        untold: type of the value where it did not happen, or nobody knows; where it is not given, that of an
-            invocation, or nothing.
-        rule: of what happened, as in `Shape`.
+        asked: type of the invocation's value.
+        answered: type of the value if it happened.
+        untold: type of the value if it did not happen or its outcome is unknown; by default that of an
+            invocation, or none.
+        rule: rule for the value if it happened, as in `Shape`.
     """
     perhaps = None if asked is None else asked | None
     shape = Shape(key, perhaps if untold is UNSET else untold)
@@ -329,7 +329,7 @@ _ADMIN: Shapes = {
     **_administered("update-feature", str, requested.FeatureAsked),
     **_administered("alter-topic", str, requested.TopicAltered),
     **_administered("late-heartbeat", int, requested.HeartbeatSent),
-    # A client of the workload asks for partitions too, and tells no code.
+    # A client of the workload creates partitions too, and records no code.
     **_request("create-partitions", str, requested.PartitionsAdded, requested.PartitionsAdded),
 }
 """What an operator asks for."""
@@ -342,7 +342,7 @@ _RUNNER: Shapes = {
     (FAILURE, OK): Shape(str, HarnessFailed),
     **_request("recover", str | None, RecoveryAwaited | None, RecoveryTold | None, RecoveryTold | None),
 }
-"""What the runner tells."""
+"""Functions of the runner."""
 _OBSERVED: Shapes = {
     **_observed(QUORUM, Any, _of_quorum),
     **_observed(QUORUM_STATE, QuorumStateSeen),

@@ -33,7 +33,7 @@ class UnansweredRun(SentRun, frozen=True):
 
 
 class AnsweredRun(SentRun, frozen=True):
-    """Where the records of a run, all acknowledged, stand: first offset and number of each stretch."""
+    """Where the records of a run, all acknowledged, are: first offset and number of each range of offsets."""
 
     offsets: list[tuple[Offset, Annotated[int, msgspec.Meta(ge=1, le=LARGEST_RUN)]]]
 
@@ -43,7 +43,7 @@ SendRead = list[Any] | dict[str, Any]
 
 
 def is_answered(value: SendRead | None) -> bool:
-    """Whether a send's completion tells the outcome of each record, not only what had been asked."""
+    """Whether a send's completion has the outcome of each record, not only the request."""
     if isinstance(value, dict):
         return value.get("offsets") is not None
     if not value:
@@ -52,5 +52,5 @@ def is_answered(value: SendRead | None) -> bool:
 
 
 def count_of(value: SendRead) -> int:
-    """How many records a send's value is about, whether it lists them or tells a run."""
+    """Number of records in a send's value, which lists them or gives a run."""
     return int(value["count"]) if isinstance(value, dict) else len(value)

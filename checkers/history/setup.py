@@ -1,7 +1,8 @@
-"""The setup operation of a history: what was started, with what load, and what was expected of it.
+"""The setup operation of a history: what was started, with what load, and what is expected.
 
-The harness writes a `SetupOf`, checkers read a `Setup`.  Every field has a default, since histories of others
-and of older runs lack some; `setup_of` refuses those that lack what assumptions are judged by.
+The harness writes a `SetupOf`, checkers read a `Setup`.  Every field has a default, because histories of
+other harnesses and of older runs lack some.  `setup_of` refuses histories that lack what assumptions are
+judged by.
 """
 
 import re
@@ -50,29 +51,30 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def cleanup(self) -> frozenset[str]:
-        """What becomes of old records: ``delete`` unless ``cleanup.policy`` says otherwise, ``compact``."""
+        """What happens to old records: ``delete`` unless ``cleanup.policy`` says otherwise, ``compact``."""
         return frozenset(part.strip() for part in str(self.config.get("cleanup.policy", "delete")).split(","))
 
 
 class Workload(msgspec.Struct, frozen=True):
-    """How the load was configured; Kafka's own defaults (KIP-679) where the history is silent.
+    """How the load was configured; Kafka's own defaults (KIP-679) where the history has no value.
 
     Attributes:
         kind: its name.
         acks: what producers wait for.
         idempotent: whether they are idempotent.
-        pipelined: whether they have several batches on their way to one partition at once.
-        consumers: how many consumers poll beside them; none where the history is silent.
-        workers: by how much the numbers of a process and its successor differ; 0 where nobody succeeds.
+        pipelined: whether they have several batches in flight to one partition.
+        consumers: how many consumers poll meanwhile; none if the history has no value.
+        workers: difference between the numbers of a process and its successor; 0 if there are no successors.
         durable_processes: processes whose producers, with their successors', are idempotent and use acks=all.
         keys: in compacted topics, the key of a record is its value modulo this.
-        tombstones: one record in so many of a key is a tombstone there (`columns.Tombstones`); 0: none is.
-        transaction_timeout_ms: after so long the coordinator aborts what nobody ended; None: not known.
+        tombstones: every n-th record of a key is a tombstone there (`columns.Tombstones`); 0: none is.
+        transaction_timeout_ms: time after which the coordinator aborts a transaction that was not ended;
+            None: unknown.
         writers: OS processes that produce, in a bulk load.
         groups: ids of the groups that must be drained; of the workload ``offsets``, how many it has.
-        modern: those of them that are of KIP-848's protocol.
-        session_ms: after so long without a heartbeat a group continues without the member.
-        recreated_share: how many topics are created under a name that was there before, as a share of all.
+        modern: those of them that use KIP-848's protocol.
+        session_ms: time without a heartbeat after which a group removes a member.
+        recreated_share: share of topics that are created under a name that existed before.
     """
 
     kind: str = "log"
@@ -99,7 +101,7 @@ class Workload(msgspec.Struct, frozen=True):
 
 
 class RequiredNumbers(msgspec.Struct, frozen=True):
-    """Numbers without which a verdict means nothing.
+    """Numbers that a run must reach for a valid verdict.
 
     Attributes:
         acked_before: records acknowledged before each fault, at least.
@@ -107,7 +109,7 @@ class RequiredNumbers(msgspec.Struct, frozen=True):
         invoked_during: records whose sending began during each fault, at least.
         fault_held_ms: how long each fault is in force, at least.
         recovery_ms: how long recovery may take after healing.
-        why_lowered: the reason, where the scenario lowered one of them.
+        why_lowered: the reason, if the scenario lowered one of them.
     """
 
     acked_before: int
@@ -131,36 +133,35 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
 
     Attributes:
         kafka_version: e.g. ``4.3.1``.
-        scenario: name of the scenario that krucible ran; empty where it did not.
-        seed: what fixed its schedule.
-        mode: whether nodes are brokers and controllers in one.
+        scenario: name of the scenario; empty if krucible did not make the run.
+        seed: seed of its schedule.
+        mode: whether nodes are brokers and controllers at once.
         quorum: whether the quorum's voters are fixed by configuration.
         features: finalized feature levels when the load began.
         nodes: every Kafka process of the cluster.
         topics: every topic that the run created for its workload.
         config: properties that the scenario gave to every node.
         node_config: node name to properties that override these there.
-        node_versions: node name to the Kafka version of that node, where it is another one.
+        node_versions: node name to the Kafka version of that node, if it differs.
         promises: KIPs that this run holds Kafka to although its version does not keep them yet.
         workload: how producers and consumers were configured.
         controller_fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
         observe_interval_ms: how often observers ask.
         assumptions: the scenario's numbers.
-        planned_faults: how many faults the schedule has beside gambits and blinks; None where the run did
-            not say.
-        planned_gambits: how many gambits it has.
-        planned_blinks: how many blinks it has.
-        drawn_faults: whether chance drew the schedule's faults, and not the scenario.
-        operations_min: kind of drawn admin operations to how many of them must have been answered; None where
-            chance drew nothing.
+        planned_faults: number of faults in the schedule, without gambits and blinks; None if not recorded.
+        planned_gambits: number of gambits in it.
+        planned_blinks: number of blinks in it.
+        drawn_faults: whether the schedule's faults were drawn at random, and not given by the scenario.
+        operations_min: kind of random admin operations to how many of them must have been answered; None if
+            none were drawn.
         seeded_bug: name of the bug that was put into Kafka; empty if it ran as it was released.
-        controls: names of the scripts that must have been played as they are written.
+        controls: names of the scripts that must have been carried out as they are written.
         final_readers: how many pairs of client and isolation level read everything at the end, at least.
-        evidence: what the run means to gather at its end.
+        evidence: what the run is to gather at its end.
         ready: how long the cluster took to become ready.
-        expected: what the scenario expects of this version, if anything.
-        expected_anomalies: ids of which at least one is to be found where invalid is expected; where valid,
-            those that may be found all the same.
+        expected: the verdict that the scenario expects for this version, if any.
+        expected_anomalies: if invalid is expected, ids of which at least one must be found; if valid is
+            expected, ids that may be found nevertheless.
     """
 
     kafka_version: str = ""
@@ -236,7 +237,7 @@ _REQUIRED = ("kafka_version", "nodes", "controller_fetch_timeout_ms", "observe_i
 
 @once
 def told_setup(history: History) -> Setup:
-    """What the history's first setup says; nothing but defaults where there is none.
+    """The history's first setup; defaults if it has none.
 
     Raises:
         msgspec.ValidationError: a field is of another type than docs/histories.md says.
@@ -248,7 +249,7 @@ def told_setup(history: History) -> Setup:
 
 @once
 def setup_of(history: History) -> Setup | None:
-    """The run's setup, with all that assumptions are judged by; None if the history has none.
+    """The run's setup, with all values that assumptions need; None if the history has none.
 
     Raises:
         msgspec.ValidationError: a field is missing or of another type than docs/histories.md says.

@@ -1,7 +1,7 @@
-"""Which journals hold what a rule needs, and what is missing of them.
+"""Which journals contain what a rule needs, and what is missing of them.
 
 A journal that was lost, cut short or emptied does not show what its writer did from some time on.  A rule
-that needs it can't decide; all other rules can.  An action that is not recorded must cause neither a green
+that needs it can't decide; all other rules can.  An action that is not recorded must cause neither a valid
 verdict nor an anomaly.
 """
 
@@ -13,7 +13,7 @@ from checkers.history.operations import History
 
 
 class Source(StrEnum):
-    """What is recorded by one kind of writer, in journals of its own."""
+    """Sources of a history: what one kind of writer records, in journals of its own."""
 
     CLIENTS = "clients"
     FAULTS = "faults"
@@ -65,7 +65,7 @@ _JOURNALS = {
     Source.TRUNCATIONS: re.compile(r"truncated of broker .*", re.DOTALL),
     Source.QUORUM_VIEWS: re.compile(r"(quorum-view|metadata-truncated) of .*", re.DOTALL),
 }
-"""Names of the journals of each source, see docs/histories.md, and what `missing_logs` tells of logs."""
+"""Names of the journals of each source, see docs/histories.md, and what `missing_logs` reports."""
 
 
 def lacking(history: History, *sources: Source) -> str | None:
@@ -79,7 +79,7 @@ def lacking(history: History, *sources: Source) -> str | None:
 
 
 def lacking_of(missing: frozenset[str], *sources: Source) -> str | None:
-    """As `lacking`, given the names of the journals that are lacking."""
+    """As `lacking`, given the names of the missing journals."""
     told = [
         f"{source} ({', '.join(names)})"
         for source in dict.fromkeys(sources)

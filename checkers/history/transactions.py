@@ -65,14 +65,14 @@ class TxnAsked(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TxnEnded(TxnAsked, frozen=True, kw_only=True):
-    """What a transaction did; what was sent is among its micro-operations as `TxnSend`.
+    """What a transaction did; sent records are among its micro-operations as `TxnSend`.
 
     Attributes:
-        ended: the end that the coordinator acknowledged; None where it acknowledged none.
-        ending_ns: a time before which neither commit nor abort was requested; None where neither was at all.
-        sent_ns: a time by which every record was answered or given up.
+        ended: the end that the coordinator acknowledged; None if it acknowledged none.
+        ending_ns: a time before which neither commit nor abort was requested; None if neither was requested.
+        sent_ns: a time by which every record was answered or had expired.
         coordinator: id of the broker that added its partitions.
-        leaders: id of the broker that the record was sent to, by the partition as a text.
+        leaders: partition, as a text, to the id of the broker that its records were sent to.
     """
 
     ended: TxnEnd | None

@@ -10,13 +10,13 @@ from checkers.history.transactions import sends_of
 
 
 def out_of_turn(operations: Iterable[Operation]) -> Iterator[tuple[Operation, str]]:
-    """Find completions of nothing, of something else, and invocations beside an outstanding one.
+    """Find completions without an invocation or of another operation, and invocations during another one.
 
     Args:
         operations: of several processes, in the order of time.
 
     Yields:
-        The operation, and why it may not be there.
+        The operation, and the rule that it breaks.
     """
     outstanding: dict[int | str, Operation] = {}
     for operation in operations:

@@ -1,12 +1,12 @@
 """Which events of a history permit the loss of an acknowledged record, and what else they permit.
 
 The rules are one table, `RULES`.  A rule says under which configuration it applies to a topic, which events
-of the history it needs, and whether it covers records that a consumer had been given already.  What is not in
-the table permits nothing: for acks=all that is killing, stopping, pausing or cutting off nodes, preferred
+of the history it needs, and whether it covers records that a consumer had already received.  What is not in
+the table permits nothing.  For acks=all these are: killing, stopping, pausing or cutting off nodes, preferred
 elections, reassignments, changes of voters, and ``min.insync.replicas=1`` (a killed process keeps its disk).
 
-The last row permits nothing either: it explains a loss by a gap of Kafka's that is known.  Compaction depends
-on single records, and is judged beside them (`checkers.logs.log.licensing`).
+The last row permits nothing either: it explains a loss by a known gap of Kafka.  Compaction depends on single
+records and is judged with them (`checkers.logs.log.licensing`).
 """
 
 from checkers.history.operations import History, once

@@ -1,16 +1,17 @@
 """Unclean elections that requests may have caused, including requests without an answer.
 
-A request that was answered acted before that.  One without an answer may act later, but not forever.
+An answered request took effect before its answer.  A request without an answer may take effect later, but not
+without limit.
 
 1. *How often.*  The controller that executes it elects each of its partitions at most once, and only one that
    has no leader.  It is executed again only if the broker that was asked forwards it again: when it loses its
-   connection to the controller, or is told that this is not the controller any more, for 60 s at most
-   (NodeToControllerRequestThread).  Neither happens while the quorum stays in one epoch and no fault is in
-   force.  So among the elections for which nothing else accounts, each uses up one unanswered request, unless
-   the epoch has changed since the first of them, or a fault was in force from 60 s before it on.
+   connection to the controller, or receives NOT_CONTROLLER, for 60 s at most (NodeToControllerRequestThread).
+   Neither happens while the quorum stays in one epoch and no fault is in force.  So each election that has no
+   other explanation uses up one unanswered request, unless the epoch has changed since the first of them, or
+   a fault was in force from 60 s before it on.
 2. *How late.*  It waits in three places: until the broker has read it, until the broker has forwarded it, and
-   until the controller has come to it.  How long a packet, or a paused process, can delay it there is unknown
-   while faults are in force; so that time is not counted, and a minute is granted for each.
+   until the controller has processed it.  While faults are in force, it is unknown how long a packet or a
+   paused process delays it.  So that time is not counted, and one minute is allowed for each place.
 """
 
 from checkers.columns.tables import PartitionName
@@ -22,14 +23,14 @@ from checkers.licences.permission import permitted, topic_named
 FORWARDED_NS = 60_000_000_000
 """How long a broker continues to forward a request to controllers."""
 ACTING_NS = 3 * FORWARDED_NS
-"""How long, while no fault is in force, a request may act that nobody answered."""
+"""How long an unanswered request may take effect, not counting the time while faults are in force."""
 
 
 def by_request(facts: Facts, partition: PartitionName) -> dict[int, tuple[Election, ...]]:
     """The unclean elections of a partition that were requested, or may have been.
 
     Returns:
-        The requests that may have brought each about, by the offset of its record in the metadata log.
+        The requests that may have caused each election, by the offset of its record in the metadata log.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -56,7 +57,7 @@ def by_request(facts: Facts, partition: PartitionName) -> dict[int, tuple[Electi
 
 
 def allowed(facts: Facts, partition: PartitionName, state: PartitionState) -> bool:
-    """Whether somebody permitted an unclean election: a config, a request, or KIP-966 of the last leader.
+    """Whether an unclean election was permitted: by a config, a request, or KIP-966 (last known leader).
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -73,14 +74,14 @@ def _otherwise(facts: Facts, partition: PartitionName, state: PartitionState) ->
 
 
 def _again(facts: Facts, first: PartitionState, state: PartitionState) -> bool:
-    """Whether a request that brought about one election may have been forwarded again, for another."""
+    """Whether a request that caused one election may have been forwarded again and caused another."""
     from_ns = facts.changes.span(first).from_ns - FORWARDED_NS
     to_ns = facts.changes.span(state).to_ns
     return state.epoch != first.epoch or any(window.overlaps(from_ns, to_ns) for window in facts.windows)
 
 
 def _over(facts: Facts, election: Election, state: PartitionState) -> bool:
-    """Whether a request that nobody answered can't act any more when a record is appended."""
+    """Whether an unanswered request can no longer take effect when a record is appended."""
     at_ns, until_ns, calm_ns = election.request.from_ns, facts.changes.span(state).from_ns, 0
     for window in facts.windows:
         calm_ns += max(0, min(window.invoked_ns, until_ns) - at_ns)

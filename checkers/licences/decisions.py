@@ -1,20 +1,21 @@
 """What transaction coordinators were permitted to lose: commits, aborts, and producer epochs.
 
 A coordinator keeps the states of its transactional ids in one partition of ``__transaction_state``.  It
-answers once its decision is there, and has markers written afterwards (KIP-98).  What its successor does that
-lacks the end of that log:
+answers once its decision is in that log, and has markers written afterwards (KIP-98).  A successor whose log
+lacks the end does one of the following:
 
-- it finds the transaction under way, and aborts it when its time is up: of what was acknowledged as committed
-  the records stay in the log, and no reader of committed records is given them where no marker was before;
-- it finds an older decision, whose markers it writes again: they decide on what is open by then;
-- it adds the next transaction's partitions to one that was aborted, and commits both;
-- it finds an older epoch: it refuses whoever has the newer one, and gives that again.
+- It finds the transaction ongoing and aborts it after its timeout.  Records that were acknowledged as
+  committed stay in the log, but read_committed consumers do not receive them where no marker had been
+  written.
+- It finds an older decision and writes its markers again.  They decide the transaction that is open by then.
+- It adds the next transaction's partitions to an aborted transaction, and commits both.
+- It finds an older epoch.  It refuses producers with the newer epoch, and assigns that epoch again.
 
-Nothing of this removes a record, nor takes back what a reader of committed records was given.
+None of these removes a record, or takes back what a read_committed consumer received.
 
-A loss concerns the last transaction of a transactional id alone.  A coordinator lets nobody initialise that
-id, nor begin another transaction of it, before all markers of the one before are written: what happened
-before the loss shows that everything earlier was complete.  And it keeps what it decides again after a loss.
+A loss affects only the last transaction of a transactional id.  Before all markers of a transaction are
+written, a coordinator refuses to initialise the id and to begin another transaction of it.  So everything
+before the last transaction was complete before the loss.  What a coordinator decides after a loss, it keeps.
 """
 
 from bisect import bisect_right
@@ -38,9 +39,9 @@ _REASON = "a commit or abort that its coordinator has lost is not carried out (K
 
 @once
 def decisions_of(history: History) -> Decisions:
-    """Find the transactions of a history that a loss of their coordinator's topic may have come upon.
+    """Find the transactions that may be affected by a loss of their coordinator's topic.
 
-    One that came before a transaction began concerns it no more, nor one that came after it was all done.
+    A loss before a transaction began does not affect it, nor does a loss after all its markers were written.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -58,13 +59,13 @@ def decisions_of(history: History) -> Decisions:
 
 
 def lost_state(history: History, transactional_id: str, since_ns: int, until_ns: int) -> str | None:
-    """An event by which a coordinator may have lost what it had acknowledged of one id; None without.
+    """An event by which a coordinator may have lost acknowledged state of one id; None without one.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
         transactional_id: the id.
-        since_ns: what matters was requested no earlier.
-        until_ns: and it was lost by then, if it was.
+        since_ns: the earliest time at which the state was requested.
+        until_ns: the latest time at which it can have been lost.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -103,7 +104,7 @@ class _Following:
     def done_ns(self, call: Call) -> int:
         """When a transaction's decision was certainly carried out, `NEVER` if nothing shows that.
 
-        One of unknown end may be asked to end later, unless somebody has initialised its id since.
+        If its end is unknown, its end may still be requested later, unless its id has been initialised since.
         """
         if call.ended is None:
             return NEVER

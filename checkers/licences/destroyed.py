@@ -27,7 +27,7 @@ _MIN_ISR = "min.insync.replicas"
 
 
 def wiped(facts: Facts) -> Iterator[Event]:
-    """Times at which so many copies were wiped that no other need have had a record."""
+    """Times at which so many copies were wiped that no copy of a record must have been left."""
     for topic, partition in _partitions(facts):
         strikes = strikes_of(facts, partition, wiping=True)
         for strike in strikes:
@@ -54,7 +54,7 @@ def unsynced(facts: Facts) -> Iterator[Event]:
 
 
 def last_wiped(facts: Facts) -> Iterator[Event]:
-    """Times at which the only copy in sync was wiped, whoever else had what it had."""
+    """Times at which the only copy in sync was wiped, whether or not other replicas had its records."""
     for _, partition in _partitions(facts):
         for strike in strikes_of(facts, partition, wiping=True):
             if any(sync == {strike.replica} for sync in in_sync(facts, partition, strike)):
@@ -79,12 +79,12 @@ def _min_isr(facts: Facts, topic: Topic, until_ns: int) -> int:
 
 
 def _spared(facts: Facts, partition: PartitionName, strike: Strike, hit: Sequence[Strike]) -> bool:
-    """Whether some replica certainly was in sync or eligible when a strike began, and none had hit it."""
+    """Whether some replica certainly was in sync or eligible when a strike began, and was not hit."""
     known = facts.changes.tells(partition, strike.window.end_ns)
     return known and not all_hit(facts, partition, strike, hit)
 
 
 def _told(strikes: Sequence[Strike]) -> str:
-    """Who was hit by what, in words."""
+    """Which brokers were hit by which faults, as a text."""
     each = [f"the disk of broker {s.replica} ({s.window.kind}, fault {s.window.id})" for s in strikes]
     return f"{' and '.join(each)} lost its data"

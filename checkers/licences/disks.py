@@ -1,10 +1,10 @@
 """Faults of disks: which replicas of a partition they hit, how long, and which replicas were in sync.
 
-A copy that was hit counts until its broker has all that is committed again.  The metadata log shows when: the
-broker comes into the ISR after the heal has begun, or becomes the leader, whose log is authoritative.  (A
-broker that restarts is fenced first, and leaves the ISR unless it is the last one in it: KIP-631, KIP-966.)
-Without that log, what brokers reported decides: that another broker, which had reported that it is not in
-sync, reports that it is, or that it is reported in sync in a leader epoch that is newer than the fault.
+A copy counts as hit until its broker has all committed records again.  The metadata log shows when: the
+broker joins the ISR after the heal has begun, or becomes the leader, whose log is authoritative.  (A broker
+that restarts is fenced first, and leaves the ISR unless it is the last one in it: KIP-631, KIP-966.)  Without
+that log, what brokers reported decides: that another broker, which had reported that it is not in sync,
+reports that it is, or that it is reported in sync in a leader epoch that is newer than the fault.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ from checkers.history.replicas import METADATA_TOPIC
 from checkers.licences.facts import Facts, View
 
 DEAD = "dead-disk"
-"""The kind whose probes tell which directories failed under a process that ran on."""
+"""The kind whose probes report which directories failed while the process kept running."""
 
 
 class Strike(NamedTuple):
@@ -41,8 +41,8 @@ class Strike(NamedTuple):
 def hits(history: History, window: FaultWindow, topic: str, partition: int | None = None) -> bool:
     """Whether a fault of a disk hit what the node had of a topic, or of one of its partitions.
 
-    Of several log directories one may be hit by a fault alone: then what was removed decides, where that was
-    told.
+    A fault may hit only one of several log directories.  Then the recorded list of removed files decides, if
+    there is one.
     """
     if not window.strikes:
         return False
@@ -78,7 +78,7 @@ def strikes_of(facts: Facts, partition: PartitionName, *, wiping: bool = False) 
 
 
 def active(strikes: Sequence[Strike], now: Strike) -> list[Strike]:
-    """Of each replica that is hit when a strike begins, that one included, the strike that lasts longest."""
+    """For each replica that is hit when a strike begins, the strike that lasts longest; that one included."""
     longest: dict[int, Strike] = {}
     for strike in strikes:
         known = longest.get(strike.replica)
@@ -94,9 +94,10 @@ def all_hit(facts: Facts, partition: PartitionName, strike: Strike, hit: Sequenc
 
 
 def in_sync(facts: Facts, partition: PartitionName, strike: Strike) -> Iterator[set[int]]:
-    """Sets of replicas of which each had all that was committed, one of them when a strike hit the node.
+    """Sets of replicas that had all committed records, one of them on the node when it was struck.
 
-    By the metadata log those in sync and the eligible ones (KIP-966); without it those that brokers reported.
+    With a metadata log these are replicas in sync and eligible ones (KIP-966); without it, those that brokers
+    reported in sync.
     """
     window = strike.window
     if not facts.changes.tells(partition, window.end_ns):
@@ -107,7 +108,7 @@ def in_sync(facts: Facts, partition: PartitionName, strike: Strike) -> Iterator[
 
 
 def copies_at(facts: Facts, partition: PartitionName, strike: Strike) -> int:
-    """How many copies every record had to have at least before a strike, if they were all in sync."""
+    """The least number of copies that every record had before a strike, if all of them were in sync."""
     if not facts.changes.tells(partition, strike.window.end_ns):
         return max((len(view.replicas) for view in facts.views.get(partition, ())), default=1)
     states = facts.changes.possible(partition, 0, strike.window.end_ns)
@@ -157,7 +158,7 @@ def _seen_again_ns(facts: Facts, partition: PartitionName, window: FaultWindow, 
 
 
 def _around(facts: Facts, partition: PartitionName, strike: Strike) -> Iterator[View]:
-    """What each broker reported last before a strike, and all that was told while the node was down."""
+    """The last report of each broker before a strike, and all reports while the node was down."""
     before: dict[str, View] = {}
     for view in facts.views.get(partition, ()):
         if view.time_ns <= strike.from_ns:

@@ -72,6 +72,6 @@ def _epochs(seen: PartitionsSeen) -> Iterator[tuple[PartitionName, int]]:
 
 
 def span_text(from_ns: int, to_ns: int) -> str:
-    """A stretch of time in words."""
+    """A span of time as a text."""
     until = "the end" if to_ns == FOREVER_NS else f"{to_ns / NS_PER_S:.3f} s"
     return f"between {from_ns / NS_PER_S:.3f} s and {until}"

@@ -1,19 +1,18 @@
 """The offset from which a log may have been truncated by an unclean election.
 
-The elected replica's log ended where its epoch begins: what was at or above that offset may be gone, what
-was below it was on that replica and must not be (KIP-101, KIP-704).  Only that replica's own note counts.
-Others may have noted another offset, and the difference is evidence of its own (`checkers.logs.replicas`):
+The elected replica's log ended where its epoch begins: what was at or above that offset may be gone, what was
+below it was on that replica and must still be there (KIP-101, KIP-704).  Only that replica's own note counts.
+Others may have stored another offset, and that difference is judged separately (`checkers.logs.replicas`):
 
 1. Its note may be gone: its disk was wiped, no record was appended in the epoch, or the log now starts behind
    it.  The broker logged the same offset as it began the epoch.  Otherwise, what the others noted of that
    epoch comes from its batches, so it counts if they agree.  If the epoch is unknown, the next one began at
    the same offset if all elections since were clean, or if it was elected itself.
-2. A replica that was out of sync may have records that a leader before had never seen.  Epochs that it missed
-   may have begun below its log's end; records that were appended in them were truncated there (KIP-279).
-   If its notes of earlier epochs are gone, it may have missed each epoch that another broker led after the
-   last one that it led itself or in which it joined the ISR.  It had what was committed while it was in the
-   ISR.
-3. It may have led once, and have written over records that another replica kept.  If that one is elected
+2.  A replica that was out of sync may have records that an earlier leader never had.  Epochs that it missed
+   may have begun below its log's end; records that were appended in them were truncated there (KIP-279).  If
+   its notes of earlier epochs are gone, it may have missed each epoch that another broker led after the last
+   one that it led itself or in which it joined the ISR.  It had what was committed while it was in the ISR.
+3.  It may have led once, and have overwritten records that another replica kept.  If that replica is elected
    uncleanly in between, such records are back, and may vanish again.
 """
 
@@ -31,13 +30,13 @@ from checkers.licences.permits import Event
 
 
 class Bound(NamedTuple):
-    """What of a log an event may have cost.
+    """Which part of a log an event may have removed.
 
     Attributes:
-        text: in words.
-        above: what was below this offset is still due; None: nothing is.
-        doubt: why nobody can say so for certain.
-        known_from_ns: it is about records alone that were known to be there at this time, or later.
+        text: the bound as a text.
+        above: records below this offset must still be there; None: no record must.
+        doubt: why the bound is uncertain.
+        known_from_ns: it covers only records that were known to be there at this time, or later.
     """
 
     text: str
@@ -46,7 +45,7 @@ class Bound(NamedTuple):
     known_from_ns: int = 0
 
     def limits(self, event: Event) -> Event:
-        """An event within this bound, with its words at the end of the event's."""
+        """Limit an event to this bound, and append the bound's text to the event's."""
         return event._replace(
             text=f"{event.text}; {self.text}",
             above=self.above,
@@ -164,7 +163,7 @@ def _by_others(facts: Facts, partition: PartitionName, state: PartitionState) ->
 
 
 def _same_start(facts: Facts, partition: PartitionName, state: PartitionState, epoch: int) -> bool:
-    """Whether an epoch of which nothing is left began no lower than the next one that somebody noted."""
+    """Whether an epoch without any trace began no lower than the next epoch that a replica recorded."""
     later = [
         each
         for each in facts.changes.states[partition]
@@ -255,7 +254,7 @@ def _followed(states: Sequence[PartitionState], until: PartitionState) -> int:
 
 
 def _missed(states: Sequence[PartitionState], last: int, until: PartitionState) -> Iterator[PartitionState]:
-    """First state of each epoch after one and before another in which somebody else led."""
+    """First state of each epoch between two epochs in which another broker led."""
     for state in states:
         if last < state.leader_epoch < until.leader_epoch and state.leader not in {NOBODY, until.leader}:
             last = state.leader_epoch

@@ -22,7 +22,7 @@ ELR_FEATURE = "eligible.leader.replicas.version"
 
 
 class View(NamedTuple):
-    """How one broker reported that a partition stands; times in nanoseconds."""
+    """State of a partition as one broker reported it; times in nanoseconds."""
 
     began_ns: int
     time_ns: int

@@ -1,9 +1,9 @@
 """Whether an internal topic may have lost records legally: committed offsets, or transaction states.
 
-They have no final read and no bound, so this only says whether, and until when, a loss is possible: by a
-permitted unclean election of one of the topic's partitions (the checker of elections finds the others), or by
-faults of disks, one by one, until all replicas in sync of one partition were hit, and none of them had come
-back into the ISR meanwhile.
+These topics have no final read and no bound.  So this module only determines whether, and until when, a loss
+is possible: by a permitted unclean election of one of the topic's partitions (the checker of elections finds
+the others), or by faults of disks, one by one, until all replicas in sync of one partition were hit, and none
+of them had come back into the ISR meanwhile.
 """
 
 from collections.abc import Iterable, Iterator
@@ -42,14 +42,14 @@ class Loss(NamedTuple):
 def may_have_lost(
     history: History, topic: str, partition: int | None = None, since_ns: int = 0, until_ns: int = NEVER
 ) -> str | None:
-    """An event by which a topic, or one of its partitions, may have lost acknowledged records; None without.
+    """An event by which a topic, or one partition, may have lost acknowledged records; None without one.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        topic: one of Kafka's own.
+        topic: an internal topic of Kafka.
         partition: its number; None: any of them.
-        since_ns: what matters was requested no earlier.
-        until_ns: and it was lost by then, if it was.
+        since_ns: the earliest time at which the records were requested.
+        until_ns: the latest time at which they can have been lost.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -61,9 +61,9 @@ def may_have_lost(
 def losses(history: History, topic: str, partition: int | None = None) -> tuple[Loss, ...]:
     """Events by which a topic, or one of its partitions, may have lost acknowledged records.
 
-    Where no metadata log reports the topic to the end, there may have been any unclean election that
-    somebody requested or configs allowed; where none does at all, any struck disk may have been that of its
-    only replica in sync.
+    If no metadata log reports the topic to the end, any unclean election that was requested or that configs
+    allowed may have happened.  If no metadata log reports the topic at all, any struck disk may have been
+    that of its only replica in sync.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -86,7 +86,7 @@ def losses(history: History, topic: str, partition: int | None = None) -> tuple[
 
 
 def _elected(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
-    """Unclean elections that somebody permitted."""
+    """Unclean elections that were permitted."""
     for name in partitions:
         for state in facts.changes.states[name]:
             if state.unclean and allowed(facts, name, state):
@@ -100,7 +100,7 @@ def _of_disks(topic: str, brokers: frozenset[int], from_ns: int, until_ns: int) 
 
 
 def _unclean_untold(facts: Facts, topic: str) -> str | None:
-    """What may have brought about an unclean election of which nothing shows."""
+    """What may have caused an unclean election that no evidence shows; None if nothing may."""
     for election in facts.elections:
         somewhere = next((where for where in election.asked or () if where.topic == topic), None)
         where = PartitionName(topic, 0) if election.asked is None else somewhere
@@ -112,7 +112,7 @@ def _unclean_untold(facts: Facts, topic: str) -> str | None:
 
 
 def _struck(facts: Facts, topic: str) -> Iterator[Loss]:
-    """Strikes that hit what nodes had of a topic, or some of it, at any time."""
+    """Strikes at any time that hit all or part of a topic on a node."""
     hit = [window for window in facts.windows if hits(facts.history, window, topic)]
     struck = frozenset(facts.ids[name] for window in hit for name in window.targets if name in facts.ids)
     if struck:
@@ -120,7 +120,7 @@ def _struck(facts: Facts, topic: str) -> Iterator[Loss]:
 
 
 def _all_struck(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
-    """Strikes that together may have hit all brokers that had everything of a partition."""
+    """Strikes that together may have hit all brokers with all records of a partition."""
     for partition in partitions:
         strikes = strikes_of(facts, partition)
         for strike in strikes:

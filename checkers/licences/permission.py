@@ -1,7 +1,7 @@
 """When configs may have permitted unclean elections, and whether they permitted them all the time.
 
-A topic's own unclean.leader.election.enable comes first.  Where it has none, that of whichever node is the
-active controller counts, so that one controller among several is enough (KAFKA-12670, from 3.9.0 on).  Values
+A topic's own unclean.leader.election.enable comes first.  Without one, the value of the node that is the
+active controller applies, so one controller among several is enough (KAFKA-12670, from 3.9.0 on).  Values
 change:
 
 - a topic's by *alter-topic*, not before it was requested; the former value is gone once it is acknowledged.
@@ -29,10 +29,10 @@ HONOURED_SINCE = (3, 9)
 
 
 def topic_named(facts: Facts, name: str) -> Topic:
-    """A topic of the run, or one that it did not ask for: Kafka's own, with the config that the log shows.
+    """A topic of the run, or an internal topic of Kafka with the config that the metadata log shows.
 
-    Kafka itself creates `__transaction_state` with unclean elections forbidden; where a config was told to be
-    true at any time, it counts as true.
+    Kafka itself creates `__transaction_state` with unclean elections forbidden; a config that was recorded as
+    true at any time counts as true.
     """
     for topic in facts.setup.topics:
         if topic.name == name:
@@ -53,7 +53,7 @@ class _Setting(NamedTuple):
         enabled: whether unclean elections are allowed; None: not set here.
         from_ns: when it came into force at the earliest.
         set_ns: when it was set at the latest; `NEVER` if unknown.
-        alone_ns: since when whatever was set before it is certainly not in force any more.
+        alone_ns: time from which earlier values certainly are no longer in force.
     """
 
     enabled: bool | None
@@ -66,7 +66,7 @@ def permitted(facts: Facts, topic: Topic) -> tuple[Span, ...]:
     """Times at which configs may have allowed unclean elections of a topic, and controllers obeyed them.
 
     Returns:
-        Stretches that do not overlap, in the order of time.
+        Spans that do not overlap, in order of time.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -96,7 +96,7 @@ def _of_topic(facts: Facts, topic: Topic) -> Iterator[_Setting]:
 
 
 def alterations(facts: Facts, topic: Topic, config: str) -> Iterator[tuple[str | None, Span]]:
-    """Values that a config of a topic was given, None: taken away, and when that may have acted.
+    """Values that a topic's config was set to (None: removed), and when they may have been in force.
 
     Raises:
         msgspec.ValidationError: a request is not as docs/histories.md says.

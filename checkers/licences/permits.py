@@ -17,13 +17,13 @@ class Event(NamedTuple):
     Attributes:
         from_ns: not before this time.
         to_ns: not after this time; `NEVER` if it had not ended when the history did.
-        where: the partition that it touched; None if it may have touched any.
+        where: the partition that it affected; None if it may have affected any.
         text: what it was.
         below: records below this offset were removed, and nothing else happened; None: the log was truncated,
             so its end may have been written again.
-        above: where the log was truncated, what was below this offset is still due; None: nothing is.
-        doubt: why it is unknown what it permits exactly, where that is so.
-        known_from_ns: it is about records alone that were known to be there at this time, or later.
+        above: if the log was truncated, records below this offset must still be there; None: no record must.
+        doubt: why it is unknown what exactly it permits; None if that is known.
+        known_from_ns: it covers only records that were known to be there at this time, or later.
     """
 
     from_ns: int
@@ -122,7 +122,8 @@ class Licences:
     def of(self, partition: PartitionName) -> tuple[Permit, ...]:
         """All permits that may apply to a partition, in the order of the table.
 
-        Those in doubt follow upon the others.  Gaps come last: they permit nothing; a doubt outweighs them.
+        Permits in doubt come after the others.  Gaps come last, because they permit nothing and a doubt
+        outweighs them.
         """
         permits = [*self._anywhere.get(partition.topic, ()), *self._somewhere.get(partition, ())]
         permits.sort(key=lambda entry: (entry[1].gap, entry[1].event.doubt is not None, entry[0]))
@@ -144,9 +145,9 @@ def first_permit(
         permits: the partition's permits.
         since_ns: shape (n,), last moment at which the record is known to have been there.
         until_ns: shape (n,), first moment at which it is known to be gone.
-        returned: shape (n,), whether a consumer had been given it.
-        offset: shape (n,), where it stood, the lowest place that is at issue; `NONE` where nobody knows.
-        removable: whether it may come from the removal of records, and not only from a truncation.
+        returned: shape (n,), whether a consumer had received it.
+        offset: shape (n,), its offset, the lowest one if several are possible; `NONE` if unknown.
+        removable: whether the loss may be due to the removal of records, and not only to a truncation.
 
     Returns:
         Shape (n,), indices into `permits`, `NONE` where nothing permits the loss.

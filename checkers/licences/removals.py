@@ -29,10 +29,10 @@ def deletions(facts: Facts) -> Iterator[Event]:
 
 
 def log_starts(facts: Facts) -> Iterator[Event]:
-    """Where the logs that begin above offset 0 begin in the end, as the final reads listed it.
+    """Where logs that begin above offset 0 begin at the end of the run, as the final reads listed it.
 
-    Where age alone limits what a topic keeps, a segment goes once its youngest record is too old
-    (``retention.ms``): what is at or behind a record that is still too young was not to go.
+    If only age limits what a topic keeps, a segment is deleted once its youngest record is too old
+    (``retention.ms``).  So records at or above a record that is still young enough must not be deleted.
     """
     starts: dict[PartitionName, tuple[int, int]] = {}
     for operation, read in final_limits(facts.history):
@@ -52,15 +52,15 @@ def log_starts(facts: Facts) -> Iterator[Event]:
 
 
 def _age_ns(topic: Topic) -> int | None:
-    """How long a topic keeps its records; None where that is not all that decides."""
+    """How long a topic keeps its records; None if age is not the only limit."""
     age, size = (str(topic.config.get(name, "-1")) for name in ("retention.ms", "retention.bytes"))
     return int(age) * NS_PER_MS if size == "-1" and age.isdigit() else None
 
 
 def _first_sent_since(facts: Facts, since_ns: dict[PartitionName, int]) -> dict[PartitionName, int]:
-    """The lowest offset of acknowledged records whose sending began after a time, by partition.
+    """The lowest offset of acknowledged records whose send began after a time, by partition.
 
-    A producer gives its records their timestamps, so they are not older than the sending.
+    A producer sets the timestamps of its records, so they are not older than the send.
     """
     begun_ns: dict[int | str, int] = {}
     first: dict[PartitionName, int] = {}
@@ -77,7 +77,7 @@ def _first_sent_since(facts: Facts, since_ns: dict[PartitionName, int]) -> dict[
 
 
 def _acknowledged(value: Any) -> Iterator[tuple[int, int]]:
-    """Partition and offset of what a completion reports to be acknowledged; of a run its lowest offset."""
+    """Partition and offset of each acknowledged record in a completion; of a run of records, the lowest."""
     if not is_answered(value):
         return
     if isinstance(value, dict):

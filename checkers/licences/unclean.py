@@ -1,7 +1,7 @@
 """Unclean elections: when they happened, and which records they may have removed.
 
-The metadata log shows each of them with its leader epoch; where that epoch began bounds what is gone
-(`checkers.licences.epoch_bounds`).  Where the metadata log does not reach back to the partition's creation, a
+The metadata log shows each of them with its leader epoch.  The start of that epoch bounds what is gone
+(`checkers.licences.epoch_bounds`).  If the metadata log does not reach back to the partition's creation, a
 request is assumed to be an election in the first epoch that was not observed when it was made.
 """
 
@@ -22,7 +22,7 @@ SETTLING_NS = 1_000_000_000
 
 
 def requested(facts: Facts) -> Iterator[Event]:
-    """Unclean elections that ElectLeaders requested, or may have brought about."""
+    """Unclean elections that ElectLeaders requested, or may have caused."""
     unclean = [election for election in facts.elections if election.type == UNCLEAN]
     for partition in facts.partitions:
         if partition in facts.changes.states:
@@ -39,7 +39,7 @@ def requested(facts: Facts) -> Iterator[Event]:
 def configured(facts: Facts) -> Iterator[Event]:
     """Unclean elections while configs may have allowed them.
 
-    Where the metadata log can't show them, all that may have been one.
+    If the metadata log can't show them, all events that may have been one.
     """
     spans = {topic.name: permitted(facts, topic) for topic in facts.setup.topics}
     for partition, states in facts.changes.states.items():
@@ -55,7 +55,7 @@ def configured(facts: Facts) -> Iterator[Event]:
 
 
 def last_known(facts: Facts) -> Iterator[Event]:
-    """Elections of a last known leader that nobody had to allow."""
+    """Elections of a last known leader, which need no permission."""
     for partition, states in facts.changes.states.items():
         for state in states:
             if state.unclean and state.last_leader:
@@ -63,13 +63,13 @@ def last_known(facts: Facts) -> Iterator[Event]:
 
 
 def epoch_after(facts: Facts, partition: PartitionName, time_ns: int) -> int | None:
-    """The first leader epoch that nobody had reported at a time; None if none was reported."""
+    """The first leader epoch that no broker had reported by a time; None if none was reported later."""
     seen = [view.leader_epoch for view in facts.views.get(partition, ()) if view.time_ns <= time_ns]
     return max(seen) + 1 if seen else None
 
 
 def _perhaps(facts: Facts, untold: set[PartitionName]) -> Iterator[tuple[PartitionName, Event]]:
-    """Moves of leaders, and faults, of which it is unknown whether they brought unclean elections about."""
+    """Changes of leaders, and faults, that may have caused unclean elections."""
     for move in moves(facts):
         if move.partition in untold:
             within = span_text(move.from_ns, move.to_ns)
@@ -85,7 +85,7 @@ def _perhaps(facts: Facts, untold: set[PartitionName]) -> Iterator[tuple[Partiti
 def _as_told(
     facts: Facts, election: Election, partition: PartitionName, state: PartitionState
 ) -> Iterator[Event]:
-    """An election that a request brought about, as the metadata log shows it."""
+    """An election that a request caused, as the metadata log shows it."""
     request = election.request
     for event in _told(facts, partition, state):
         text = f"{_asked(election, partition)}; {event.text}"
@@ -93,10 +93,10 @@ def _as_told(
 
 
 def _as_seen(facts: Facts, election: Election, partition: PartitionName) -> Event:
-    """An election that a request may have brought about, by what brokers reported epochs."""
+    """An election that a request may have caused, according to the epochs that brokers reported."""
     request = election.request
     epoch = epoch_after(facts, partition, request.from_ns)
-    # What was not answered may have been done at any time, in a later epoch too.
+    # A request without an answer may have been executed at any time, also in a later epoch.
     until_ns = NEVER if epoch is None or request.unknown else settled_ns(facts, partition, epoch)
     event = Event(request.from_ns, until_ns, partition, _asked(election, partition))
     return bound_at(facts, partition, epoch).limits(event)
@@ -107,7 +107,7 @@ def _asked(election: Election, partition: PartitionName) -> str:
 
 
 def _told(facts: Facts, partition: PartitionName, state: PartitionState) -> Iterator[Event]:
-    """An unclean election that the metadata log reports, once for each bound that it has."""
+    """An unclean election in the metadata log, once for each of its bounds."""
     span = facts.changes.span(state)
     views = facts.views.get(partition, [])
     older = max((view.leader_epoch for view in views if view.leader_epoch < state.leader_epoch), default=-1)
@@ -120,9 +120,9 @@ def _told(facts: Facts, partition: PartitionName, state: PartitionState) -> Iter
 
 
 def settled_ns(facts: Facts, partition: PartitionName, epoch: int) -> int:
-    """Time from which no broker can have acted in an older epoch.
+    """Time from which no broker can have acted in an older epoch, nanoseconds.
 
-    A broker that never reported the epoch had reported what it reported last: it was gone from then on.
+    A broker that never reported the epoch counts as gone from its last report on.
     """
     known: dict[str, int] = {}
     last: dict[str, int] = {}

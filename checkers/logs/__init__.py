@@ -1,1 +1,1 @@
-"""Checkers of partitions: what clients read, what lies on disks, who leads, and where logs begin and end."""
+"""Checkers of partitions: records that clients read, logs on disk, leaders, and where logs begin and end."""

@@ -1,19 +1,19 @@
-"""Judges registers whose written values are unique: are they linearizable?
+"""Judges whether registers whose written values are unique are linearizable.
 
 Operations are *write* and *read* of docs/histories.md.  Real time is the order of the history: an operation
 precedes another if its completion is before the other's invocation.
 
 1. Reads of values that were never written are ``phantom``, of values of failed writes ``G1a`` (`findings`).
-2. The other operations on one value of one register make a zone; zones that conflict are
-   ``nonlinearizable`` (`zones`).  The witness of a conflict is four operations: the two that bound each zone.
-3. In runs whose registers Kafka keeps, staleness is legal: conflicts are reported and legal.  What must hold
-   nevertheless is judged by `kept`.
+2.  The other operations on one value of one register form a zone; conflicting zones are ``nonlinearizable``
+   (`zones`).  The witness of a conflict is four operations: the two that bound each zone.
+3.  In runs whose registers Kafka stores, stale reads are legal, so conflicts are reported as legal.  `kept`
+   judges the rules that still hold.
 
-A write with an unknown outcome may have happened or not; where its value was read, it happened.  A read that
-failed, or has an unknown outcome, says nothing.  Where a register is written the same value twice, or changed
-by compare-and-set, zones do not decide; the verdict is then unknown unless another register decides it.
+A write with an unknown outcome happened if its value was read.  A read that failed, or has an unknown
+outcome, is ignored.  If the same value is written to a register twice, or if it is changed by
+compare-and-set, zones do not decide it.  The verdict is then unknown unless another register decides it.
 
-Registers are judged in parts, of which one process has one (`parts`).
+Registers are judged in parts, one in each process (`parts`).
 """
 
 from dataclasses import dataclass, replace
@@ -43,18 +43,18 @@ __all__ = ["ENTRY", "Judgeable", "applies", "check_registers", "judgeable", "los
 
 @dataclass(frozen=True, slots=True)
 class Judgeable:
-    """Registers of which something can be said, and what is known of all of them."""
+    """Registers that can be judged, and what is known of all of them."""
 
     registers: Registers
     overview: Overview
 
 
 def check_registers(history: History, initial: object = None) -> CheckerResult:
-    """Judge the registers of a history; not exercised by one that has none.
+    """Judge the registers of a history; not exercised if it has none.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        initial: what every register holds before it is written, any JSON value.
+        initial: initial value of every register, any JSON value.
 
     Raises:
         msgspec.ValidationError: the set-up is not as docs/histories.md says.
@@ -67,7 +67,7 @@ def check_registers(history: History, initial: object = None) -> CheckerResult:
 
 
 def judgeable(history: History, initial: object = None) -> Judgeable | CheckerResult:
-    """Load the registers of a history, or tell at once what is said of it where it has none to judge.
+    """Load the registers of a history; if there is none to judge, return the result at once.
 
     Arguments and errors are those of `check_registers`.
     """
@@ -121,7 +121,7 @@ def obstacle_of(history: History, initial: object = None) -> str | None:
 
 
 def _workload_of(history: History) -> str:
-    """Kind of the workload; ``log`` where the history does not say."""
+    """Kind of the workload; ``log`` if not recorded."""
     setups = compress(history.operations, map("setup".__eq__, map(attrgetter("f"), history.operations)))
     setup = next(setups, None)
     return "log" if setup is None else msgspec.convert(setup.value, Setup).workload.kind

@@ -48,7 +48,7 @@ STALE_OFFSET = AnomalyKind(
 KEPT = by_id(LOST_VALUE, NONMONOTONIC_AFTER_HEAL, STALE_OFFSET)
 """Those of registers that Kafka keeps."""
 ANOMALIES = by_id(NONLINEARIZABLE, PHANTOM, ABORTED_READ, *KEPT.values())
-"""All of them by id."""
+"""All anomalies by id."""
 NEEDS = Needs(
     (Source.CLIENTS,),
     {"stale-offset": (Source.QUORUM,)},

@@ -1,15 +1,15 @@
 """Committed values that a new coordinator may not return yet.
 
 The group coordinator of Kafka 4.0 and later answers a plain OffsetFetch as of the high watermark, and a new
-leader's high watermark is the last one that its predecessor sent.  A commit may be acknowledged, and its
-leader die, before its followers know it: the new coordinator has read the commit, and does not answer
-with it until its own followers have fetched up to there.  A fetch that asks for stable offsets (KIP-447) is
-answered when the high watermark is there.  Coordinators of earlier versions answer with all that they read.
+leader's high watermark is the last one that its predecessor sent.  A leader may acknowledge a commit and end
+before its followers know the new high watermark.  Then the new coordinator has read the commit, but does not
+return it until its own followers have fetched it.  A fetch that requests stable offsets (KIP-447) is answered
+once the high watermark is there.  Coordinators of earlier versions return all commits that they read.
 
-The first commit that the new coordinator acknowledges ends that: its high watermark is above all that was
-there before.  Until then an answer may miss what was acknowledged since followers last learned of a high
-watermark: with each fetch where nothing hits them, but not during faults; and a broker that starts again
-knows what it wrote down last (``replica.high.watermark.checkpoint.interval.ms``, 5 s).
+This ends with the first commit that the new coordinator acknowledges: its high watermark is above all earlier
+records.  Until then an answer may miss commits that were acknowledged since followers last learned a high
+watermark.  Without faults they learn it with each fetch, but during faults they do not.  A broker that starts
+again knows the one that it last stored (``replica.high.watermark.checkpoint.interval.ms``, 5 s).
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -38,11 +38,11 @@ class Registers:
 
     Attributes:
         keys: names by code, in the order of their first appearance.
-        rows: writes that were acknowledged or are with an unknown outcome, reads that returned, and for each
-            register of which the initial value was read, the write of that value, before the history.
+        rows: writes that were acknowledged or have an unknown outcome, reads that returned, and for each
+            register whose initial value was read, a write of that value before the history.
         failed: writes that certainly did not happen.
-        swapped: codes of registers that compare-and-set operations change; zones say nothing about them.
-        operations: how many operations began.
+        swapped: codes of registers that compare-and-set operations change; zones do not decide them.
+        operations: number of operations that began.
     """
 
     keys: tuple[object, ...]

@@ -1,19 +1,19 @@
 """When a coordinator may return an old value, and which commits such an answer must include anyway.
 
 The leader of a group's partition of the offsets topic coordinates it; every other broker refuses
-(NOT_COORDINATOR).  What is old comes from a broker that was deposed and does not know it yet: while it is
-paused or cut off, and a while after.  One that is down learns of the election before it answers again.  A
-deposed broker knows all the same what was committed until it was deposed.  So an answer may miss only commits
-that were acknowledged after an election which the old leader may not have learned of; and, from Kafka 4.0 on,
-those of which the new leader does not know yet that they are committed (`catching_up`).
+(NOT_COORDINATOR).  Old values come from a deposed broker that does not know of the election yet: while it is
+paused or cut off, and some time after.  A broker that is down learns of the election before it answers again.
+A deposed broker still knows what was committed until it was deposed.  So an answer may miss only commits that
+were acknowledged after an election of which the old leader may not have learned; and, from Kafka 4.0 on,
+commits that the new leader does not yet know to be committed (`catching_up`).
 
-How long a broker takes to learn is nowhere promised.  In 36 runs of 4.3.1 and 4.1.1 on a busy machine brokers
-told of a new leader at most 5.6 s after the election was certain and the faults of that time were over (1.7 s
-in 99 % of 567 times); `MARGIN_NS` is about twice that.  Four of them were runs of the offsets workload: no
-read returned an acknowledged commit that another one had replaced, two returned old ones with an unknown
-outcome.
+Kafka does not promise how long a broker takes to learn of an election.  In 36 runs of 4.3.1 and 4.1.1 on a
+busy machine brokers reported a new leader at most 5.6 s after the election was certain and the faults of that
+time were over (1.7 s in 99 % of 567 times); `MARGIN_NS` is about twice that.  Four of them were runs of the
+offsets workload: no read returned an acknowledged commit that another one had replaced, two returned old ones
+with an unknown outcome.
 
-Brokers' caches of configs have no coordinator: they may be old at any time, and nothing is said of them.
+Brokers' caches of configs have no coordinator: they may be old at any time, and are not judged here.
 """
 
 from bisect import bisect_left, bisect_right
@@ -68,13 +68,13 @@ class Coordination(NamedTuple):
 
 
 def coordinations_of(history: History, registers: Registers) -> dict[str, Coordination]:
-    """Find, of each group whose offsets are among the registers, when its coordinator may be doubted.
+    """Find the times at which the coordinator of each group among the registers may be out of date.
 
-    Where no metadata log reports the group's partition, every fault counts as an election.
+    If no metadata log has the group's partition, every fault counts as an election.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        registers: of all of it.
+        registers: all registers of the history.
 
     Raises:
         KeyError, msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -104,7 +104,7 @@ def is_offset(key: object) -> TypeGuard[str]:
 
 
 def group_of(key: str) -> str:
-    """The group whose committed offset a register is; empty if it is none."""
+    """The group whose committed offset a register is; empty if it is not an offset."""
     return key.removeprefix(OFFSETS).partition("/")[0] if key.startswith(OFFSETS) else ""
 
 
@@ -128,7 +128,10 @@ def _elections(facts: Facts, partition: PartitionName, windows: Sequence[FaultWi
 
 
 def _down_ns(window: FaultWindow, begin_ns: int, elected_ns: int) -> int:
-    """From when a deposed leader has no process: its next one knows of the election.  Else `NEVER`."""
+    """Time from which a deposed leader has no process, nanoseconds; `NEVER` if it keeps it.
+
+    Its next process knows of the election.
+    """
     down_ns, up_ns = window.effective_ns, window.heal_invoked_ns
     if not window.down or down_ns is None:
         return NEVER

@@ -85,13 +85,13 @@ def find_unwritten(findings: Findings, chosen: Booleans) -> None:
 def find_conflicts(findings: Findings, chosen: Booleans, *, stale_allowed: bool) -> None:
     """Find values of the chosen clusters that no linearization explains: ``nonlinearizable``.
 
-    A value counts once: where it was returned before its write began, and otherwise where its zone conflicts
-    with one that begins before it.
+    A value counts once: if it was returned before its write began, and otherwise if its zone conflicts with
+    one that begins before it.
 
     Args:
-        findings: takes what is found.
+        findings: collects the findings.
         chosen: clusters with exactly one write, of registers whose values are unique.
-        stale_allowed: whether a read may return an old value; one that is yet to be written, never.
+        stale_allowed: whether a read may return an old value; a value before its write is never allowed.
     """
     teller, zones = findings.teller, findings.teller.zones
     early = np.flatnonzero(chosen & read_early(zones))

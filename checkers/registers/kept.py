@@ -1,19 +1,19 @@
 """Registers that Kafka stores, such as committed offsets and configs: the rules where stale reads are legal.
 
-A deposed group coordinator and the metadata cache of a broker that is cut off answer with what they last
-knew (KIP-500: brokers apply the metadata log in its order, each at its own time).  So an old value breaks no
-promise by itself while faults last.  What must hold nevertheless:
+A deposed group coordinator and the metadata cache of a broker that is cut off return the last value that they
+knew (KIP-500: brokers apply the metadata log in its order, each with its own delay).  So an old value breaks
+no promise while faults last.  The following must hold nevertheless:
 
-1. A read in the final phase returns the last acknowledged value, or one whose write did not end before that
-   write began: ``lost-value``.  What a cache reports counts against writes that were acknowledged some time
-   before (`LAGS_NS`).
-2. A read that begins after recovery has succeeded returns nothing that had been overwritten when recovery
+1.  A read in the final phase returns the last acknowledged value, or one whose write did not end before that
+   write began: ``lost-value``.  A value from a cache is compared only with writes that were acknowledged some
+   time before (`LAGS_NS`).
+2.  A read that begins after recovery has succeeded returns nothing that had been overwritten when recovery
    began, nor, by a cache, some time before the read: ``nonmonotonic-after-heal``.  A write with an unknown
-   outcome may take effect late, so what it wrote never counts as overwritten.
-3. During the load a read of a committed offset returns none that was overwritten by a commit which whoever
-   coordinates must know of: neither a deposed coordinator (`coordinating`) nor a new one (`catching_up`) may
-   miss it: ``stale-offset``.  What was written while a fault was in force, or shortly after, never counts as
-   overwritten: its request may have been carried out twice.
+   outcome may take effect late, so its value never counts as overwritten.
+3.  During the load a read of a committed offset does not return a value that was overwritten by a commit
+   which every possible coordinator must know, a deposed one (`coordinating`) and a new one (`catching_up`):
+   ``stale-offset``.  A value that was written while a fault was in force, or shortly after, never counts as
+   overwritten, because its request may have been executed twice.
 """
 
 from bisect import bisect_left
@@ -43,23 +43,23 @@ _WENT = {
 }
 
 LAGS_NS = {"offsets": 0, "metadata": MARGIN_NS}
-"""Workloads whose registers Kafka keeps, and how long whoever answers may be behind.
+"""Workloads whose registers Kafka stores, and how long an answering broker may lag, nanoseconds.
 
-A config is reported from the cache of any broker, which applies the metadata log as it comes; within what
-time is nowhere promised.  The margin is that of a deposed coordinator, which learns in the same way.
+A config is reported from the cache of any broker, which applies the metadata log as it arrives.  Kafka
+promises no time for that.  The margin is that of a deposed coordinator, which learns in the same way.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Milestones:
-    """Stamps of what the runner did; None for what it did not.
+    """Stamps of the runner's phases; None for those that did not happen.
 
     Attributes:
-        recovering: recovery began, or, where that was not told, healing.
+        recovering: recovery began, or healing, if recovery was not recorded.
         recovered: recovery had succeeded, or else the final phase began.
         final: the final phase began.
-        coordinations: by group, when its coordinator may be doubted.
-        lag_ns: how long whoever answers may be behind what was acknowledged.
+        coordinations: by group, when its coordinator may be out of date.
+        lag_ns: how long an answering broker may lag behind acknowledged writes.
     """
 
     recovering: int | None
@@ -116,9 +116,9 @@ def find_in_kept(findings: Findings, sound: Booleans, milestones: Milestones) ->
     """Find what breaks a promise: during the load, and after healing.
 
     Args:
-        findings: takes what is found.
+        findings: collects the findings.
         sound: clusters with exactly one write, of registers whose values are unique.
-        milestones: when healing and the final phase were.
+        milestones: stamps of healing and of the final phase.
     """
     reads = _reads(findings.teller, sound)
     lost = np.zeros(len(reads.row), np.bool_)
@@ -145,7 +145,7 @@ def stale_reads(teller: Teller, sound: Booleans) -> int:
 
 
 def unread(teller: Teller, milestones: Milestones) -> list[str]:
-    """Names of registers that were written and that nobody read in the final phase; none without one."""
+    """Names of registers that were written and never read in the final phase; empty without a final phase."""
     if milestones.final is None:
         return []
     rows = teller.registers.rows
@@ -185,7 +185,13 @@ def _find_lost(findings: Findings, sound: Booleans, reads: _Reads, final: int, l
 
 
 def _known(teller: Teller, starts: Integers, lag_ns: int) -> Integers:
-    """Stamps before which whoever answers reads that began at some stamps must know what was acknowledged."""
+    """Stamps before which acknowledged writes must be known to a broker that answers a read.
+
+    Args:
+        teller: has the times of the stamps.
+        starts: stamps at which the reads begin.
+        lag_ns: how long the broker may lag.
+    """
     if not lag_ns:
         return starts
     time_of = attrgetter("time_ns")
@@ -207,7 +213,7 @@ def _find_regressions(findings: Findings, sound: Booleans, reads: _Reads, before
 def _find_stale(
     findings: Findings, sound: Booleans, reads: _Reads, coordinations: Mapping[str, Coordination]
 ) -> LoadReads:
-    """One anomaly for each read of an offset that missed a commit which whoever answers had to know."""
+    """One anomaly for each read of an offset that missed a commit of which every coordinator had to know."""
     teller, zones = findings.teller, findings.teller.zones
     acknowledged = sound & (zones.write_finish < zones.horizon)
     until, doubted = reads.start.copy(), np.zeros(len(reads.row), np.bool_)
@@ -232,7 +238,7 @@ def _find_stale(
 
 
 def _until(reads: _Reads, finish: Integers, coordination: Coordination) -> Integers:
-    """Stamps before which a commit must be acknowledged to be known to whoever answers each read."""
+    """Stamps before which a commit must be acknowledged so that every possible coordinator knows it."""
     until = reads.start.copy()
     for begin, end in coordination.elections:
         unknown = (begin <= finish) & (reads.start <= end)

@@ -19,9 +19,9 @@ Objects = NDArray[np.object_]
 
 _FUNCTIONS = frozenset({"write", "read", "cas"})
 _CHUNK = 2**13
-"""Operations are taken so many at a time: as long as they are in the processor's cache, each field of all."""
+"""Number of operations that are processed at a time, so that they stay in the processor's cache."""
 _PLAIN = frozenset({int, str, type(None)})
-"""Types whose values are equal in Python exactly where they are equal in JSON."""
+"""Types whose values are equal in Python exactly if they are equal in JSON."""
 
 
 class Unreadable(NamedTuple):
@@ -31,7 +31,7 @@ class Unreadable(NamedTuple):
 
 
 class _IncomparableError(Exception):
-    """A key or a value is nothing that JSON can say, or nested too deeply."""
+    """A key or a value has no JSON form, or is nested too deeply."""
 
 
 def registers_of(history: History, initial: object = None) -> Registers | Unreadable | None:
@@ -57,9 +57,9 @@ def registers_of(history: History, initial: object = None) -> Registers | Unread
 
 
 def _unheard(history: History, events: "_Events") -> Booleans:
-    """Reads that returned what nobody can know to be written or not, for its writer's journal is lacking.
+    """Reads of values that may or may not have been written, because the writer's journal is missing.
 
-    Values of krucible's own runs tell whose they are (`checkers.history.journals`).
+    Values of krucible's own runs identify their writer (`checkers.history.journals`).
     """
     values = events.value.tolist()
     rows = [row for row, value in enumerate(values) if type(value) is int and 0 <= value <= NEVER]
@@ -197,9 +197,9 @@ def _loaded(events: _Events, pairs: _Pairs, initial: object, length: int) -> Reg
 
 
 def _values(values: list[Any], initial: object) -> tuple[Integers, int | None]:
-    """Codes of values, and that of the initial value; None where it does not occur.
+    """Codes of values, and that of the initial value; None if it does not occur.
 
-    Integers of 64 bits stand for themselves.
+    An integer of 64 bits is its own code.
     """
     if set(map(type, values)) <= {int} and _fits(values):
         known = initial if type(initial) is int and _fits([initial]) else None

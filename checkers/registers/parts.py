@@ -1,7 +1,7 @@
 """Judges registers in parts; findings of one register do not depend on any other register.
 
-`Overview` is what a history says of all of its registers; `check_part` judges some of them; `put_together`
-makes one result of all parts.  One process has one part.
+`Overview` has the facts about all registers of a history; `check_part` judges some of them; `put_together`
+makes one result of all parts.  Each process has one part.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,11 +41,11 @@ class Overview:
     """What is known of all registers of a history before any is judged.
 
     Attributes:
-        registers: how many there are.
-        operations: how many operations on them began.
-        swapped: why zones do not decide on some of them; None where they do on all.
+        registers: number of registers.
+        operations: number of operations on them that began.
+        swapped: why zones do not decide some of them; None if they decide all.
         damage: what of the history could not be read.
-        milestones: when healing and the final phase were, where Kafka keeps the registers; else None.
+        milestones: stamps of healing and of the final phase if Kafka stores the registers; else None.
     """
 
     registers: int
@@ -60,14 +60,15 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         counts: exact number of anomalies per id.
-        found: the earliest of them.
-        conflicting: whether anything shows that a register is not linearizable.
-        stale: how many reads began when their value had certainly been overwritten.
-        repeated: which value was written twice; None where none was.
-        unread: names of the first registers that nobody read in the final phase.
-        unread_count: how many those are.
-        compared: how many reads of committed offsets during the load were held against acknowledged commits.
-        undecided: how many of them were stale, and nothing shows who coordinated.
+        found: the earliest anomalies.
+        conflicting: whether any finding shows that a register is not linearizable.
+        stale: number of reads that began when their value had certainly been overwritten.
+        repeated: a value that was written twice; None if there is none.
+        unread: names of the first registers that were not read in the final phase.
+        unread_count: number of registers that were not read in the final phase.
+        compared: number of reads of committed offsets during the load that were compared with acknowledged
+            commits.
+        undecided: number of those that were stale and whose coordinator is unknown.
     """
 
     counts: dict[str, int] = {}
@@ -90,10 +91,10 @@ def check_part(
     """Judge all registers of a history, or a share of them (`shares`).
 
     Args:
-        registers: their rows; at least one.
-        operations: all of the history, of which a few are looked up to tell what was found.
+        registers: registers with at least one row.
+        operations: all operations of the history, some of which are used in texts of findings.
         milestones: as in `Overview`.
-        initial: what every register holds before it is written.
+        initial: initial value of every register.
     """
     teller = Teller(operations, registers, zones_of(registers.rows), initial)
     findings, sound = Findings(teller), _sound(teller)
@@ -147,7 +148,7 @@ def put_together(overview: Overview, parts: Sequence[Part], losing: Losing) -> C
 
 
 def shares(registers: Registers, count: int) -> Iterator[Registers]:
-    """Share out all registers that have rows, in their order, in about so many shares of equal size."""
+    """Divide all registers that have rows, in their order, into about `count` shares of equal size."""
     ends = np.cumsum(np.bincount(registers.rows.key, minlength=len(registers.keys)))
     fair = -(-int(ends[-1]) // count)
     cuts = np.unique(np.searchsorted(ends, np.arange(fair, int(ends[-1]), fair)) + 1)

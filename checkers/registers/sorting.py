@@ -1,9 +1,9 @@
 """Sorts columns by integer codes, in time that hardly grows faster than their length.
 
-Columns that no cache holds are slow to sort and slower to gather: each row is fetched from anywhere in
-memory.  So rows are taken block by block, each split by ranges of codes, and then range by range, each
-sorted: whatever is reordered, a block or a *part*, fits the cache.  Where most codes lie in few of the
-ranges, parts are large, and only time suffers.
+Columns that do not fit the cache are slow to sort and slower to gather, because each row is fetched from a
+random place in memory.  So rows are first split block by block, by ranges of codes, and then sorted range by
+range.  Each reordered piece, a block or a *part*, fits the cache.  If most codes are in few of the ranges,
+parts are large, which only costs time.
 """
 
 from collections.abc import Iterable, Iterator
@@ -19,32 +19,32 @@ Columns = tuple[Integers, ...]
 BLOCK = 2**16
 """How many rows are split at once."""
 PART = 2**14
-"""How many rows make a part worth its trouble."""
+"""Least number of rows for which a separate part is faster."""
 PARTS_MAX = 64
 """Splitting into more would slow it down; 256 is the limit of what `_split` can do."""
 
 
 class _Split(NamedTuple):
-    """A block whose rows stand by parts, and where in it each part begins and ends."""
+    """A block whose rows are ordered by parts, with the begin and end of each part."""
 
     columns: Columns
     edges: list[int]
 
 
 def blocks_of(rows: int) -> Iterator[slice]:
-    """Rows from the first to the last, so many at a time as are best split at once."""
+    """Slices of the rows from the first to the last, in the size that is best split at once."""
     return (slice(begin, min(begin + BLOCK, rows)) for begin in range(0, rows, BLOCK))
 
 
 def in_parts(blocks: Iterable[Columns], *, rows_max: int, codes: int) -> Iterator[Columns]:
-    """Sort rows by their codes, equal ones in the order of their arrival, and give them part by part.
+    """Sort rows by their codes, equal ones in the order of their arrival, and yield them part by part.
 
     Rows of one code are in one part; so do those of an even code and of the odd one after it.
 
     Args:
         blocks: the rows, split as `blocks_of` says; at least one block.
-        rows_max: at least as many as there are rows, and one.
-        codes: above every code; at most 2**63 - 2.
+        rows_max: at least the number of rows, and at least one.
+        codes: a number above every code; at most 2**63 - 2.
     """
     parts = min(PARTS_MAX, -(-rows_max // PART))
     width = 2 * -(-codes // (2 * parts))

@@ -28,13 +28,13 @@ def shown(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Teller:
-    """Speaks of the operations of a history.
+    """Makes texts about the operations of a history.
 
     Attributes:
-        operations: the history's.
+        operations: operations of the history.
         registers: its registers.
         zones: clusters of their rows.
-        initial: what every register holds before it is written.
+        initial: initial value of every register.
     """
 
     operations: Sequence[Operation]

@@ -1,8 +1,8 @@
 """Gibbons' and Korach's zones: the kernel that decides linearizability of registers, on columns alone.
 
 The operations on one value of one register, its write and the reads that returned it, are a *cluster*.  Its
-zone lies between the first finish and the last start of the cluster.  Where the finish comes first the zone
-is *forward*: the register held the value all the time between.  Otherwise all operations of the cluster
+zone lies between the first finish and the last start of the cluster.  If the finish comes first, the zone is
+*forward*: the register held the value all the time between them.  Otherwise all operations of the cluster
 overlap, the zone is *backward*, and holding the value for a moment within it is enough.  Where every value is
 written at most once, a history of one register is linearizable exactly if (Gibbons and Korach, Testing Shared
 Memories, 1997, section 4)
@@ -11,11 +11,12 @@ Memories, 1997, section 4)
 2. no two forward zones overlap,
 3. no backward zone lies within a forward zone.
 
-Registers are judged together: stamps of one register are moved behind all stamps of those before it, so that
-one sort and one prefix maximum serve them all.  Both go part by part (`sorting`), in the processor's cache.
+Registers are judged together: stamps of one register are moved behind all stamps of earlier registers, so
+that one sort and one prefix maximum handle all of them.  Both work part by part (`sorting`), in the
+processor's cache.
 
-A write with an unknown outcome never finishes.  If its value was read it happened, and its zone ends where
-the reads say; if not, nothing forbids that it never happens, and it has no zone.
+A write with an unknown outcome never finishes.  If its value was read, it happened, and the reads determine
+the end of its zone.  If not, it may never have happened, and it has no zone.
 """
 
 from collections.abc import Iterator
@@ -155,11 +156,11 @@ def read_early(zones: Zones) -> Booleans:
 
 
 def conflicts_of(zones: Zones, chosen: Booleans) -> Conflicts:
-    """Find the zones that conflict: one sort by where they begin, one prefix maximum of where they end.
+    """Find the zones that conflict, by one sort of their begins and one prefix maximum of their ends.
 
     Args:
         zones: all clusters.
-        chosen: which of them count; each needs exactly one write, not after a read's finish.
+        chosen: clusters that count; each needs exactly one write, which does not begin after a read's finish.
     """
     codes = (int(zones.key[-1]) + 1) * (zones.horizon + 1)
     conflicts = [Conflicts(np.empty(0, np.int64), np.empty(0, np.int64))]

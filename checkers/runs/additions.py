@@ -15,7 +15,7 @@ _IN_TIME_NS = 15_000_000_000
 
 
 def additions_loaded(acked: Acknowledged, history: History) -> list[Assumption]:
-    """Where any were added in time, that one of them acknowledged a record before the heal began.
+    """If partitions were added in time, require that one of them acknowledged a record before the heal began.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.

@@ -100,18 +100,18 @@ def _harness_lasted(history: History) -> Iterator[Assumption]:
 
 
 def _injected(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> Assumption:
-    """As many faults proven as were planned; at least one where the run does not say how many.
+    """Require as many proven faults as were planned, or at least one if the number is not recorded.
 
-    Those that were withheld count as planned otherwise, but not all can be.  So do drawn ones whose targets
-    others held: the node was in the hands of a fault, as it was to be.  They are half of the others at most,
-    or hardly anything of what was drawn was tried.
+    Withheld faults count as proven, but not all faults may be withheld.  So do random faults whose targets
+    other faults held, because the node was under a fault.  At most half as many as the others count, because
+    otherwise hardly any of the random faults was tried.
     """
     planned = 1 if setup.planned_faults is None else setup.planned_faults
     proven = sum(window.proven and window.alone for window in windows)
     refused = [each for each in _refused(history) if not each.value.gambit and not each.value.blink]
     withheld = [each for each in refused if each.value.planned.sparing is True]
     meant = planned - len(withheld)
-    # Chance drew them, and other faults held everybody whom they could mean.
+    # Random faults that found all their possible targets held by other faults.
     held = [each for each in refused if each not in withheld and each.value.refused == "held"]
     redundant = len(held) if setup.drawn_faults else 0
     needed = max(min(planned, 1), meant - min(redundant, meant // 2))
@@ -135,9 +135,9 @@ def _made_to_be_loaded(history: History) -> list[PartitionName]:
 
 
 def _loaded(acked: Acknowledged, history: History) -> Assumption:
-    """Every partition took writes before the heal began: of one without traffic nothing is known.
+    """Require that every partition took writes before the heal began: one without traffic proves nothing.
 
-    What comes later proves recovery and says nothing about the time under faults.
+    Later writes prove recovery, but nothing about the time under faults.
     """
     began_ns = phase_began_ns(history, Phase.HEAL)
     ended_ns = FOREVER_NS if began_ns is None else began_ns
@@ -176,7 +176,7 @@ def _polled(history: History, setup: Setup) -> Assumption:
 
 
 def _finally_read(history: History, setup: Setup) -> Assumption:
-    """Every planned reader began its final read; whether it came to the end is for the log checker to say."""
+    """Require that every planned reader began its final read; the log checker judges whether it ended."""
     readers = {
         (asked.client, asked.isolation)
         for asked in (
@@ -226,7 +226,7 @@ def _played(history: History, setup: Setup) -> list[Assumption]:
 
 
 def _scripted(history: History) -> list[Assumption]:
-    """Every move of a script succeeded; the first that does not ends it, and the rest is never tried."""
+    """Require that every move of a script succeeded; the first failure ends the script."""
     tried = [o for o in history.operations if o.process == PLAYER and o.type is not INVOKE]
     failed = [f"{o.f} {o.key or ''}: {o.error or '?'}" for o in tried if o.type is not OK]
     if not tried:
@@ -245,7 +245,7 @@ def _scripted(history: History) -> list[Assumption]:
 
 
 def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:
-    """Every fault but a blink was seen to take effect, and every fault was seen to be gone."""
+    """Require that every fault except blinks was seen to take effect, and that every fault was seen gone."""
     unproven = ", ".join(window.id for window in windows if not (window.proven or window.blink))
     unhealed = ", ".join(window.id for window in windows if window.healed_ns is None)
     return [
@@ -261,7 +261,7 @@ def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:
 def _under_load(
     acked: Acknowledged, history: History, numbers: RequiredNumbers, windows: Sequence[FaultWindow]
 ) -> list[Assumption]:
-    """Every fault that stands alone was long enough, under load; before and after each there was traffic."""
+    """Require that every separate fault was long enough, under load, with traffic before and after it."""
     succeeded = _with_writes(acked.time_ns, history, OK)
     begun = _with_writes(invoked_ns(history), history, INVOKE)
 

@@ -1,9 +1,8 @@
 """The availability checker: measures write latency and how long partitions took no writes; no anomalies.
 
-Acknowledgements of one partition that follow each other within `ISLAND_NS` are an island; what lies between
-two islands is a gap, in which nothing was acknowledged, and so is what lies between the last one and the end
-of the load.  A partition that nobody writes to has gaps as well: whether a gap is a fault's doing is for the
-reader to see.
+Acknowledgements of one partition that follow each other within `ISLAND_NS` are an island.  The time between
+two islands is a gap, in which nothing was acknowledged; so is the time between the last island and the end of
+the load.  A partition without writes has gaps too.  The reader has to decide whether a fault caused a gap.
 """
 
 from collections.abc import Iterable, Sequence
@@ -77,7 +76,7 @@ def check_availability(history: History) -> CheckerResult:
 
 
 def load_end_ns(history: History) -> int | None:
-    """When the load was over; None where nothing shows that there was any.
+    """When the load was over, nanoseconds; None if there is no evidence of a load.
 
     It continues through healing and recovery.  A run that was cut short ended it before the evidence was
     gathered; one that was killed, not at all.
@@ -88,12 +87,12 @@ def load_end_ns(history: History) -> int | None:
 
 
 def gaps_of(sends: Acknowledged, over_ns: int | None, written: npt.NDArray[np.bool_]) -> Gaps:
-    """Find the stretches between successive acknowledgements of each partition, and after the last one.
+    """Find the times between successive acknowledgements of each partition, and after the last one.
 
     Args:
         sends: all acknowledged records.
-        over_ns: when the load was over, nanoseconds; None where nobody knows: then nothing is found after
-            the last one.
+        over_ns: when the load was over, nanoseconds; None if unknown: then nothing is found after the last
+            one.
         written: one element a topic, whether the load wrote to it until then.
     """
     width = int(sends.partition.max(initial=0)) + 1

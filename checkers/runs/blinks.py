@@ -1,9 +1,9 @@
 """Blinks: whether enough of the short faults of a run were seen to take effect.
 
-A blink is refused where a fault of the schedule has whom it means, ends early where one begins there, and is
-given up where it is not proven at once.  So no single one is requested: only a run in which hardly any was
-proven has not tried what it was meant to try.  How long one was held, and what was sent meanwhile, is not
-asked for either; what was sent before the first and after the last is, as of any fault.
+A blink is refused if a fault of the schedule holds its target.  It ends early if such a fault begins there,
+and is given up if it is not proven at once.  So no single blink is required: only a run in which hardly any
+blink was proven fails this assumption.  No time in force and no traffic during a blink is required.  Traffic
+before the first blink and after the last is required, as for any fault.
 """
 
 from collections import Counter

@@ -11,10 +11,10 @@ from checkers.verdict.verdict import Assumption
 
 
 def compaction_ran(history: History, setup: Setup) -> list[Assumption]:
-    """Of each compacted topic, that its final reads found fewer records than were acknowledged.
+    """Require that final reads of each compacted topic found fewer records than were acknowledged.
 
-    Records with an unknown outcome are found too, so that a little compaction may go unnoticed; never the
-    other way.
+    Final reads also find records with an unknown outcome.  So a little compaction may go unnoticed, but never
+    the other way round.
 
     Raises:
         KeyError: the history is not as docs/histories.md says.

@@ -1,7 +1,7 @@
 """Whether every node was observed all the time, as the run intended; reports what was missed.
 
-Observers record each thing at least once a second while its node runs.  A node that a fault holds, or whose
-process does not run by what the containers tell, can't answer, nor can it until it has started again.
+Observers make each observation at least once a second while its node runs.  A node can't answer while a fault
+holds it, while its process does not run according to its container, and until it has started again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,16 +45,16 @@ _FINAL = {
     "metadata": ("list-topics", "read"),
     "offsets": ("read",),
 }
-"""Kind of a workload to what it asks in the phase final-read, beside reading all records."""
+"""Kind of a workload to its further questions in the phase final-read, in addition to reading all records."""
 
 
 class _Watch(NamedTuple):
-    """What is to be seen all the time.
+    """Something to be observed all the time.
 
     Attributes:
-        key: of its observations.
-        nodes: those of whom it is to be seen.
-        what: in words.
+        key: key of its observations.
+        nodes: nodes on which it is to be observed.
+        what: its name in texts.
     """
 
     key: str
@@ -63,7 +63,7 @@ class _Watch(NamedTuple):
 
 
 def coverage_of(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> list[Assumption]:
-    """What was seen of a run of krucible itself, as assumptions; none of others' histories.
+    """Assumptions about the observation of a krucible run; none for histories of other harnesses.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
@@ -98,7 +98,7 @@ def _probed(history: History) -> Assumption:
 
 
 def _watched(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> Iterator[Assumption]:
-    """Nobody was silent for long who could answer, while there was load and after it."""
+    """Require that no node that could answer was silent for long, during the load and after it."""
     phases = {str(operation.key): operation.time_ns for operation in history.of(PHASE)}
     if Phase.LOAD not in phases:
         return
@@ -166,7 +166,7 @@ def _views_of_all(history: History) -> Assumption:
 
 
 def _logs_whole(history: History) -> Assumption:
-    """The metadata logs hold what their batches and the quorum's leaders tell of them."""
+    """Require that metadata logs contain what their batches and the quorum's leaders show."""
     problems = [*thinned_logs(history).values(), *begun_later(history), *opaque_records(history)]
     ends = [seen.end or 0 for _, seen in history.seen(METADATA_LOG, ReplicaSeen)]
     marks = [seen.high_watermark for _, seen in leaders_seen(history)]
@@ -181,7 +181,7 @@ def _logs_whole(history: History) -> Assumption:
 
 
 def _epochs_noted(history: History) -> Assumption:
-    """Of each log with batches it was told which leader epochs its replica had noted."""
+    """Require that for each log with batches the leader epochs that its replica stored were recorded."""
     epochs = history.seen(LEADER_EPOCHS, LeaderEpochsSeen)
     noted = {(operation.node, seen.topic, seen.partition) for operation, seen in epochs}
     unknown = [
@@ -236,9 +236,9 @@ def first_of(names: Sequence[str]) -> str:
 
 
 def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:
-    """Where logs were read for votes, those of all controllers were, to their ends.
+    """Require that, if logs were read for votes, those of all controllers were read to their ends.
 
-    older runs report no votes at all.
+    Older runs record no votes.
     """
     told = ((o.node, vote_logged(o.value)) for o in history.observed(VOTE))
     further = {node: vote.further for node, vote in told if isinstance(vote, VotesEnd)}

@@ -1,10 +1,10 @@
 """Gambits: whether enough of them were completed, each under load.
 
-A gambit's faults are held for no longer than its conditions take, so what makes one count is the probe that
-proved it and the gambit as a whole, and not how long it was in force.  One whose condition was not reached
-ended early, which is reported and no reason to believe less: only a run in which most did has not tried what
-it was meant to try.  One that was not begun because the schedule was over is none of those: how many fit into
-a schedule depends on how long the ones before waited, on the host and on Kafka.
+A gambit's faults are in force no longer than its conditions take.  So a fault counts if a probe proved it and
+its gambit was completed, and not by how long it was in force.  A gambit whose condition was not reached ended
+early.  That is reported, and is no defect: only a run in which most gambits ended early fails this
+assumption.  A gambit that was not begun because the schedule was over does not count as ended early: how many
+fit into a schedule depends on how long the earlier ones waited, on the host and on Kafka.
 """
 
 from collections.abc import Sequence
@@ -27,12 +27,12 @@ _SHARE_MIN = 1 / 3
 
 
 def check_gambits(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> list[Assumption]:
-    """What is assumed of a run's gambits; nothing where none was planned.
+    """The assumptions about a run's gambits; none if no gambit was planned.
 
     Args:
-        history: the run's.
-        setup: of that run.
-        windows: of its faults.
+        history: the history of the run.
+        setup: setup of that run.
+        windows: windows of its faults.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -77,10 +77,11 @@ def _kind(operation: Operation) -> str:
 def _under_load(
     windows: Sequence[FaultWindow], calls: tuple[Integers, Integers], numbers: RequiredNumbers
 ) -> Assumption:
-    """From a gambit's first fault until its last one was over, clients sent.
+    """Require that clients sent records from a gambit's first fault until its last one was over.
 
-    What they had sent before and had no answer to counts: a gambit may leave them nothing else to do.  One
-    that was over sooner than a fault that stands alone may be needs its share of the records.
+    Records that were sent before and were still unanswered count, because during a gambit clients may be able
+    to do nothing else.  A gambit that was shorter than the least duration of a separate fault needs only its
+    share of the records.
     """
     begun_ns, ended_ns = calls
     spans: dict[str, tuple[int, int]] = {}

@@ -41,10 +41,10 @@ NEEDS = Needs((Source.NODES, Source.BROKER_LOGS, Source.CONTROLLER_LOGS), {"node
 
 
 def check_nodes(history: History) -> CheckerResult:
-    """Judge whether all processes lived as planned, and list what their logs report.
+    """Judge whether all processes ran and ended as planned, and list errors in their logs.
 
-    Unknown where a node of the setup was never observed, or not when it was killed or stopped.  Log lines
-    never make a history invalid.
+    Unknown if a node of the setup was never observed, or not when it was killed or stopped.  Log lines never
+    make a history invalid.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.

@@ -33,9 +33,9 @@ NEEDS = Needs((Source.RUNNER,))
 def check_recovery(history: History) -> CheckerResult:
     """Judge whether all partitions recovered.
 
-    Unknown unless a recover operation told how each partition stood that was there before, where it took too
-    long on a host with too many tasks for its CPUs, and where a broker was dead: what it held could not come
-    back.  That it died is for the nodes checker to tell.
+    Unknown in three cases: no recover operation recorded the state of each partition that existed before;
+    recovery took too long on a host with too many tasks for its CPUs; or a broker was dead, because its
+    replicas could not come back.  The nodes checker reports its death.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -87,7 +87,7 @@ def _late(operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
 
 
 def _unanswered(history: History, operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
-    """Groups whose coordinator reports nobody their offsets, after a recovery that came to its end."""
+    """Groups for which no coordinator returned offsets after a completed recovery."""
     if operation.type is not OK or recovery.crowded:
         return
     for silence in silences(history, recovery.bound_ms):

@@ -15,13 +15,13 @@ _REGISTER = "offset/"
 
 
 class Silence(NamedTuple):
-    """That nobody was told a group's committed offsets at the end.
+    """A group whose committed offsets could not be fetched at the end.
 
     Attributes:
         group: its id.
-        first: the first question after recovery.
-        last: the last answer that was none.
-        licence: why this may be so; None where nothing explains it.
+        first: the first request after recovery.
+        last: the last failed request.
+        licence: the reason; None if nothing explains it.
     """
 
     group: str
@@ -38,9 +38,9 @@ class Silence(NamedTuple):
 def silences(history: History, bound_ms: float) -> Iterator[Silence]:
     """Groups whose offsets were requested in the phase final-read for longer than a bound, without an answer.
 
-    Left out are those whose partition of ``__consumer_offsets`` has no leader or lacks members of its ISR at
-    the end, or of which nothing shows that; and all where no final read of records came to its end either, or
-    not all is there that clients recorded.
+    A group is left out if its partition of ``__consumer_offsets`` has no leader or lacks members of its ISR
+    at the end, or if that is unknown.  All groups are left out if no final read of records was completed
+    either, or if clients' journals are incomplete.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

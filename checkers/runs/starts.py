@@ -1,8 +1,8 @@
 """The starts checker: how many starts a cluster needed, and what the failed ones showed.
 
-A start is not part of the load: nothing was acknowledged that it could have lost, and how long it may take is
-krucible's own bound.  So a cluster that does not become ready is reported, with a doubt where none ever did;
-a process that ends by itself is illegal here as it is later.
+A start is not part of the load: nothing was acknowledged before that could be lost, and the time limit is
+krucible's own.  So a cluster that does not become ready is only reported, and the result is unknown if it
+never became ready.  A process that ends by itself is illegal during a start as it is later.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ ANOMALIES = by_id(NOT_READY, NODE_DIED_AT_START)
 
 
 def check_starts(history: History) -> CheckerResult:
-    """Judge what failed starts reported; unknown where the last one did not become ready either.
+    """Judge failed starts; unknown if the last start failed too.
 
     Raises:
         msgspec.ValidationError: a start is not as docs/histories.md says.

@@ -45,7 +45,7 @@ class _Claim(NamedTuple):
 
 
 def two_coordinators(history: History) -> Iterator[Anomaly]:
-    """One finding for everything that two brokers coordinate, after a recovery that came to its end.
+    """One finding for each group or transactional id with two coordinators after a completed recovery.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

@@ -10,7 +10,7 @@ from checkers.verdict.verdict import Assumption
 KIND = "txn"
 """The workload that these conditions are about."""
 COMMITTED_MIN = 20
-"""Fewer transactions of a client library say nothing about it."""
+"""Least number of transactions of a client library for a valid result."""
 
 
 def transacted(history: History) -> list[Assumption]:

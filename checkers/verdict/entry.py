@@ -1,4 +1,4 @@
-"""What the judge lists of a checker: its name, its function, the anomalies that it can find and its needs."""
+"""What a checker exports to the judge: its name, function, needs, and the anomalies that it can find."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class Entry:
     needs: Needs
 
     def __post_init__(self) -> None:
-        """Refuse needs that would never be asked for."""
+        """Refuse needs that name unknown rules or sources."""
         rules = self.needs.rules - self.anomalies.keys()
         unknown = [*sorted(rules), *sorted(self.needs.sources.difference(Source))]
         if unknown:

@@ -13,8 +13,8 @@ class AnomalyKind(msgspec.Struct, frozen=True):
     Attributes:
         id: stable name, e.g. ``zombie-leader``.
         meaning: what was seen, in one line.
-        guarantee: the promise that is broken, or stretched where it is legal.
-        source: where that promise is made.
+        guarantee: the promise that is broken; of a legal anomaly, the promise that it concerns.
+        source: where the promise is made.
         illegal: whether a finding makes a history invalid.
     """
 
@@ -48,5 +48,5 @@ class AnomalyKind(msgspec.Struct, frozen=True):
 
 
 def by_id(*kinds: AnomalyKind) -> Mapping[str, AnomalyKind]:
-    """The kinds, found by their ids."""
+    """Index kinds by their ids."""
     return {kind.id: kind for kind in kinds}

@@ -1,12 +1,12 @@
-"""What the rules of a checker need of a history; the judge withholds what rests on a journal that is missing.
+"""What the rules of a checker need of a history.
 
-A rule *looks at* what some sources recorded: where one of them is lacking, it may miss what it should find.
-A rule *rests on* a source where it takes what is not recorded there for what did not happen: nobody sent that
-value, nobody killed that node, nobody requested that election.  Where such a source is lacking, the rule
-finds nothing.  Anything that was found beside stays.
+A rule *looks at* sources: if one of them is missing, the rule may miss anomalies.  A rule *rests on* a source
+if it takes what is not recorded there as what did not happen, for example that a value was not sent, that a
+node was not killed, or that an election was not requested.  If such a source is missing, the judge drops what
+the rule found.  Other anomalies stay.
 
-Each checker states its needs in its entry.  The rules that it does not name there rest only on what all its
-rules rest on.
+Each checker states its needs in its entry.  Rules that it does not name there rest only on what all its rules
+rest on.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,19 +16,19 @@ from typing import NamedTuple
 from checkers.history.sources import Source
 
 PERMITTED = (Source.FAULTS, Source.ADMIN, Source.MOVES, Source.DISKS)
-"""Where licences stand: faults, requests, what scripts configured, and elections in the metadata log."""
+"""Sources of licences: faults, requests, configs changed by scripts, and elections in the metadata log."""
 
 
 class Needs(NamedTuple):
     """What the rules of one checker need.
 
     Attributes:
-        looks_at: what they look at.
-        rest_on: rule to what it rests on.
-        all_rest_on: what every rule rests on.
-        workloads: kinds of workloads that give it something to judge; every kind where there are none.
-        of_workload: kind of workload to what rules rest on there, beside the rest.
-        not_deleted: rules by which a record has to be there that nobody asked to delete.
+        looks_at: sources that the rules look at.
+        rest_on: rule to the sources that it rests on.
+        all_rest_on: sources that every rule rests on.
+        workloads: kinds of workloads that give the checker something to judge; empty for every kind.
+        of_workload: kind of workload to the further sources that rules rest on there.
+        not_deleted: rules that require a record whose deletion was not requested.
     """
 
     looks_at: tuple[Source, ...]
@@ -54,6 +54,6 @@ class Needs(NamedTuple):
 
 
 NOTHING = Needs(())
-"""Of a checker that rests on no journal, or says itself that it can't decide without one."""
+"""For a checker that rests on no journal, or that itself reports what it can't decide without one."""
 EVERYTHING = Needs(tuple(Source), all_rest_on=tuple(Source))
-"""Of a checker that states no needs: without any of the journals it decides nothing."""
+"""For a checker that states no needs: if any journal is missing, it decides nothing."""

@@ -1,10 +1,10 @@
-"""Where an anomaly is, according to its subject: partition, group, epoch of the quorum."""
+"""The place of an anomaly, derived from its subject: a partition, a group, or an epoch of the quorum."""
 
 import re
 from typing import NamedTuple
 
 QUORUM = "quorum"
-"""The place of what is about an epoch of the metadata quorum, whichever node it is about."""
+"""The place of anomalies about an epoch of the metadata quorum, on any node."""
 _SUBJECT_MAX = 300
 _AT_OFFSET = re.compile(r"(?P<place>.+)@(?P<offset>\d{1,18}|\?)")
 _IN_EPOCH = re.compile(r"(?:[^,]*, )?epoch (?P<epoch>\d{1,18})(?:, .*)?")
@@ -15,9 +15,9 @@ class Place(NamedTuple):
     """Where an anomaly is.
 
     Attributes:
-        name: of a partition, a group, a node or whatever else the subject names.
-        offset: in that partition's log; None where none is told.
-        epoch: of the quorum, or the generation of a group; None where none is told.
+        name: of a partition, a group, a node or another subject.
+        offset: in that partition's log; None if the subject has none.
+        epoch: of the quorum, or the generation of a group; None if the subject has none.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Place(NamedTuple):
 
 
 def place_of(subject: str | None, checker: str) -> Place:
-    """The place that a subject names, or else the checker that reported it."""
+    """The place that a subject names; without a subject, the checker that reported the anomaly."""
     told = (subject or "").strip()[:_SUBJECT_MAX]
     if not told:
         return Place(checker)

@@ -7,11 +7,11 @@ import numpy as np
 import numpy.typing as npt
 
 NEAR_NS = 30_000_000_000
-"""Anomalies of one place that follow each other within this time may have one cause."""
+"""Anomalies of one place that are no more than this time apart may have one cause."""
 NEAR_OFFSETS = 500
-"""So may those whose offsets lie this close together."""
+"""Anomalies whose offsets are no more than this far apart may have one cause."""
 PIECES_MAX = 20
-"""Into so many tallies the anomalies of one id and place are divided at most."""
+"""Largest number of tallies for the anomalies of one id and place."""
 _UNKNOWN = -1
 
 Integers = npt.NDArray[np.int64]
@@ -23,11 +23,11 @@ class Tally(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     Attributes:
         id: the anomalies' id.
         place: as `checkers.verdict.places` names it.
-        count: how many they are.
+        count: number of anomalies.
         illegal: whether they break a promise.
         first_ns, last_ns: when the first and the last became visible; None if not recorded.
         first_offset, last_offset: the lowest and the highest offset; None if not recorded.
-        epoch: of the place, where the anomalies tell one.
+        epoch: of the place; None if the anomalies have none.
     """
 
     id: str
@@ -52,7 +52,7 @@ def tallied(
         time_ns: shape (n,), when each became visible; negative if not recorded.
         offset: shape (n,), where each is in the log; negative if not recorded.
         illegal: whether they break a promise.
-        epoch: of the place.
+        epoch: of the place; None if it has none.
     """
     for rows in _pieces(time_ns, offset):
         first_ns, last_ns = _ends(time_ns[rows])
@@ -71,7 +71,7 @@ def tallied(
 
 
 def placed(tallies: Iterable[Tally], chosen: Sequence[str]) -> tuple[Tally, ...]:
-    """The tallies of some ids, in an order that depends on nothing else."""
+    """The tallies of some ids, in an order that depends only on the tallies."""
     wanted = frozenset(chosen)
     return tuple(sorted((one for one in tallies if one.id in wanted), key=_order))
 
@@ -84,7 +84,7 @@ def _order(tally: Tally) -> tuple[str, str, bool, int, int, int]:
 
 
 def _pieces(time_ns: Integers, offset: Integers) -> list[Integers]:
-    """Rows that are near each other: by offset, where all have one, or else by time."""
+    """Split rows into groups that are near each other: by offset if all have one, otherwise by time."""
     if not len(time_ns):
         return []
     values, near = (offset, NEAR_OFFSETS) if int(offset.min()) >= 0 else (time_ns, NEAR_NS)

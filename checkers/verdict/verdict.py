@@ -30,19 +30,19 @@ VERDICTS = (Validity.VALID, Validity.INVALID, Validity.UNKNOWN)
 
 
 class Anomaly(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Something the history shows that deserves a name.
+    """One finding of a checker, legal or illegal.
 
     Attributes:
         id: stable, documented name, e.g. ``lost-write``.
         summary: one sentence with the concrete values.
-        guarantee: the promise that is broken (or, where legal, stretched).
+        guarantee: the promise that is broken; of a legal anomaly, the promise that it concerns.
         source: where that promise is made: a KIP, a paper, a ticket, a page of Kafka's docs.
-        illegal: whether it breaks a promise here; observed but legal anomalies never redden a verdict.
+        illegal: whether it breaks a promise here; legal anomalies never make a verdict invalid.
         subject: what it is about, e.g. ``log-0/3@1042`` or ``epoch 7``.
         time_ns: when it became visible, on the history's clock.
-        witness: indices into the history of the operations that show it, fewest possible.
+        witness: indices into the history of the operations that show it, as few as possible.
         explanation: the proof in plain sentences, one per line.
-        licence: the event that permits it, where one does.
+        licence: the event that permits it, if any.
     """
 
     id: str
@@ -74,19 +74,19 @@ class Assumption(msgspec.Struct, frozen=True):
 
 
 class CheckerResult(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What one checker says.
+    """Result of one checker.
 
     Attributes:
         checker: its name.
-        validity: invalid iff an illegal anomaly was found; unknown iff it could not decide; not exercised iff
-            the history has nothing that it judges.
+        validity: invalid iff an illegal anomaly was found; unknown iff the checker could not decide; not
+            exercised iff the history has nothing that it judges.
         counts: exact number of anomalies per id, legal ones included.
         anomalies: at most `EXAMPLES_PER_ANOMALY` of each id, in order of time.
         assumptions: conditions it tested.
-        figures: numbers worth keeping (sizes, rates, durations), units last in the names.
-        unknown_because: why it is unknown, where it is.
-        tallies: by place, how many anomalies there are of each id of which not all are listed.
-        epoch_starts: by partition, its leader epochs with their first offsets, where the checker knows them.
+        figures: measured numbers (sizes, rates, durations), units last in the names.
+        unknown_because: the reason, if it is unknown.
+        tallies: numbers of anomalies by place, for ids of which not all anomalies are listed.
+        epoch_starts: by partition, its leader epochs with their first offsets, if the checker knows them.
     """
 
     checker: str
@@ -101,16 +101,16 @@ class CheckerResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What is true of a history, beside what its scenario expected.
+    """The verdict on a history, and what its scenario expected.
 
     Attributes:
         validity: invalid if any checker is; otherwise unknown if any checker is or an assumption is
             unmet; otherwise valid.
         results: one per checker.
         expected: the scenario's expected validity for this version and configuration, if it has one.
-        expected_anomalies: ids of which at least one must be found where invalid is expected; where valid is,
-            those that may be found all the same.
-        as_expected: None where nothing was expected.
+        expected_anomalies: if invalid is expected, ids of which at least one must be found; if valid is
+            expected, ids that may be found nevertheless.
+        as_expected: None if nothing was expected.
         reasons: why it is not valid, one sentence each.
     """
 
@@ -141,13 +141,13 @@ def result_of(
         counts: exact numbers per id; counted from `anomalies` if absent.
         tallies: numbers by place; counted from `anomalies` if `counts` is absent.
         assumptions: conditions the checker tested.
-        figures: numbers worth keeping.
-        unknown_because: why it cannot decide; ignored where an illegal anomaly decides.
+        figures: measured numbers.
+        unknown_because: why it cannot decide; ignored if there is an illegal anomaly.
         exercised: whether the history has anything that the checker judges.
     """
     exact = dict(counts) if counts is not None else {}
     examples: dict[str, list[Anomaly]] = {}
-    # Illegal ones first, so that no number of licensed findings can crowd one out of the list.
+    # Illegal anomalies come first, so that permitted ones can't displace them from the list.
     for anomaly in sorted(anomalies, key=lambda anomaly: not anomaly.illegal):
         if counts is None:
             exact[anomaly.id] = exact.get(anomaly.id, 0) + 1

@@ -1,6 +1,6 @@
-"""What a result may state if journals or nodes' logs are missing: some findings stay, the rest is unknown.
+"""Limits results to what is certain if journals or nodes' logs are missing.
 
-What a checker needs stands in its entry, see `checkers.verdict.needs`.
+The entry of a checker states what it needs, see `checkers.verdict.needs`.
 """
 
 from collections import Counter
@@ -20,16 +20,16 @@ from checkers.verdict.verdict import Anomaly, CheckerResult, Validity
 _NO_SETUP = "the runner's journal is lost, and with it the setup of the run"
 
 _DELETER = "deleter"
-"""Role of who asks to delete records."""
+"""Role of workers that request the deletion of records."""
 
 
 class Hole(NamedTuple):
     """What is missing of a history.
 
     Attributes:
-        missing: names of the journals that are lacking, and what is lacking of nodes' logs.
-        workload: kind of the workload; None where the set-up itself is lost.
-        deleters: those of them whose writers asked to delete records.
+        missing: names of the missing journals, and what is missing of nodes' logs.
+        workload: kind of the workload; None if the setup is lost.
+        deleters: those missing journals whose writers requested the deletion of records.
     """
 
     missing: frozenset[str]
@@ -37,7 +37,7 @@ class Hole(NamedTuple):
     deleters: frozenset[str] = frozenset()
 
     def why(self, needs: Needs, rule: str) -> str | None:
-        """Why nothing that a rule finds can be believed; None where all is there that it rests on."""
+        """Why findings of a rule must be dropped; None if all sources are there that it rests on."""
         if self.workload is None:
             return _NO_SETUP
         if self.deleters and rule in needs.not_deleted:
@@ -46,7 +46,7 @@ class Hole(NamedTuple):
         return lacking_of(self.missing, *needs.all_rest_on, *needs.rest_on.get(rule, ()), *here.get(rule, ()))
 
     def unseen(self, needs: Needs) -> str | None:
-        """Why a checker may have missed something; None where all is there that it looks at."""
+        """Why a checker may have missed something; None if all sources are there that it looks at."""
         if self.workload is None:
             return _NO_SETUP
         idle = needs.workloads and self.workload not in needs.workloads
@@ -55,7 +55,7 @@ class Hole(NamedTuple):
 
 @once
 def hole_of(history: History) -> Hole | None:
-    """What is missing of a history; None where nothing is."""
+    """What is missing of a history; None if nothing is."""
     missing = missing_journals(history) | missing_logs(history)
     if not missing:
         return None
@@ -68,7 +68,7 @@ def hole_of(history: History) -> Hole | None:
 
 
 def _kind_of(history: History) -> str:
-    """Kind of the workload; ``log``, too, where the setup can't be read."""
+    """Kind of the workload; ``log`` if the setup can't be read."""
     try:
         return told_setup(history).workload.kind
     except msgspec.ValidationError:
@@ -76,10 +76,10 @@ def _kind_of(history: History) -> str:
 
 
 def withheld(result: CheckerResult, needs: Needs, hole: Hole | None) -> CheckerResult:
-    """What a checker may say: no anomaly that may be a hole, and what it can't decide.
+    """Drop the anomalies that missing journals may have caused, and state what is unknown because of them.
 
     Args:
-        result: what it says.
+        result: the checker's result.
         needs: what its rules need.
         hole: what is missing.
     """
@@ -97,7 +97,7 @@ def withheld(result: CheckerResult, needs: Needs, hole: Hole | None) -> CheckerR
 
 
 def _told(result: CheckerResult, kept: tuple[Anomaly, ...], doubts: list[str]) -> CheckerResult:
-    """The result with those anomalies alone, and with some doubts."""
+    """The result with only these anomalies, and with some doubts."""
     certain = any(one.illegal for one in kept)
     told = result.unknown_because or ""
     reasons = [*(doubt for doubt in doubts if doubt not in told), *([told] if told else [])]
@@ -113,7 +113,7 @@ def _told(result: CheckerResult, kept: tuple[Anomaly, ...], doubts: list[str]) -
 
 
 def _counts(result: CheckerResult, kept: tuple[Anomaly, ...]) -> dict[str, int]:
-    """Exact numbers where all examples were kept; of others as many as are left."""
+    """Exact numbers if all examples were kept; otherwise the numbers of those that were kept."""
     left = Counter(one.id for one in kept)
     before = Counter(one.id for one in result.anomalies)
     exact = {

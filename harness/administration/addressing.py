@@ -97,12 +97,12 @@ def reach_options(function: Callable[..., object]) -> Callable[..., object]:
 
 
 def find_reach(named: Sequence[Address] | None, folder: Path | None) -> Reach:
-    """Find whom to ask: the addresses named, the cluster in the folder, or the only one that is up.
+    """Find the nodes to ask: the given addresses, the cluster in the folder, or the only running cluster.
 
     Raises:
         UsageError: if both are given, or neither and there is not exactly one cluster.
-        EngineError: if the engine is needed and does not answer.
-        KrucibleError: if nobody answers, or the folder describes no cluster.
+        EngineError: if Docker is needed and does not answer.
+        KrucibleError: if no node answers, or the folder describes no cluster.
     """
     if named and folder:
         raise UsageError(
@@ -139,7 +139,7 @@ def _ours(folder: Path | None) -> Reach:
 
 
 def _only(found: Sequence[Leftover]) -> Path:
-    """The folder of the one cluster that somebody still uses."""
+    """The folder of the only cluster in use."""
     up = [leftover for leftover in found if leftover.live or leftover.kept]
     if len(up) != 1:
         raise UsageError(

@@ -83,7 +83,7 @@ class MetadataLog(msgspec.Struct, frozen=True):
     error: str | None = None
 
     def covers(self, offset: int) -> bool:
-        """Whether the log has a record at this offset, of whatever kind."""
+        """Whether the log has a record at this offset, of any kind."""
         return self.start <= offset < self.end
 
     def epoch_at(self, offset: int) -> int:
@@ -169,8 +169,8 @@ def _of_batch(batch: bytes, head: _Head) -> Iterator[ControlRecord]:
 def first_difference(logs: Mapping[str, MetadataLog]) -> Difference | None:
     """The first place at which nodes differ: the log in order of offsets, then snapshots of the same name.
 
-    Logs of one quorum hold the same record at the same offset, but for a tail that was never committed on a
-    node that has not heard of the leader since (KIP-595); snapshots hold only what is committed (KIP-630).
+    Logs of one quorum have the same record at the same offset, except for an uncommitted tail on a node
+    without contact to the leader since (KIP-595).  Snapshots have only committed records (KIP-630).
 
     Args:
         logs: by node; those that could not be read are left out.

@@ -53,10 +53,10 @@ def elect_leaders(
 
     Args:
         address: its listener.
-        election: preferred, or unclean: that one takes any live replica, and only where there is no
+        election: preferred, or unclean; an unclean one takes any live replica, and only if there is no
             leader.
-        partitions: topic and partition; None for all of the cluster.
-        timeout_ms: how long Kafka may take.
+        partitions: topic and partition; None for all partitions of the cluster.
+        timeout_ms: how long Kafka may take, milliseconds.
 
     Raises:
         WireError: no answer, or the node does not know this type of election.

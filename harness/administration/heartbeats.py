@@ -34,8 +34,8 @@ class Heartbeat(msgspec.Struct, frozen=True):
 
     Attributes:
         broker: its id.
-        epoch: what its registration was answered with.
-        metadata_offset: up to where it says that it has applied the metadata log.
+        epoch: broker epoch that its registration returned.
+        metadata_offset: offset up to which it claims to have applied the metadata log.
     """
 
     broker: int

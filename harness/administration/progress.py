@@ -29,9 +29,9 @@ def progress_of(request: Request, requests: Requests, view: ReassignmentView) ->
     """The status of each partition of a request.
 
     Args:
-        request: of which to tell.
-        requests: all that are remembered, for who overrode what.
-        view: what there is to see now.
+        request: the request.
+        requests: all stored requests, to find out which of them overrode others.
+        view: the current state.
     """
     return tuple(asked.ended or _status(asked, request, requests, view) for asked in request.partitions)
 
@@ -78,7 +78,7 @@ def _receiving(
     brokers = [broker for broker in asked.wanted if broker not in asked.before]
     if going is not None and set(going.target) == set(asked.wanted):
         brokers = list(going.adding)
-    # A leader that has no bytes, or won't tell, leaves nothing to divide by.
+    # A leader's log without bytes, or of unknown size, gives no divisor.
     leader = (None if seen is None else view.sizes.get(seen.leader, {}).get(asked.place)) or None
     received = (view.sizes.get(broker) for broker in brokers)
     return tuple(

@@ -21,7 +21,7 @@ from harness.kafka.wire import METADATA_TOPIC, Connection, WireError
 
 NOT_LEADER_OR_FOLLOWER = 6
 _ROUND_S, _ROUND_MIN_S = 2.0, 0.5
-"""How long one round of questions may take; the last one is not cut so short that nobody can answer."""
+"""How long one round of requests may take, and the least time that is left to the last one."""
 _PAUSE_S = 0.05
 _BROKERS, _CONTROLLERS = 1, 2
 """Kafka's types of endpoints (KIP-919)."""
@@ -91,11 +91,11 @@ def ask_quorum(address: Address, timeout_ms: int) -> Told:
 def find_leader(
     addresses: Sequence[Address], bound_ms: int, ask: Callable[[Address, int], Told] = ask_quorum
 ) -> tuple[Address, Told] | dict[Address, str]:
-    """Ask all, and the controllers that they report, again and again until the leader answers.
+    """Ask all given nodes, and the controllers that they report, until the leader answers.
 
     Returns:
-        Who answered and what, the highest epoch's where several believe that they lead; or, where none did
-        within the bound, what each said last.
+        The leader and its answer, of the highest epoch if several nodes claim to lead; or, if none answered
+            within the bound, the last answer of each.
     """
     deadline = time.monotonic() + bound_ms / 1000
     known = list(addresses)
@@ -116,7 +116,7 @@ def find_leader(
 def _ask_all(
     addresses: Sequence[Address], timeout_ms: int, ask: Callable[[Address, int], Told]
 ) -> dict[Address, Told | str]:
-    """Ask all at once; what went wrong in words."""
+    """Ask all at once; errors are returned as texts."""
 
     def one(address: Address) -> Told | str:
         try:

@@ -22,20 +22,20 @@ class Status(StrEnum):
 
 
 class QuorumReplica(msgspec.Struct, frozen=True):
-    """One replica of the metadata log; None where the leader does not know or is not asked.
+    """One replica of the metadata log; None for values that the leader does not know or is not asked for.
 
     Attributes:
         id: ``node.id``.
-        directory_id: of its metadata log.
+        directory_id: id of its metadata log's directory.
         status: leader, follower (a voter) or observer.
-        endpoints: where the quorum reaches it.
+        endpoints: addresses at which the quorum reaches it.
         log_end_offset: offset after its last record.
         lag: records behind the leader.
-        last_fetch_ago_ms: by the leader's clock.
-        last_caught_up_ago_ms: the same, for when it had all that the leader had.
-        could_vote: of an observer, whether adding it can succeed; None for voters, and where nobody told
+        last_fetch_ago_ms: milliseconds since its last fetch, by the leader's clock.
+        last_caught_up_ago_ms: milliseconds since it had all records of the leader, by the leader's clock.
+        could_vote: for an observer, whether adding it can succeed; None for voters, and if it is unknown
             whether it is a controller.
-        because: why, of an observer.
+        because: the reason, for an observer.
     """
 
     id: int
@@ -90,11 +90,11 @@ class QuorumView(msgspec.Struct, frozen=True):
 
 
 def view_of(told: Told, controllers: Mapping[int, Address], now_ms: int) -> QuorumView:
-    """What the leader reported, with what follows from it.
+    """The quorum as the leader reported it, with derived values.
 
     Args:
         told: the leader's answer.
-        controllers: by id, the addresses of those that are known to be controllers besides those it reported.
+        controllers: by id, the addresses of further known controllers that the leader did not report.
         now_ms: wall clock, for leaders that do not report theirs.
     """
     known = {**(told.controllers or {}), **controllers}
@@ -175,5 +175,5 @@ def _known(offset: int) -> int | None:
 
 
 def _ago(then_ms: int, now_ms: int) -> int | None:
-    """Milliseconds since then; never negative, whatever clocks do."""
+    """Milliseconds since a time; never negative, even if clocks differ."""
     return None if then_ms <= 0 else max(0, now_ms - then_ms)

@@ -22,7 +22,7 @@ ANSWER_SLACK_S = 1.0
 """An answer may come so much later than the timeout that Kafka was given: its own refusal comes first."""
 LIST_TIMEOUT_MS = 5000
 MAY_HAPPEN = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER)
-"""It may have been appended before that was said."""
+"""Error codes after which the record may have been appended nevertheless."""
 
 Address = tuple[str, int]
 Target = tuple[str, int, Sequence[int] | None]
@@ -109,12 +109,12 @@ def alter_reassignments(address: Address, targets: Sequence[Target], timeout_ms:
 def list_reassignments(
     address: Address, timeout_ms: int = LIST_TIMEOUT_MS, partitions: Iterable[tuple[str, int]] | None = None
 ) -> tuple[Ongoing, ...]:
-    """The ongoing reassignments, by topic and partition; of partitions that don't exist nothing is reported.
+    """The ongoing reassignments, by topic and partition; partitions that don't exist are left out.
 
     Args:
         address: a broker's listener.
-        timeout_ms: how long Kafka may take.
-        partitions: of which to tell; None for all.
+        timeout_ms: how long Kafka may take, milliseconds.
+        partitions: partitions to list; None for all.
 
     Raises:
         WireError: no answer, or an error.
@@ -166,13 +166,13 @@ def log_sizes(
     partitions: Iterable[tuple[str, int]] | None = None,
     timeout_ms: int = LIST_TIMEOUT_MS,
 ) -> tuple[LogSize, ...]:
-    """The logs that a broker has, by DescribeLogDirs; a directory that is offline reports none.
+    """The logs of a broker, by DescribeLogDirs; an offline directory has none.
 
     Args:
         address: that broker's listener; the request is never forwarded.
-        broker: its id, which the answer does not report.
-        partitions: of which to tell; None for all.
-        timeout_ms: how long it may take.
+        broker: its id, which the answer does not have.
+        partitions: partitions to list; None for all.
+        timeout_ms: how long it may take, milliseconds.
 
     Raises:
         WireError: no answer, or an error.

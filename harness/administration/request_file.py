@@ -74,7 +74,7 @@ class RequestFile:
             with temporary.open("wb") as file:
                 file.write(msgspec.json.encode(following))
                 file.flush()
-                os.fsync(file.fileno())  # a number that was printed is not given again, whatever happens
+                os.fsync(file.fileno())  # a number that was printed is never assigned again
             temporary.replace(self.path)
         return result
 

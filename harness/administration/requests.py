@@ -56,7 +56,7 @@ class Received(msgspec.Struct, frozen=True):
 
 
 class PartitionStatus(msgspec.Struct, frozen=True):
-    """What became of one partition of a request; `detail` says why, where that is not plain."""
+    """Status of one partition of a request; `detail` gives the reason, if it is not obvious."""
 
     topic: str
     partition: int
@@ -72,11 +72,11 @@ class Asked(msgspec.Struct, frozen=True):
         topic: its name.
         partition: its number.
         wanted: the replicas requested.
-        before: its replicas then; empty where it was not known.
-        code: what Kafka answered; None: no answer so far.
-        message: the words beside that.
-        cancel_asked: whether its end was requested, and answered or not.
-        ended: its last status, once nothing can change that.
+        before: its replicas at the request; empty if unknown.
+        code: Kafka's error code; None: no answer so far.
+        message: Kafka's error message.
+        cancel_asked: whether its cancellation was requested, with or without an answer.
+        ended: its last status, once that is final.
     """
 
     topic: str
@@ -95,7 +95,7 @@ class Asked(msgspec.Struct, frozen=True):
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether nobody said that it began or that it never will."""
+        """Whether it is unknown if it began or never will."""
         return self.code is None or self.code in MAY_HAPPEN
 
 
@@ -105,9 +105,9 @@ class Request(msgspec.Struct, frozen=True):
     Attributes:
         id: its number.
         asked_at_s: Unix time.
-        keep_finished_s: for how long it is remembered once all of it has ended.
+        keep_finished_s: how long it is kept once all of it has ended, seconds.
         partitions: what it requested.
-        throttle: what it limited and nobody has freed since.
+        throttle: throttles that it set and that have not been removed since.
         finished_at_s: when all of it was first seen to have ended, Unix time.
     """
 
@@ -196,9 +196,9 @@ def cancelled(requests: Requests, number: int, answer: ReassignmentAnswer) -> Re
 
 
 def concluded(requests: Requests, number: int, statuses: Sequence[PartitionStatus], now_s: int) -> Requests:
-    """Its statuses were seen: those that can't change are kept.
+    """Store the observed statuses of a request that are final.
 
-    An error is looked at again each time: what ended in it may yet be requested again by somebody else.
+    An error is checked again each time: another client may request the partition again.
     """
     seen = {(status.topic, status.partition): status for status in statuses}
     final = {place: one for place, one in seen.items() if one.state in FINISHED - {State.ERROR}}
@@ -221,12 +221,12 @@ def concluded(requests: Requests, number: int, statuses: Sequence[PartitionStatu
 
 
 def freed(requests: Requests, number: int, rest: Throttle | None = None) -> Requests:
-    """What it limited was freed, but for a rest."""
+    """Remove a request's throttles, except for a rest."""
     return _one(requests, number, lambda one: msgspec.structs.replace(one, throttle=rest))
 
 
 def remembered(requests: Requests, now_s: int) -> Requests:
-    """Without those that ended too long ago; one whose limits still stand is never forgotten."""
+    """Drop requests that ended too long ago; one with throttles is never dropped."""
     kept = tuple(
         one
         for one in requests.requests

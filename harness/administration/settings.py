@@ -37,7 +37,8 @@ def update_feature(address: Address, feature: str, level: int, timeout_ms: int) 
     request = UpdateFeaturesRequest(timeout_ms=timeout_ms, feature_updates=[update], validate_only=False)
     with Connection(*address, timeout_ms / 1000 + _GRACE_S) as connection:
         answer = connection.ask(request, UpdateFeaturesResponse)
-    # Up to version 1 each feature has an answer of its own beside the one of all (KIP-1022 took them away).
+    # Up to version 1 each feature has a separate answer, in addition to the common one (KIP-1022 removed
+    # them).
     first = next((one for one in answer.results or () if one.error_code), answer)
     return SettingAnswer(first.error_code, first.error_message)
 
@@ -58,7 +59,7 @@ def alter_topic(address: Address, topic: str, config: str, value: str | None) ->
 
 
 def add_partitions(address: Address, topic: str, count: int, timeout_ms: int) -> SettingAnswer:
-    """Ask for a topic to have so many partitions (KIP-195), at brokers that Kafka chooses.
+    """Request a number of partitions for a topic (KIP-195), at brokers that Kafka chooses.
 
     Raises:
         WireError: no answer.

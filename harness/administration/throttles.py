@@ -80,14 +80,14 @@ def throttle_for(moves: Iterable[Move], bytes_per_s: int) -> Throttle:
 
 
 def set_throttle(address: Address, throttle: Throttle) -> tuple[int, ...]:
-    """Limit; replicas that were throttled before stay so, a broker's earlier rate is replaced.
+    """Set a throttle; replicas with an earlier one stay throttled, a broker's earlier rate is replaced.
 
     Args:
-        address: a broker's listener, by which the others are found.
+        address: a broker's listener, used to find the others.
         throttle: what to limit.
 
     Returns:
-        Ids of brokers that did not answer: they have no limit, as far as anybody knows.
+        Ids of brokers that did not answer: whether they have the limit is unknown.
 
     Raises:
         RefusedError: some of it was refused; the rest may have been set.
@@ -99,15 +99,15 @@ def set_throttle(address: Address, throttle: Throttle) -> tuple[int, ...]:
 
 
 def remove_throttle(address: Address, throttle: Throttle, others: Sequence[Throttle] = ()) -> tuple[int, ...]:
-    """Take a limit away again; what others limit too stays limited.
+    """Remove a throttle; what other throttles limit too stays limited.
 
     Args:
-        address: a broker's listener, by which the others are found.
+        address: a broker's listener, used to find the others.
         throttle: what was limited.
-        others: limits that are still needed: brokers and replicas that one of them has keep theirs.
+        others: throttles that are still needed: their brokers and replicas keep their limits.
 
     Returns:
-        Ids of brokers that did not answer: their rate stands.
+        Ids of brokers that did not answer: their rate stays.
 
     Raises:
         RefusedError: some of it was refused; the rest may have been removed.
@@ -196,7 +196,7 @@ def _alter(address: Address, changes: Sequence[Change]) -> None:
     )
     with Connection(*address, TIMEOUT_S) as connection:
         answer = connection.ask(request, IncrementalAlterConfigsResponse)
-    # The configs of a topic that was deleted meanwhile are gone with it.
+    # The configs of a topic that was deleted meanwhile are gone too.
     refused = [
         one
         for one in answer.responses

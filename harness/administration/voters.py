@@ -55,17 +55,17 @@ def add_voter(
     endpoints: Sequence[VoterEndpoint],
     timeout_ms: int,
 ) -> VoterAnswer:
-    """Ask a node for a voter to be added; it answers once the new set of voters is committed (KIP-853).
+    """Request that a voter is added; the answer comes once the new set of voters is committed (KIP-853).
 
     Args:
-        address: a broker's or a controller's listener; of controllers only the leader does it.
-        cluster_id: refused if it is another cluster's; None is not looked at.
-        voter: who shall have a vote.
-        endpoints: where the voters reach it; one must be of the controllers' first listener.
-        timeout_ms: bound for everything, connecting included.
+        address: a broker's or a controller's listener; among controllers only the leader accepts it.
+        cluster_id: the request is refused if the cluster has another id; None is not checked.
+        voter: the voter to add.
+        endpoints: addresses at which the voters reach it; one must be of the controllers' first listener.
+        timeout_ms: bound for the whole call, including connecting.
 
     Raises:
-        WireError: no answer, so it may be done or not; or the node knows no such request.
+        WireError: no answer, so it may be done or not; or the node does not know this request.
         ValueError: the directory id is none.
     """
     listener = AddRaftVoterRequest.Listener
@@ -81,16 +81,16 @@ def add_voter(
 
 
 def remove_voter(address: Address, cluster_id: str | None, voter: VoterKey, timeout_ms: int) -> VoterAnswer:
-    """Ask a node for a voter to be removed; it answers once the new set of voters is committed (KIP-853).
+    """Request that a voter is removed; the answer comes once the new set of voters is committed (KIP-853).
 
     Args:
-        address: a broker's or a controller's listener; of controllers only the leader does it.
-        cluster_id: refused if it is another cluster's; None is not looked at.
-        voter: who shall no longer have a vote; both ids must be as the set of voters has them.
-        timeout_ms: bound for everything, connecting included.
+        address: a broker's or a controller's listener; among controllers only the leader accepts it.
+        cluster_id: the request is refused if the cluster has another id; None is not checked.
+        voter: the voter to remove; both ids must equal those in the set of voters.
+        timeout_ms: bound for the whole call, including connecting.
 
     Raises:
-        WireError: no answer, so it may be done or not; or the node knows no such request.
+        WireError: no answer, so it may be done or not; or the node does not know this request.
         ValueError: the directory id is none.
     """
     request = RemoveRaftVoterRequest(
@@ -141,9 +141,9 @@ class Row(NamedTuple):
     Attributes:
         code: Kafka's error code.
         name: Kafka's name for it.
-        says: words that the message has; "" stands for no message, None for any.
+        says: text in the message; "" for no message, None for any.
         done: whether the change was made.
-        reason: why that follows.
+        reason: why that is so.
     """
 
     code: int
@@ -198,7 +198,7 @@ def outcome_of(answer: VoterAnswer) -> OperationType:
 
 
 def meaning_of(answer: VoterAnswer) -> Meaning:
-    """What an answer says, and why; a code that nobody has thought of leaves it open."""
+    """Meaning of an answer, with the reason; an unknown code leaves the outcome open."""
     for row in TABLE:
         if row.code == answer.code and _fits(row.says, answer.message or ""):
             return _meaning(row, forwarded=answer.forwarded)

@@ -22,7 +22,7 @@ _SHOWN = 3
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """What is read of any completion; without a code nobody answered, or a client of the workload asked."""
+    """The fields that are read of any completion; no code means no answer, or a request of the workload."""
 
     code: int | None = None
     message: str | None = None

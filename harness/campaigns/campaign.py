@@ -74,21 +74,21 @@ class Recalled(NamedTuple):
 class Campaign:
     """Many seeds of one plan; its state is on disk after every run.
 
-    The same command again continues with what is missing, and begins again once nothing is.
+    The same command continues with the missing runs, and begins again if none is missing.
 
     Args:
         runs: the store.
         scenario: the scenario's name.
         plans: a plan for every seed.
-        keep_complete: stay with what is done where nothing is missing.
+        keep_complete: do not begin again if nothing is missing.
         asked: what distinguishes it from other campaigns; by default the options of its plans, Kafka's
             content in place of its path, and the seeds.
         each: what the keys of `plans` are.
-        contents: by whom Kafka's content is looked up; by default by somebody of its own.
+        contents: looks up Kafka's content; by default a new one.
 
     Raises:
         UsageError: if the tarball of the plans can't be read.
-        KrucibleError: if its folder or its state can't be.
+        KrucibleError: if its folder or its state can't be read or written.
     """
 
     def __init__(
@@ -115,7 +115,7 @@ class Campaign:
         self._state = self._resumed(asked)
 
     def missing(self) -> list[int]:
-        """Seeds that have no verdict yet; those whose run failed are tried again."""
+        """Seeds without a verdict; failed runs are repeated."""
         return [seed for seed in self._seeds if str(seed) not in self._state.done]
 
     @property
@@ -129,11 +129,11 @@ class Campaign:
         return {int(seed): why for seed, why in self._state.failed.items()}
 
     def require_its_kafka(self, folder: Path) -> None:
-        """Refuse a run of other bytes: a tarball may have been built again while the campaign ran.
+        """Refuse a run of other bytes: a tarball may have been rebuilt while the campaign ran.
 
         Raises:
-            KrucibleError: it says that it was of another Kafka.
-            RunUnreadableError: it says nothing.
+            KrucibleError: the run has another Kafka.
+            RunUnreadableError: the run's Kafka can't be read.
         """
         identity = load_identity(folder)
         if self._content.differs(identity):
@@ -158,7 +158,7 @@ class Campaign:
         self._save()
 
     def finish(self) -> int:
-        """Write the summary of what there is, say where, and give the exit code."""
+        """Write the summary of the finished runs, print its path, and return the exit code."""
         reports = reports_from(self.folder, [Path(folder) for folder in self._state.done.values()])
         summary = sum_up(self.folder, self._title, self.outcomes(), f"{len(self._seeds)} seeds", reports)
         if self.missing():
@@ -259,7 +259,7 @@ def folder_for(runs: Path, plan: RunPlan, contents: Contents) -> Path:
 
 
 def recall(folder: Path) -> Recalled:
-    """What a campaign's folder reports, wherever its store is now.
+    """The content of a campaign's folder, wherever its store is now.
 
     Raises:
         RunUnreadableError: if its state is missing or damaged.
@@ -302,10 +302,10 @@ def _folder_of(runs: Path, scenario: str, asked: str) -> Path:
 
 
 def _asked(plans: Mapping[int, RunPlan], content: Content) -> str:
-    """The options that all plans share, Kafka's content, the seeds, and what a scenario's own file says.
+    """The options that all plans share, Kafka's content, the seeds, and the text of a scenario's file.
 
-    Of a version the content is its number: that line is the same as that of a run which names its version.
-    A file that was edited is another scenario: runs of both must not be counted together.
+    For a version the content is its number, as in a run that names its version.  An edited file is another
+    scenario: runs of both must not be counted together.
     """
     options = next(iter(plans.values())).options
     asked = f"{key_of(options, content)} of seeds {min(plans)}..{max(plans)}"

@@ -1,4 +1,4 @@
-"""What a run shows while it runs: a live panel on a terminal, one line per event elsewhere."""
+"""Output of a run in progress: a live panel on a terminal, one line per event elsewhere."""
 
 import os
 import threading
@@ -46,7 +46,7 @@ class RunConsole(Protocol):
 
 
 def console_for(stream: TextIO) -> RunConsole:
-    """The live panel where a person watches, plain lines in CI and pipes."""
+    """The live panel on a terminal, plain lines in CI and pipes."""
     live = stream.isatty() and not os.environ.get("CI")
     return LiveConsole(Console(file=stream)) if live else LineConsole(stream)
 
@@ -65,7 +65,7 @@ class LineConsole:
             self._board.take(event)
             text = self._board.news(event)
             if text:
-                # Whoever reads may have gone, a log's disk may be full: no reason for the run to end.
+                # The reader may be gone, or a log's disk may be full: neither ends the run.
                 with suppress(OSError):
                     print(f"{self._board.elapsed_s():7.1f} s  {text}", file=self._stream, flush=True)
 
@@ -120,7 +120,7 @@ class LiveConsole:
 
 
 class Board:
-    """What is known of the run so far; pure bookkeeping, fed by events."""
+    """The state of the run so far, updated by events; pure."""
 
     def __init__(self) -> None:
         self._began = time.monotonic()
@@ -167,7 +167,7 @@ class Board:
         return rows
 
     def news(self, event: Event) -> str | None:
-        """The line that an event deserves, if any."""
+        """The line to print for an event, if any."""
         match event:
             case RunBegan():
                 return (

@@ -18,15 +18,15 @@ _ENGINE_LIMIT_S = 5
 
 
 class Content(NamedTuple):
-    """What is known of the bytes of Kafka before anything runs.
+    """What is known of Kafka's bytes before a run.
 
     Attributes:
         version: Kafka's, as it was resolved.
-        key: what tells them from others of that version: ``tarball sha256:…``, ``image sha256:…``, or
-            ``image REF`` where only a tag is known; empty where the version was requested, and nothing else.
-        name: what the tarball or image is called; for people alone, no part of the key.
+        key: distinguishes them from others of that version: ``tarball sha256:…``, ``image sha256:…``, or
+            ``image REF`` if only a tag is known; empty if only the version was requested.
+        name: name of the tarball or image; only for people, no part of the key.
         marks: one of these is in the identity of every run of them: SHA-256 of the tarball, digests of the
-            image, the reference of krucible's own image; empty where that can't be known before a run.
+            image, the reference of krucible's own image; empty if that can't be known before a run.
     """
 
     version: str
@@ -40,7 +40,7 @@ class Content(NamedTuple):
         return f"Kafka {self.version}{' of ' if of else ''}{', '.join(of)}"
 
     def differs(self, identity: RunIdentity) -> bool:
-        """Whether a run says that it was of other bytes."""
+        """Whether a run's identity has other bytes."""
         had = _marks_of(identity)
         return identity.kafka_version != self.version or bool(self.marks and had and not self.marks & had)
 
@@ -84,7 +84,7 @@ class Contents:
 
 
 def key_of(options: RunOptions, content: Content) -> str:
-    """The line that asks for it, seeds aside, with Kafka told by its content, not by paths and defaults."""
+    """The options that request it, without seeds, and with Kafka's content instead of paths and defaults."""
     line = reproduce_line(
         msgspec.structs.replace(
             options,
@@ -99,7 +99,7 @@ def key_of(options: RunOptions, content: Content) -> str:
 
 
 def require_two(candidate: Content, baseline: Content) -> None:
-    """Refuse to compare bytes to themselves, whatever two names they have.
+    """Refuse to compare equal bytes, even if their names differ.
 
     Raises:
         UsageError: if both are the same.
@@ -125,7 +125,7 @@ def _look(version: str, tarball: str, image: str) -> Content:
 
 
 def _known_here(image: str, version: str) -> frozenset[str]:
-    """What this host's engine knows of an image; nothing where none answers, or the image is not here."""
+    """What this host's Docker knows of an image; empty if Docker or the image is missing."""
     with suppress(EngineError), engine_errors_told(), closing(connect(limit_s=_ENGINE_LIMIT_S)) as client:
         return known_as(client, image, version)
     return frozenset()

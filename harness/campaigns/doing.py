@@ -17,7 +17,7 @@ from checkers.verdict.entry import Checker
 from checkers.verdict.verdict import CheckerResult
 
 PATIENCE_S = 2.0
-"""What is over sooner is not worth a line that comes and goes."""
+"""Shorter work shows no progress line."""
 Tell = Callable[[str], None]
 """Takes the name of the step that begins."""
 
@@ -28,13 +28,13 @@ def untold(step: str) -> None:
 
 
 class _Forgiving(io.TextIOBase):
-    """A stream whose reader may go: no reason to judge any less."""
+    """A stream whose reader may go away, which must not affect the judgement."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     @property
-    def encoding(self) -> str:  # type: ignore[override] # nobody writes it
+    def encoding(self) -> str:  # type: ignore[override]  # it is never set
         return self._stream.encoding or "utf-8"
 
     def isatty(self) -> bool:
@@ -52,12 +52,12 @@ class _Forgiving(io.TextIOBase):
 
 @contextmanager
 def told_on_terminal(steps: int) -> Iterator[Tell]:
-    """Show which of some steps of the block goes on, once the block has taken `PATIENCE_S`; gone at its end.
+    """Show the current step of the block, once it has taken `PATIENCE_S`; the line is removed at its end.
 
     Args:
-        steps: how many will be reported.
+        steps: number of steps that will be reported.
     """
-    # Stderr is None where it was closed by whoever called; rich would take FORCE_COLOR for a terminal.
+    # Stderr is None if the caller closed it; rich would take FORCE_COLOR for a terminal.
     if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("CI"):
         yield untold
         return

@@ -28,22 +28,22 @@ def forgive_streams() -> None:
 
 
 def coded(action: Callable[[], object]) -> int:
-    """What something returns, as an exit code; whatever goes wrong is reported, without a traceback."""
+    """The result of an action as an exit code; any error is reported, without a traceback."""
     try:
         code = action()
     except click.ClickException as error:
         error.show()
         return EXIT_USAGE
-    except SystemExit as error:  # click's, once a shell has its completions, or whoever reads us has gone
-        return 0 if error.code == 0 else EXIT_FAILED  # its 1 would say invalid
-    except Exception as error:  # noqa: BLE001 - the last line of defence: told, or saved to a file, never hidden
+    except SystemExit as error:  # raised by click for shell completions, or when the reader is gone
+        return 0 if error.code == 0 else EXIT_FAILED  # its 1 would mean invalid
+    except Exception as error:  # noqa: BLE001 - last line of defence: the error is printed or saved to a file, never hidden
         text, code = _explained(error)
         click.echo(f"krucible: {text}", err=True)
     return code if isinstance(code, int) else 0
 
 
 def _explained(error: Exception) -> tuple[str, int]:
-    """What to say of an error, and the exit code."""
+    """The text for an error, and the exit code."""
     match error:
         case click.Abort():
             return "interrupted", EXIT_INTERRUPTED

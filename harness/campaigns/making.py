@@ -1,4 +1,4 @@
-"""Makes runs: a single one, or those that a campaign lacks."""
+"""Makes runs: a single one, or the missing runs of a campaign."""
 
 import threading
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ from results.store.runs import StoreError
 
 
 def run_one(plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:
-    """Run, judge, write verdict and report, and say how it ended.
+    """Make a run, judge it, write verdict and report, and print the result.
 
     Raises:
         KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.
@@ -31,10 +31,10 @@ def run_one(plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Pa
 def run_missing(
     campaign: Campaign, plans: Mapping[int, RunPlan], venue: Venue, cancelled: threading.Event
 ) -> None:
-    """Run what a campaign lacks, until it is cancelled; that the harness failed is reported and recorded.
+    """Make a campaign's missing runs, until it is cancelled; the harness's failures are recorded.
 
     Args:
-        campaign: that lacks runs.
+        campaign: the campaign.
         plans: a plan for every seed.
         venue: where; the run that follows there is the one after the campaign's last.
         cancelled: set to end the campaign early.

@@ -18,13 +18,13 @@ from harness.seeded_bugs.reach import read_traces, told
 def perform(
     plan: RunPlan, host: Host, cancelled: threading.Event, listener: Listener
 ) -> tuple[Path, Verdict]:
-    """Run, judge, write verdict and report, and say how it ended.
+    """Make a run, judge it, write verdict and report, and print the result.
 
     Args:
-        plan: what to do.
-        host: where.
+        plan: plan of the run.
+        host: host of the run.
         cancelled: when set, the run ends early.
-        listener: gets the events, beside the console.
+        listener: gets the events, in addition to the console.
 
     Raises:
         KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.

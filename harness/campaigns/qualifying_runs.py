@@ -40,8 +40,8 @@ class Stores:
     """One store, or those of several shards.
 
     Args:
-        roots: where runs are; of a run that several hold the first counts.
-        contents: by whom Kafka's content is looked up; by default by somebody of its own.
+        roots: folders of runs; if several have the same run, the first counts.
+        contents: looks up Kafka's content; by default a new one.
     """
 
     def __init__(self, roots: Sequence[Path], contents: Contents | None = None) -> None:
@@ -152,7 +152,7 @@ def _side_record(side: Sequence[tuple[Job, RunPlan]], stores: Stores) -> SideRec
 
 
 def _as_candidate(job: Job) -> Job:
-    """Whose a control's run is makes no difference to reading it."""
+    """A control's run is read in the same way for both sides."""
     return msgspec.structs.replace(job, role=Role.CANDIDATE)
 
 
@@ -193,7 +193,7 @@ def _identity(summary: RunSummary) -> RunIdentity | None:
 
 
 def _options(identity: RunIdentity | None) -> RunOptions | None:
-    """What was asked of a run; None of a replay or a seeded bug, and where that can be asked no more."""
+    """Options of a run; None for a replay or a seeded bug, and if they can't be read any more."""
     if identity is None or identity.replay_of or identity.seeded_bug:
         return None
     try:
@@ -203,7 +203,7 @@ def _options(identity: RunIdentity | None) -> RunOptions | None:
 
 
 def _side_in(contents: Mapping[Side, Content], identity: RunIdentity | None) -> Side | None:
-    """Whose run it is by the bytes that ran; nobody's, if both or neither had them."""
+    """The side whose bytes the run used; None, if both or neither had them."""
     if identity is None:
         return None
     of = [side for side, content in contents.items() if content.is_of(identity)]

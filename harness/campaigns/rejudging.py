@@ -12,7 +12,7 @@ from harness.campaigns.keeping import EXIT_CODES, keep, show
 
 
 def check_run(folder: Path, *, as_json: bool) -> int:
-    """Judge a run's folder, write verdict and report, tell them, and return the exit code."""
+    """Judge a run's folder, write verdict and report, print them, and return the exit code."""
     with told_on_terminal(len(CHECKERS) + 2) as tell:
         tell("reading")
         history = read_history(folder)

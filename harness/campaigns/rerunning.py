@@ -53,13 +53,13 @@ class Again(NamedTuple):
 
 
 class Failures(NamedTuple):
-    """What failed, in Kafka's CI's words: every run that is not as expected.
+    """Failed runs, in the sense of Kafka's CI: every run that is not as expected.
 
     Attributes:
-        of: how many runs were looked at.
-        again: those that failed, in the order of their names.
-        left_out: those that failed and can't be planned again, a sentence each.
-        missing: how many runs of a qualification were not made yet.
+        of: number of runs.
+        again: failed runs, in the order of their names.
+        left_out: failed runs that can't be planned again, a sentence each.
+        missing: number of runs of a qualification that were not made yet.
     """
 
     of: int
@@ -79,7 +79,7 @@ def plan_again(folder: Path) -> RunPlan:
 
     Raises:
         UsageError: it carried out the schedule of another run, or can't be planned any more.
-        RunUnreadableError: it does not say what it was.
+        RunUnreadableError: its identity can't be read.
     """
     identity = load_identity(folder)
     if re.match(REPLAYS, identity.reproduce):
@@ -95,13 +95,13 @@ def plan_again(folder: Path) -> RunPlan:
 
 
 def record_qualification(runs: Path, name: str, plans: Iterable[RunPlan], contents: Contents) -> None:
-    """Keep which campaigns a qualification consists of, so that its failures can be found.
+    """Record the campaigns of a qualification, so that its failures can be found.
 
     Args:
         runs: the store.
-        name: of the qualification's folder.
-        plans: of all its runs, those that were made before among them.
-        contents: by whom Kafka's content is looked up.
+        name: name of the qualification's folder.
+        plans: plans of all its runs, including those that were made before.
+        contents: looks up Kafka's content.
 
     Raises:
         UsageError: if the tarball of a plan can't be read.
@@ -164,7 +164,7 @@ def plans_of_campaign(folder: Path) -> dict[int, RunPlan]:
     """The plans of all runs of a campaign, by seed.
 
     Raises:
-        UsageError: if it does not tell them, or they can't be planned any more.
+        UsageError: if the campaign does not have them, or they can't be planned any more.
     """
     recalled = _recalled(folder)
     if not recalled.options:
@@ -173,7 +173,7 @@ def plans_of_campaign(folder: Path) -> dict[int, RunPlan]:
 
 
 def failures_of_campaign(folder: Path) -> Failures:
-    """What failed in a campaign or a qualification, runs whose harness failed among them.
+    """Failed runs of a campaign or a qualification, including those whose harness failed.
 
     Raises:
         UsageError: its state can't be read.
@@ -272,7 +272,7 @@ def _failed_runs(folders: Iterable[Path]) -> Iterator[Again | str]:
 
 
 def _failed_in(recalled: Recalled, folder: Path) -> Iterator[Again | str]:
-    """Seeds in which the harness failed; whatever it left, a verdict is not among it."""
+    """Seeds in which the harness failed; they have no verdict."""
     for seed, why in sorted(recalled.failed.items()):
         try:
             yield Again(f"seed {seed}", Outcome.FAILED.value, plan_run(_options(recalled, seed, folder)))
@@ -300,9 +300,9 @@ def _newest_first(files: Iterable[Path]) -> list[Path]:
 
 
 def _wholes(records: Sequence[Path]) -> dict[Path, Path]:
-    """By campaign the newest qualification that it is a part of: each run of one is a campaign of one seed.
+    """By campaign, the newest qualification that includes it: each of its runs is a campaign of one seed.
 
-    A record that can't be read reports none: it may be an old one, which nobody requested.
+    A record that can't be read is ignored: it may be an old one that is not needed.
     """
     wholes: dict[Path, Path] = {}
     for record in records:
@@ -313,7 +313,7 @@ def _wholes(records: Sequence[Path]) -> dict[Path, Path]:
 
 
 def _parts_of(folder: Path) -> list[Path]:
-    """The campaigns of a qualification, wherever its store is now, and from wherever its folder is named."""
+    """The campaigns of a qualification, wherever its store is now, by any path to its folder."""
     try:
         record = load_record(folder / _CAMPAIGNS_FILE, _Qualification)
     except RunUnreadableError as error:

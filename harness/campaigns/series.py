@@ -61,7 +61,7 @@ class Series:
         self._where.close(kind, error, trace)
 
     def run(self, plan: RunPlan, venue: Venue) -> tuple[Path, Verdict]:
-        """Run, judge, write verdict and report, and say how it ended.
+        """Make a run, judge it, write verdict and report, and print the result.
 
         Raises:
             KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.
@@ -87,7 +87,7 @@ class _Together:
 
 
 class _Apart:
-    """Runs in a process of their own; where one dies, the next run gets another one."""
+    """Makes runs in a separate process; if one dies, the next run gets another process."""
 
     def __init__(self, runs: Path, cancelled: threading.Event) -> None:
         self._runs = runs
@@ -96,7 +96,7 @@ class _Apart:
         self._begun: list[Path] = []
 
     def run(self, plan: RunPlan, venue: Venue) -> tuple[Path, Verdict]:
-        """A run whose process dies is not made again: what it left is judged."""
+        """A run whose process dies is not repeated: its recorded part is judged."""
         fresh = self._process is None
         process = self._process = self._process or Process(self._runs)
         under_way: list[Path] = []
@@ -111,7 +111,7 @@ class _Apart:
             death = self._death(process, under_way[-1] if under_way else None)
             if fresh or under_way:
                 return take_up(death, self._runs)
-            # It died of what was before, and this run was not begun.
+            # It died of an earlier cause, and this run was not begun.
             clear_away(death, self._runs)
             return self.run(plan, venue)
         return judged.folder, judged.verdict

@@ -22,7 +22,7 @@ class AdministratorOptions(msgspec.Struct, frozen=True):
         bootstrap: ``host:port`` of every broker.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
-        operation_ms: after so long a call returns, whatever has become of it.
+        operation_ms: time after which a call returns, whatever its outcome.
     """
 
     bootstrap: tuple[str, ...]
@@ -55,7 +55,7 @@ class Administrator(Protocol):
         ...
 
     def config(self, topic: str, key: str) -> Answer:
-        """DescribeConfigs; the value is the number, None where the topic has none of its own."""
+        """DescribeConfigs; the value is the number, None if the topic has no value of its own."""
         ...
 
     def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
@@ -67,7 +67,7 @@ class Administrator(Protocol):
         ...
 
     def close(self, timeout_s: float) -> None:
-        """Close it, whatever state the cluster is in.
+        """Close it, in any state of the cluster.
 
         Raises:
             ClientFailedError: it did not end within `timeout_s`.

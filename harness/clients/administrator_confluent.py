@@ -86,7 +86,7 @@ class ConfluentAdministrator:
         )
 
     def close(self, timeout_s: float) -> None:
-        """See `Administrator.close`; librdkafka ends an admin client when nobody holds it any more."""
+        """See `Administrator.close`; librdkafka ends an admin client when the last reference is gone."""
 
         def end() -> None:
             self._admin = None
@@ -103,7 +103,7 @@ class ConfluentAdministrator:
     def _asked(
         self, ask: Callable[[AdminClient], dict[Any, Any]], otherwise: OperationType = OperationType.INFO
     ) -> Answer:
-        """What the only one of the futures that a call returns says."""
+        """Result of the only future that a call returns."""
 
         def result() -> Any:
             if self._admin is None:
@@ -134,14 +134,15 @@ class _Group:
         self._consumer = Consumer({**config, "on_commit": self._keep})
 
     def commit(self, where: TopicPartition, timeout_s: float) -> None:
-        """Commit, and wait for the outcome of it.
+        """Commit, and wait for the outcome.
 
         Raises:
             KafkaException: it was not acknowledged.
-            TimeoutError: nothing was heard in time.
+            TimeoutError: no outcome in time.
         """
         deadline = time.monotonic() + timeout_s
-        # One that is given up may be heard of while a later one is awaited; offsets tell which is which.
+        # The outcome of an abandoned commit may arrive while a later one is awaited; offsets distinguish
+        # them.
         self._consumer.commit(offsets=[where], asynchronous=True)
         while where.offset not in self._ended:
             if time.monotonic() >= deadline:
@@ -155,7 +156,7 @@ class _Group:
         """The committed offset; None if there is none.
 
         Raises:
-            KafkaException: it was not told.
+            KafkaException: it was not returned.
         """
         (found,) = self._consumer.committed([where], timeout=timeout_s)
         if found.error is not None:
@@ -173,7 +174,7 @@ class _Group:
 
 
 def _own_number(entry: Any) -> int | None:
-    """The number that a topic was given itself; None if it has none of its own."""
+    """The topic's own value as a number; None if it has none."""
     own = entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
     return int(entry.value) if own else None
 
@@ -181,5 +182,5 @@ def _own_number(entry: Any) -> int | None:
 def _told(ask: Callable[[], Any], otherwise: OperationType = OperationType.INFO) -> Answer:
     try:
         return Answer(OperationType.OK, ask())
-    except Exception as error:  # noqa: BLE001 - whatever the library says is the request's fate
+    except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the request's outcome
         return Answer(otherwise, error=told(error))

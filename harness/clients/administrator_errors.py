@@ -32,8 +32,9 @@ REFUSED_COMMITS: tuple[Refusal, ...] = (
     Refusal(110, "FENCED_MEMBER_EPOCH", "the member's epoch is verified before the append"),
     Refusal(113, "STALE_MEMBER_EPOCH", "the member's epoch is verified before the append"),
 )
-"""Not among them: COORDINATOR_NOT_AVAILABLE (15) and NOT_COORDINATOR (16), which also stand for an append
-whose replicas were too slow, or whose leader was deposed while it waited."""
+"""COORDINATOR_NOT_AVAILABLE (15) and NOT_COORDINATOR (16) are not included: Kafka also returns them for an
+append whose replicas were too slow, or whose leader was deposed while it waited.
+"""
 
 _REFUSED_DELETIONS = {
     14: "a coordinator that loads takes no writes",
@@ -42,7 +43,7 @@ _REFUSED_DELETIONS = {
     69: "there is no such group",
     86: "a member subscribes to the topic",
 }
-"""Answers to a deletion of a group, or of its offsets, from which it follows that nothing was deleted."""
+"""Answers to a deletion of a group, or of its offsets, that prove that nothing was deleted."""
 
 NOT_FOUND = frozenset({14, 15})
 """Errors of FindCoordinator, after which no commit is sent."""
@@ -59,11 +60,11 @@ def classify_deletion(code: int) -> tuple[OperationType, str]:
 
 
 def classify_commit(code: int, text: str, *, only_attempt: bool) -> tuple[OperationType, str]:
-    """Whether a commit that was answered with this code certainly did not happen, and the error to record.
+    """Whether a commit with this error code certainly did not happen, and the error to record.
 
     Args:
         code: Kafka's error code.
-        text: the library's words.
+        text: the library's error text.
         only_attempt: whether the library sends a commit once at most.
     """
     reason = _REASONS.get(code)

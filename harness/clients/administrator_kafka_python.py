@@ -50,7 +50,7 @@ class KafkaPythonAdministrator:
         where = {place: OffsetAndMetadata(offset, "", -1)}
         try:
             told = self._asked(lambda: self._admin.alter_group_offsets(group, where))
-        except Exception as error:  # noqa: BLE001 - whatever the library says is the commit's fate
+        except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the commit's outcome
             if isinstance(error, BrokerResponseError) and error.errno in NOT_FOUND:
                 return Answer(OperationType.FAIL, error=f"{describe(error)} (no coordinator, nothing sent)")
             return Answer(OperationType.INFO, error=describe(error))
@@ -134,5 +134,5 @@ class KafkaPythonAdministrator:
     def _told(self, ask: Callable[[], Any], otherwise: OperationType = OperationType.INFO) -> Answer:
         try:
             return Answer(OperationType.OK, self._asked(ask))
-        except Exception as error:  # noqa: BLE001 - whatever the library says is the request's fate
+        except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the request's outcome
             return Answer(otherwise, error=describe(error))

@@ -8,11 +8,11 @@ from harness.record.journal import describe
 
 
 def within(timeout_s: float, what: str, call: Callable[[], object]) -> None:
-    """Run `call` in a thread of its own and wait for it.
+    """Run `call` in a separate thread and wait for it.
 
     Raises:
-        ClientFailedError: it raised, or had not returned after `timeout_s`; then its thread, a daemon,
-            is left behind.
+        ClientFailedError: it raised, or had not returned after `timeout_s`; then its thread, a daemon, is
+            abandoned.
     """
     failures: list[BaseException] = []
 

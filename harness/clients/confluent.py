@@ -80,7 +80,7 @@ def told(error: BaseException) -> str:
 
 
 def client_config(bootstrap: tuple[str, ...], request_ms: int, **config: object) -> dict[str, Any]:
-    """What librdkafka is told of every client; names in `config` have underscores for dots."""
+    """Configuration of librdkafka for every client; names in `config` have underscores for dots."""
     return {
         "bootstrap.servers": ",".join(bootstrap),
         "client.id": "krucible",
@@ -118,7 +118,7 @@ class ConfluentProducer:
                     partition=record.partition,
                     on_delivery=self._reporter(fates, index),
                 )
-            except Exception as error:  # noqa: BLE001 - whatever the library says is the record's fate
+            except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the record's outcome
                 fates[index] = refused(error)
         silent = Sent(OperationType.INFO, error=self._await(fates, deadline))
         return [fate or silent for fate in fates]
@@ -132,7 +132,7 @@ class ConfluentProducer:
         while None in fates and (left_s := deadline - time.monotonic()) > 0:
             try:
                 self._producer.poll(min(left_s, _POLL_S))
-            except Exception as error:  # noqa: BLE001 - whatever the library says is the records' fate
+            except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the records' outcome
                 why = told(error)
                 deadline = min(deadline, time.monotonic() + REPORTS_AFTER_FATAL_S)
                 time.sleep(_POLL_S)
@@ -155,7 +155,7 @@ class ConfluentProducer:
 
 
 def producer_config(options: ProducerOptions) -> dict[str, Any]:
-    """What librdkafka is told of a producer."""
+    """Configuration of librdkafka for a producer."""
     more: dict[str, object] = {} if options.idempotent else {"retries": 0}
     if options.pipelined:
         more |= {"batch_num_messages": 1, "max_in_flight": _IN_FLIGHT}
@@ -181,7 +181,7 @@ def refused(error: Exception) -> Sent:
 
 
 def fate_of(error: KafkaError | None, offset: int | None, options: ProducerOptions) -> Sent:
-    """What a delivery report says of a record."""
+    """The outcome of a record by its delivery report."""
     if error is None:
         if options.acks == "0":
             return Sent(OperationType.OK)
@@ -213,7 +213,7 @@ class ConfluentConsumer:
                 enable_auto_commit=False,
                 enable_auto_offset_store=False,
                 auto_offset_reset="error",
-                enable_partition_eof=True,  # tells how far it got where the last records are not for readers
+                enable_partition_eof=True,  # reports the position if the last records are not visible here
                 isolation_level=options.isolation.value,
                 check_crcs=True,
                 fetch_wait_max_ms=min(250, options.request_ms),
@@ -277,7 +277,7 @@ class ConfluentConsumer:
         within(timeout_s, "closing confluent-kafka's consumer", self._consumer.close)
 
     def _returned(self, max_wait_s: float) -> list[Any]:
-        """All that is there, at most so many; waits for the first only (``consume`` would for all)."""
+        """All available records, up to the limit; waits only for the first (``consume`` waits for all)."""
         try:
             first = self._consumer.poll(max_wait_s)
             if first is None:

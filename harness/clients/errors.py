@@ -111,10 +111,10 @@ def raised_by_send(text: str) -> Classified:
 
 
 def classify(source: Source, key: int | str, *, only_attempt: bool, acks: str) -> Classified:
-    """What an error says about a record that had been queued.
+    """The outcome of a queued record, given its error.
 
     Args:
-        source: who raised it.
+        source: the source of the error.
         key: the broker's or librdkafka's code, or the name of kafka-python's class.
         only_attempt: whether the library sends a record once at most.
         acks: ``all``, ``1`` or ``0``.

@@ -1,8 +1,8 @@
 """The interface of a group member that commits its own offsets.
 
-The classic protocol: a member joins, is assigned partitions by its group's leader, and whatever it commits
-carries its id and its group's generation, by which the coordinator fences those that it continued without.
-KIP-848's: the coordinator assigns, and the member's own epoch stands for the generation.
+In the classic protocol a member joins and is assigned partitions by its group's leader.  Its commits have its
+id and its group's generation, by which the coordinator fences removed members.  In KIP-848's protocol the
+coordinator assigns, and the member's own epoch replaces the generation.
 """
 
 from collections.abc import Mapping
@@ -40,20 +40,21 @@ class Gathered(NamedTuple):
 
 
 class MemberOptions(msgspec.Struct, frozen=True):
-    """How a member behaves: the range assignor, eager rebalances, read_uncommitted, commits by nobody else.
+    """Options of a member; it has the range assignor, eager rebalances, read_uncommitted, no auto-commit.
 
     Attributes:
         bootstrap: ``host:port`` of every broker.
         group: the group's id.
         topic: what it subscribes to.
-        session_ms: after so long without a heartbeat the group continues without it.
-        poll_interval_ms: after so long without a poll likewise; a rebalance waits no longer for anybody.
-        heartbeat_ms: between heartbeats.
+        session_ms: time without a heartbeat after which the group removes it.
+        poll_interval_ms: time without a poll after which the group removes it; a rebalance waits no longer
+            for a member.
+        heartbeat_ms: time between heartbeats.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
-        commit_ms: after so long a commit returns, whatever has become of it.
+        commit_ms: time after which a commit returns, whatever its outcome.
         poll_records_max: how many records one poll returns at most.
-        modern: whether it is of KIP-848's protocol, in which brokers say how long a session is.
+        modern: whether it uses KIP-848's protocol, in which brokers set the length of a session.
     """
 
     bootstrap: tuple[str, ...]
@@ -97,7 +98,7 @@ class GroupMember(Protocol):
         ...
 
     def close(self, timeout_s: float) -> None:
-        """Leave the group and close it, whatever state the cluster is in.
+        """Leave the group and close it, in any state of the cluster.
 
         Raises:
             ClientFailedError: it did not end within `timeout_s`.

@@ -85,7 +85,7 @@ class ConfluentMember:
         """As promised by `GroupMember.commit`."""
         try:
             known = membership_of(self._consumer.consumer_group_metadata())
-        except Exception as error:  # noqa: BLE001 - whatever the library says, nothing was sent
+        except Exception as error:  # noqa: BLE001 - after any error of the library nothing was sent
             return Answer(OperationType.FAIL, error=f"{told(error)}, nothing sent")
         if self._membership is None or known != self._membership:
             return Answer(OperationType.FAIL, error="the membership has ended, nothing sent")
@@ -124,7 +124,7 @@ class ConfluentMember:
         return more
 
     def _protocol(self) -> dict[str, object]:
-        """What the library is told of the group's protocol."""
+        """The library's configuration of the group's protocol."""
         return {
             "partition_assignment_strategy": "range",
             "session_timeout_ms": self._options.session_ms,
@@ -140,12 +140,12 @@ class ConfluentMember:
             failed = [place.error for place in known if place.error is not None]
             if failed:
                 self._failure = f"no committed offsets: {failed[0].name()}: {failed[0].str()}"
-        except Exception as error:  # noqa: BLE001 - told by the poll that serves this
+        except Exception as error:  # noqa: BLE001 - reported by the poll that calls this
             self._failure = f"no committed offsets: {told(error)}"
         return None if self._failure else {place.partition: max(place.offset, 0) for place in known}
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        """Begin where the group's committed offsets say."""
+        """Begin at the group's committed offsets."""
         starts = self._committed(consumer, [place.partition for place in partitions])
         if starts is None:
             consumer.assign([])
@@ -177,8 +177,8 @@ def _messages(returned: list[Any]) -> list[Message]:
     """The records returned.
 
     Raises:
-        ReadError: there was an error among them; the caller closes this member, so that what came beside it
-            is read by the next one.
+        ReadError: there was an error among them; the caller closes this member, so that the next one reads
+            the records that came with it.
     """
     failed = [message.error() for message in returned if message.error() is not None]
     if failed:

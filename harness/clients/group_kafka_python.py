@@ -73,13 +73,13 @@ class KafkaPythonMember:
         }
         try:
             ready = self._coordinator.ensure_coordinator_ready(timeout_ms=self._options.commit_ms)
-        except Exception as error:  # noqa: BLE001 - whatever the library says, nothing was sent
+        except Exception as error:  # noqa: BLE001 - after any error of the library nothing was sent
             return Answer(OperationType.FAIL, error=f"{describe(error)} (no coordinator, nothing sent)")
         if not ready:
             return Answer(OperationType.FAIL, error="no coordinator was found, nothing sent")
         try:
             return self._sent_once(where, deadline)
-        except Exception as error:  # noqa: BLE001 - whatever the library says is the commit's fate
+        except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the commit's outcome
             return Answer(OperationType.INFO, error=describe(error))
 
     def _sent_once(self, where: Mapping[TopicPartition, OffsetAndMetadata], deadline: float) -> Answer:
@@ -87,7 +87,7 @@ class KafkaPythonMember:
         future = manager.call_soon(self._coordinator._send_offset_commit_request, where)  # noqa: SLF001 - as above
         try:
             manager.run(manager.wait_for, future, max(0.0, deadline - time.monotonic()) * MS_PER_S)
-        except Exception as error:  # noqa: BLE001 - the commit's fate is its future's, not that of the waiting
+        except Exception as error:  # noqa: BLE001 - the commit's outcome is that of its future, not of the wait
             if not future.is_done:
                 return Answer(OperationType.INFO, error=f"no answer to OffsetCommit: {describe(error)}")
         return Answer(OperationType.OK) if future.exception is None else refused(future.exception)
@@ -98,10 +98,10 @@ class KafkaPythonMember:
 
 
 def refused(error: Exception) -> Answer:
-    """What an error of the only attempt at a commit says of it.
+    """The outcome of a commit, given the error of its only attempt.
 
-    CommitFailedError stands for the answers ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID and REBALANCE_IN_PROGRESS,
-    or for a membership that ended before anything was sent.
+    CommitFailedError means ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID or REBALANCE_IN_PROGRESS, or that the
+    membership ended before anything was sent.
     """
     if isinstance(error, CommitFailedError):
         return Answer(
@@ -114,7 +114,7 @@ def refused(error: Exception) -> Answer:
 
 
 class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the library has no types
-    """Begins every assignment where the group's committed offsets say."""
+    """Begins every assignment at the group's committed offsets."""
 
     def __init__(self, consumer: KafkaConsumer, options: MemberOptions) -> None:
         self._consumer = consumer
@@ -152,7 +152,7 @@ class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the li
             known = await coordinator.fetch_committed_offsets_async(
                 places, timeout_ms=self._options.request_ms
             )
-        except Exception as error:  # noqa: BLE001 - told by the poll that serves this
+        except Exception as error:  # noqa: BLE001 - reported by the poll that calls this
             self._failure = f"no committed offsets: {describe(error)}"
             return
         starts = {place.partition: known[place].offset if place in known else 0 for place in places}

@@ -1,8 +1,8 @@
 """confluent-kafka's member of a group of KIP-848's protocol behind the interface.
 
-The coordinator assigns, partition by partition, and every member has an epoch of its own, which moves on
-without a new assignment too; a commit carries it.  An assignment is reported as a whole nevertheless:
-whenever partitions are added, all that the member has begin again where the group has committed.
+The coordinator assigns single partitions, and every member has its own epoch, which also increases without a
+new assignment; commits have this epoch.  An assignment is still reported as a whole: when partitions are
+added, all partitions of the member begin again at the group's committed offsets.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from harness.clients.interface import ReadError
 
 
 class ModernMember(ConfluentMember):
-    """A `GroupMember`; brokers say how long its session is, and how often it sends heartbeats."""
+    """A `GroupMember`; brokers set the length of its session and how often it sends heartbeats."""
 
     def poll(self, max_wait_s: float) -> Gathered:
         """See `GroupMember.poll`; reports a new epoch too."""
@@ -45,11 +45,11 @@ class ModernMember(ConfluentMember):
     def _epoch(self) -> Membership | None:
         try:
             return membership_of(self._consumer.consumer_group_metadata())
-        except Exception:  # noqa: BLE001 - the library knows of no membership
+        except Exception:  # noqa: BLE001 - an error means that the library has no membership
             return None
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        """Add partitions; begin with all of them where the group's committed offsets say."""
+        """Add partitions; begin with all of the member's partitions at the group's committed offsets."""
         added = frozenset(place.partition for place in partitions)
         starts = self._committed(consumer, self._owned | added)
         if starts is None:
@@ -60,7 +60,7 @@ class ModernMember(ConfluentMember):
         try:
             for partition in sorted(self._owned - added):
                 consumer.seek(TopicPartition(topic, partition, starts[partition]))
-        except Exception as error:  # noqa: BLE001 - told by the poll that serves this
+        except Exception as error:  # noqa: BLE001 - reported by the poll that calls this
             self._failure = f"not set back to a committed offset: {told(error)}"
             return
         self._membership = self._epoch()

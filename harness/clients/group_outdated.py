@@ -79,7 +79,7 @@ def remove_group(options: MemberOptions) -> Answer:
 
 
 def answered(codes: Sequence[int]) -> Answer:
-    """What the codes of all partitions of one OffsetCommit say together."""
+    """Combine the codes of all partitions of one OffsetCommit."""
     if not any(codes):
         return Answer(OperationType.OK)
     fates = [classify_commit(code, f"error {code}", only_attempt=True) for code in codes if code]

@@ -18,7 +18,7 @@ class ClientKind(StrEnum):
 
 
 VALUE_HEADER = "value"
-"""Name of the header that reports which tombstone a record is: it has no value to tell it by."""
+"""Name of the header that has the value of a tombstone, which has no value itself."""
 
 
 class Record(NamedTuple):
@@ -41,7 +41,7 @@ class Record(NamedTuple):
 
 
 def carried(content: bytes | None, headers: Iterable[tuple[str, bytes | None]] | None) -> bytes | None:
-    """The value of a record that was read: of a tombstone, what its header says."""
+    """Value of a record that was read; of a tombstone, that in its header."""
     if content is not None:
         return content
     return next((value for name, value in headers or () if name == VALUE_HEADER), None)
@@ -68,7 +68,7 @@ class ClientFailedError(Exception):
 
 
 class ReadError(Exception):
-    """A read failed; no record was lost by it, the next one begins where the last one ended.
+    """A read failed; it lost no record, and the next read begins where the last one ended.
 
     Attributes:
         out_of_range: partitions whose position the broker no longer has; reading must begin elsewhere.
@@ -80,18 +80,18 @@ class ReadError(Exception):
 
 
 class ProducerOptions(msgspec.Struct, frozen=True):
-    """How a producer behaves; it never sends again what it has given up.
+    """How a producer behaves; it never sends an expired record again.
 
     Attributes:
         bootstrap: ``host:port`` of every broker.
-        topic: where it sends to.
+        topic: the topic that it sends to.
         acks: ``all``, ``1`` or ``0``.
-        idempotent: with it the library retries on its own, without it it is configured not to.
-        delivery_ms: after so long a record's outcome is reported, whatever it is.
+        idempotent: whether it is idempotent; only then the library retries.
+        delivery_ms: time after which a record's outcome is reported, whatever it is.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
-        pipelined: each record in a batch of its own, up to five of them on their way to one partition at
-            once; librdkafka can, kafka-python sends the next when it has heard of the one before.
+        pipelined: whether each record is a separate batch, with up to five in flight to one partition; only
+            librdkafka does that, kafka-python sends the next batch after the answer to the last.
     """
 
     bootstrap: tuple[str, ...]
@@ -135,7 +135,7 @@ class LogProducer(Protocol):
         ...
 
     def close(self, timeout_s: float) -> None:
-        """Close it, whatever state the cluster is in.
+        """Close it, in any state of the cluster.
 
         Raises:
             ClientFailedError: it did not end within `timeout_s`.
@@ -155,7 +155,7 @@ class LogConsumer(Protocol):
         ...
 
     def poll(self, max_wait_s: float) -> list[Message]:
-        """The next records in the order returned, at most so many as the options say; empty if none come.
+        """The next records in the order returned, at most as many as the options allow; may be empty.
 
         Raises:
             ReadError: the library reported an error.
@@ -174,7 +174,7 @@ class LogConsumer(Protocol):
         ...
 
     def offsets(self, partitions: Sequence[int], timeout_s: float) -> dict[int, tuple[int, int]]:
-        """First and end offset of each partition, as far as this isolation level sees.
+        """First and end offset of each partition at this isolation level.
 
         Raises:
             ReadError: not all of them were answered in time.
@@ -182,7 +182,7 @@ class LogConsumer(Protocol):
         ...
 
     def close(self, timeout_s: float) -> None:
-        """Close it, whatever state the cluster is in.
+        """Close it, in any state of the cluster.
 
         Raises:
             ClientFailedError: it did not end within `timeout_s`.

@@ -62,7 +62,7 @@ def polled_in_group(consumer: KafkaConsumer, max_wait_s: float) -> list[Message]
         ReadError: the library reported an error.
     """
     messages = polled(consumer, max_wait_s)
-    coordinator = consumer._coordinator  # noqa: SLF001 - nothing public tells of a join under way
+    coordinator = consumer._coordinator  # noqa: SLF001 - the public interface does not show an ongoing join
     try:
         if coordinator.rejoining:
             coordinator.request_rejoin()
@@ -104,7 +104,7 @@ class KafkaPythonProducer:
         within(timeout_s, "closing kafka-python's producer", self._producer.end)
 
     def _queue(self, batch: Sequence[Record]) -> list[FutureRecordMetadata | Sent]:
-        """A future, or the outcome already, for each record; after a timeout the rest is not even tried."""
+        """A future, or already the outcome, for each record; after a timeout the others are not tried."""
         queued: list[FutureRecordMetadata | Sent] = []
         for record in batch:
             try:
@@ -123,14 +123,14 @@ class KafkaPythonProducer:
                 if isinstance(error, KafkaTimeoutError):
                     rest = len(batch) - len(queued)
                     return queued + [Sent(outcome, error="not sent after that")] * rest
-            except Exception as error:  # noqa: BLE001 - a defect of the library, recorded as the record's fate
+            except Exception as error:  # noqa: BLE001 - a defect of the library, recorded as the record's outcome
                 queued.append(self._failed(error))
         return queued
 
     def _outcome(self, future: FutureRecordMetadata, timeout_s: float) -> Sent:
         try:
             metadata = future.get(timeout=max(0.0, timeout_s))
-        except Exception as error:  # noqa: BLE001 - whatever the library says is recorded as the record's fate
+        except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the record's outcome
             return self._failed(error)
         if self._options.acks == "0":
             return Sent(OperationType.OK)
@@ -142,7 +142,7 @@ class KafkaPythonProducer:
         broker = isinstance(error, BrokerResponseError) and error.errno is not None
         outcome, reason = classify(
             Source.BROKER if broker else Source.KAFKA_PYTHON,
-            error.errno if broker else type(error).__name__,  # type: ignore[attr-defined]
+            error.errno if broker else type(error).__name__,  # type: ignore[attr-defined]  # `broker` implies it
             only_attempt=not self._options.idempotent,
             acks=self._options.acks,
         )

@@ -67,7 +67,7 @@ class _OwnedSocket(KafkaNetSocket):  # type: ignore[misc]  # the library has no 
 
 
 class _Network(KafkaNetClient):  # type: ignore[misc]  # the library has no types
-    """Closes every socket when it is closed: the library waits for bytes that nobody sends any more."""
+    """Closes every socket when it is closed: the library waits for bytes that will not arrive."""
 
     def __init__(self, **config: object) -> None:
         super().__init__(**{**config, **_SETUP, "proxy_url": f"{_OwnedSocket.SCHEMES[0]}://"})
@@ -126,10 +126,10 @@ def _answering(bootstrap: Sequence[str]) -> list[str]:
 
 
 class EndableProducer(KafkaProducer):  # type: ignore[misc]  # the library has no types
-    """A producer whose end is bounded."""
+    """A producer that can be closed within a bounded time."""
 
     def end(self) -> None:
-        """Stop at once; whatever still waits is aborted."""
+        """Stop at once; waiting records are aborted."""
         sender = getattr(self, "_sender", None)
         if sender is not None:
             sender.force_close()

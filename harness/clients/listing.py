@@ -1,9 +1,8 @@
 """ListOffsets: the start, the end and offsets by timestamp of partitions, from their leader.
 
-One request to one broker, so the node that was asked is the one that answered.  `list_offsets` names the
-leader epoch that the broker reported, so that one that knows of another epoch refuses.  The other questions
-name none: they are to show whether a broker takes itself for the leader, and where the log of any replica
-begins.
+Each request goes to one broker, which answers it itself.  `list_offsets` sends the leader epoch that the
+broker reported, so that a broker with another epoch refuses.  The other requests send none: they show whether
+a broker considers itself the leader, and where the log of any replica begins.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -54,12 +53,12 @@ Places = Mapping[str, Collection[int]]
 def list_offsets(
     connection: Connection, what: OffsetsAsked, epochs: Epochs, since_ms: int | None = None
 ) -> dict[str, list[Listed]]:
-    """Ask a broker for one thing, of some partitions; those that it refused to tell are left out.
+    """Ask a broker for one kind of offset of some partitions; refused partitions are left out.
 
     Args:
-        connection: to the broker.
-        what: what is requested.
-        epochs: the partitions, with the leader epoch that the broker knows of each.
+        connection: connection to the broker.
+        what: the kind of offset.
+        epochs: the partitions, with the leader epoch that the broker knows for each.
         since_ms: the timestamp of `OffsetsAsked.SINCE`.
 
     Raises:
@@ -72,7 +71,7 @@ def list_offsets(
 
 
 def ask_as_consumer(connection: Connection, places: Places) -> dict[str, list[Answered]]:
-    """Ask a broker where some partitions end, whoever it takes for their leader: only a leader reports.
+    """Ask a broker for the ends of some partitions, without a leader epoch; only a leader answers.
 
     Raises:
         WireError: no answer.

@@ -1,4 +1,4 @@
-"""The metadata that one node has, asked of that node directly; and requests to add partitions."""
+"""The metadata of a single node, requested from that node; and requests to add partitions."""
 
 from collections.abc import Sequence
 
@@ -56,7 +56,7 @@ def own_configs(connection: Connection, topics: Sequence[str]) -> dict[str, dict
 
 
 def listed_topics(connection: Connection, prefix: str) -> list[tuple[str, str | None]]:
-    """Name and id of every topic whose name begins so, in the order of their names.
+    """Name and id of every topic with this prefix, in the order of their names.
 
     Raises:
         WireError: no answer.
@@ -70,7 +70,7 @@ def listed_topics(connection: Connection, prefix: str) -> list[tuple[str, str | 
 
 
 def grown(connection: Connection, topic: str, count: int) -> int:
-    """Let a topic have so many partitions (KIP-195), requested once; Kafka's code.
+    """Request a number of partitions for a topic (KIP-195), once; returns Kafka's error code.
 
     Raises:
         WireError: no answer.

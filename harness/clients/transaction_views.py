@@ -25,9 +25,9 @@ class TransactionTold(NamedTuple):
 
     Attributes:
         error: Kafka's code.
-        state: in Kafka's words, such as ``Ongoing``.
-        producer_id: whose it is.
-        epoch: the producer's.
+        state: Kafka's name of the state, such as ``Ongoing``.
+        producer_id: id of its producer.
+        epoch: epoch of its producer.
         partitions: topics and partitions of it that have no marker yet.
     """
 
@@ -57,7 +57,7 @@ class ProducerTold(NamedTuple):
 
 
 def describe_transaction(connection: Connection, transactional_id: str) -> TransactionTold:
-    """DescribeTransactions of one transactional id, asked of its coordinator.
+    """DescribeTransactions of one transactional id, sent to its coordinator.
 
     Raises:
         WireError: no answer.
@@ -73,7 +73,7 @@ def describe_transaction(connection: Connection, transactional_id: str) -> Trans
 def describe_producer(
     connection: Connection, topic: str, partition: int, producer: ProducerState
 ) -> ProducerTold:
-    """DescribeProducers of one partition, asked of its leader: what it says of one producer.
+    """DescribeProducers of one partition, sent to its leader; returns the entry of one producer.
 
     Raises:
         WireError: no answer.
@@ -96,9 +96,9 @@ def describe_producer(
 def abort_in_partition(
     connection: Connection, topic: str, partition: int, producer: ProducerState, coordinator_epoch: int
 ) -> int:
-    """An abort marker into one partition, as ``kafka-transactions.sh abort`` asks for; the leader's code.
+    """Write an abort marker into one partition, as ``kafka-transactions.sh abort`` does; returns the code.
 
-    Nothing is told to the coordinator: it is meant for transactions that nobody will end.
+    The coordinator is not informed: this is for transactions that no producer will end.
 
     Raises:
         WireError: no answer.

@@ -27,8 +27,8 @@ class TransactionalOptions(msgspec.Struct, frozen=True):
     Attributes:
         bootstrap: ``host:port`` of every broker.
         transactional_id: its name; a later instance of the same name fences it.
-        transaction_timeout_ms: after so long the coordinator aborts what nobody ended.
-        delivery_ms: after so long a record's outcome is reported, whatever it is.
+        transaction_timeout_ms: time after which the coordinator aborts a transaction that was not ended.
+        delivery_ms: time after which a record's outcome is reported, whatever it is.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
     """
@@ -42,7 +42,7 @@ class TransactionalOptions(msgspec.Struct, frozen=True):
 
 
 class Identity(NamedTuple):
-    """Who the coordinator says a producer is; None if the library does not report it."""
+    """Id and epoch of a producer by its coordinator; None if the library does not report them."""
 
     producer_id: int | None = None
     epoch: int | None = None
@@ -61,9 +61,9 @@ class GroupOffsets(NamedTuple):
 
     Attributes:
         group: its id.
-        topic: what it reads.
+        topic: the topic that it reads.
         positions: partition to the offset of the next record to read.
-        membership: the library's own word for the member and its generation, which KIP-447 fences by.
+        membership: the library's object for the member and its generation, by which KIP-447 fences.
     """
 
     group: str
@@ -120,7 +120,7 @@ class TransactionalProducer(Protocol):
         ...
 
     def close(self, timeout_s: float) -> None:
-        """Close it, whatever state the cluster is in; an open transaction stays open.
+        """Close it, in any state of the cluster; an open transaction stays open.
 
         Raises:
             ClientFailedError: it did not end within `timeout_s`.
@@ -143,7 +143,7 @@ class GroupConsumer(Protocol):
         """Read these partitions again from these offsets on.
 
         Raises:
-            ReadError: the library refuses, as where it no longer owns one of them.
+            ReadError: the library refuses, for example if it no longer owns one of them.
         """
         ...
 
@@ -156,7 +156,7 @@ class GroupConsumer(Protocol):
         ...
 
     def close(self, timeout_s: float) -> None:
-        """Leave the group and close it, whatever state the cluster is in.
+        """Leave the group and close it, in any state of the cluster.
 
         Raises:
             ClientFailedError: it did not end within `timeout_s`.
@@ -165,15 +165,16 @@ class GroupConsumer(Protocol):
 
 
 class GroupOptions(msgspec.Struct, frozen=True):
-    """How a group's member behaves: eager assignment, read_committed, offsets committed by nobody else.
+    """Options of a group's member; it has eager assignment, read_committed, no auto-commit.
 
     Attributes:
         bootstrap: ``host:port`` of every broker.
         group: the group's id.
         topic: what it subscribes to.
         poll_records_max: how many records one poll returns at most.
-        session_ms: after so long without a heartbeat the group continues without it.
-        poll_interval_ms: after so long without a poll likewise; a rebalance waits no longer for anybody.
+        session_ms: time without a heartbeat after which the group removes it.
+        poll_interval_ms: time without a poll after which the group removes it; a rebalance waits no longer
+            for a member.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
     """

@@ -82,17 +82,17 @@ class ConfluentTransactionalProducer:
                     partition=record.partition,
                     on_delivery=_reporter(fates, index),
                 )
-            except Exception as error:  # noqa: BLE001 - whatever the library says is the record's fate
+            except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the record's outcome
                 fates[index] = Sent(OperationType.INFO, error=told(error))
         silent = self._await(fates, deadline)
         return [fate or silent for fate in fates]
 
     def _await(self, fates: list[Sent | None], deadline: float) -> Sent:
-        """Wait for the delivery reports; what is to be said of a record that has none."""
+        """Wait for the delivery reports; returns the outcome of records without one."""
         try:
             while None in fates and (left_s := deadline - time.monotonic()) > 0:
                 self._producer.poll(min(left_s, _POLL_S))
-        except Exception as error:  # noqa: BLE001 - whatever the library says is the records' fate
+        except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the records' outcome
             # A producer that was fenced raises from poll, and may report nothing any more.
             return Sent(OperationType.INFO, error=told(error))
         return Sent(OperationType.INFO, error="no delivery report within the delivery timeout")
@@ -184,7 +184,7 @@ class ConfluentGroupConsumer:
         returned: list[Any] = [first, *more]
         failed = [message.error() for message in returned if message.error() is not None]
         if failed:
-            # The caller closes this member, so that what came beside the error is read by the next one.
+            # The caller closes this member, so that the next one reads the records that came with the error.
             raise ReadError("; ".join(_text(error) for error in failed[:3]))
         return [Message(m.partition(), m.offset(), m.value()) for m in returned]
 

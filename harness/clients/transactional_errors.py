@@ -1,10 +1,10 @@
 """Classifies errors of commits: the transaction is not committed (fail), or it may be (info).
 
-A library asks again on its own when a connection breaks or a coordinator moves.  An earlier attempt may have
-been carried out, its answer lost, and the id initialised again by somebody else, who waits for the end of the
-commit before he fences; the next attempt is then refused although the transaction is committed.  So the
-refusal of a coordinator proves something only of an attempt that was provably the only one.  Every unknown
-error leaves it open.
+A library retries by itself when a connection breaks or a coordinator moves.  An earlier attempt may have been
+executed, its answer lost, and the id initialised again by another producer, which fences only after the end
+of the commit.  Then the next attempt is refused although the transaction is committed.  So the refusal of a
+coordinator proves something only if the attempt was provably the only one.  After any unknown error the
+outcome is unknown.
 """
 
 from enum import StrEnum
@@ -73,10 +73,10 @@ REFUSED = "raised before anything was sent to the coordinator"
 
 
 def classify_commit(source: Source, key: int | str, *, only_attempt: bool) -> Classified:
-    """What an error says about a transaction whose commit was requested.
+    """The outcome of a transaction whose commit was requested, given the error.
 
     Args:
-        source: who raised it.
+        source: the source of the error.
         key: the broker's or librdkafka's code, or the name of kafka-python's class.
         only_attempt: whether the library provably sent one EndTxn at most.
     """

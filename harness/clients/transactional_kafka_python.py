@@ -1,9 +1,9 @@
 """kafka-python's transactional producer behind the interface.
 
-Version 3.0 waits without a bound for the ends of transactions and for offsets; the waiting is done here.
-It speaks the protocol of transaction.version 1 for EndTxn and TxnOffsetCommit whatever the cluster has.
-After a sequence that does not fit it initialises itself again, which a history would not show, so an instance
-is given up after every error.
+Version 3.0 waits without a bound for the ends of transactions and for offsets, so this module waits instead.
+It uses the protocol of transaction.version 1 for EndTxn and TxnOffsetCommit, whatever version the cluster
+has.  After an out-of-order sequence it initialises itself again, which a history would not show, so an
+instance is abandoned after every error.
 """
 
 import time
@@ -62,7 +62,7 @@ class KafkaPythonTransactionalProducer:
             transaction_timeout_ms=options.transaction_timeout_ms,
             **producer_bounds(options.delivery_ms, options.request_ms, options.connect_ms),
         )
-        self._manager = self._producer._transaction_manager  # noqa: SLF001 - nothing public says as much
+        self._manager = self._producer._transaction_manager  # noqa: SLF001 - the public interface does not show this
 
     def initialise(self, timeout_s: float) -> Identity:
         """As promised by `TransactionalProducer.initialise`."""
@@ -99,7 +99,7 @@ class KafkaPythonTransactionalProducer:
         """See `TransactionalProducer.commit`; a refusal is certain if the request was sent once."""
         try:
             # Under its lock no request leaves the queue, so the one just queued is still there.
-            with self._manager._lock:  # noqa: SLF001 - nothing public says whether a request was sent twice
+            with self._manager._lock:  # noqa: SLF001 - the public interface does not show whether a request was sent twice
                 result = self._manager.begin_commit()
                 ending = _queued_end(self._manager)
         except KafkaError as error:
@@ -133,7 +133,7 @@ class KafkaPythonTransactionalProducer:
     def _queued(self, record: TopicRecord) -> FutureRecordMetadata | Sent:
         try:
             return self._producer.send(record.topic, value=record.value, partition=record.partition)
-        except Exception as error:  # noqa: BLE001 - whatever the library says is the record's fate
+        except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the record's outcome
             return Sent(OperationType.INFO, error=describe(error))
 
 
@@ -189,10 +189,11 @@ class KafkaPythonGroupConsumer:
 
 
 class _Forgetful(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the library has no types
-    """Begins every assignment where the group's committed offsets say.
+    """Begins every assignment at the group's committed offsets.
 
-    Version 3.0 keeps the positions of partitions that it is given again, even if the group continued without
-    it while it joined and others have copied them further; Java's eager consumer forgets all of them.
+    Version 3.0 keeps the positions of partitions that it is assigned again, even if the group continued
+    without it while it joined, and others have copied further records.  Java's eager consumer drops all
+    positions.
     """
 
     def __init__(self, consumer: KafkaConsumer) -> None:
@@ -209,7 +210,7 @@ class _Forgetful(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the l
 
 def _queued_end(manager: TransactionManager) -> EndTxnHandler:
     """The request that ends the transaction, which waits in the queue."""
-    return next(handler for *_, handler in manager._pending_requests if isinstance(handler, EndTxnHandler))  # noqa: SLF001 - nothing public says as much
+    return next(handler for *_, handler in manager._pending_requests if isinstance(handler, EndTxnHandler))  # noqa: SLF001 - the public interface does not show this
 
 
 def _await(result: Any, timeout_s: float, what: str) -> None:
@@ -220,7 +221,7 @@ def _await(result: Any, timeout_s: float, what: str) -> None:
 def _fate(future: FutureRecordMetadata, timeout_s: float) -> Sent:
     try:
         metadata = future.get(timeout=max(0.0, timeout_s))
-    except Exception as error:  # noqa: BLE001 - whatever the library says is the record's fate
+    except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the record's outcome
         return Sent(OperationType.INFO, error=describe(error))
     if metadata.offset is None or metadata.offset < 0:
         return Sent(OperationType.INFO, error="acknowledged without an offset")

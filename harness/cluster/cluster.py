@@ -130,7 +130,7 @@ class Cluster:
         return self._containers.ended()
 
     def disk(self, node: Node) -> Path:
-        """Where the node's log directory lies on the host; the first one, where it has several."""
+        """Path of the node's log directory on the host; the first one, if it has several."""
         return self.disks(node)[0]
 
     def disks(self, node: Node) -> tuple[Path, ...]:
@@ -198,10 +198,10 @@ def start_cluster(client: docker.DockerClient, plan: Plan, binary: tuple[str, ..
 
 
 def remove_run(client: docker.DockerClient, run: str, folder: Path) -> None:
-    """Remove whatever there is of a run: containers, disks, networks.
+    """Remove all containers, disks and networks of a run.
 
     Raises:
-        EngineError: if the engine refuses.
+        EngineError: if Docker refuses.
         KrucibleError: if a disk can't be removed.
     """
 
@@ -244,9 +244,9 @@ def describe(folder: Path) -> Description:
 
 
 def make_mount_points(folder: Path, topology: Topology) -> None:
-    """Empty folders where the disks were, so that the compose file starts the same cluster again by hand.
+    """Make empty folders where the disks were, so that the compose file can start the cluster by hand.
 
-    Made by the engine, they would be root's, and Kafka runs as whoever ran the harness.
+    Folders that Docker makes would belong to root, but Kafka runs as the user of the harness.
 
     Raises:
         OSError: they can't be made.

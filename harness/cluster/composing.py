@@ -36,7 +36,7 @@ def compose_up(folder: Path, project: str, binary: tuple[str, ...]) -> None:
         binary: ``("docker", "compose")`` or ``("docker-compose",)``.
 
     Raises:
-        EngineError: if compose fails, with the end of what it said.
+        EngineError: if compose fails, with the end of its output.
     """
     compose = _Compose(context=str(folder), compose_file_name=COMPOSE_FILE, wait=False)
     compose.binary = binary

@@ -41,7 +41,7 @@ class NotRunningError(EngineError):
 
 
 class NodeContainers:
-    """One node: the holder of its network namespace, and Kafka beside it."""
+    """One node: the holder of its network namespace, and the Kafka container."""
 
     def __init__(self, name: str, holder: Container, kafka: Container) -> None:
         self.name = name
@@ -65,7 +65,7 @@ class NodeContainers:
         return _output(self._holder, command, *self._shell.run(command))
 
     def enter_kafka(self, command: str) -> str:
-        """Run a shell command beside Kafka, on its disk, and return what it printed.
+        """Run a shell command in Kafka's container, and return its output.
 
         Raises:
             EngineError: if the command fails, or Kafka does not run.
@@ -82,7 +82,7 @@ class NodeContainers:
 
         Raises:
             NotRunningError: it had ended before.
-            EngineError: it is still there after `_KILLED_WITHIN_S`, or the engine refuses.
+            EngineError: it is still there after `_KILLED_WITHIN_S`, or Docker refuses.
         """
         with self._of_a_process():
             self._kafka.kill(signal="KILL")
@@ -206,17 +206,17 @@ class RunContainers:
 
     @engine_errors_told()
     def remove(self, before_network: Callable[[], object] = lambda: None) -> None:
-        """Remove every container, then every volume and network of the run; what is gone already is fine.
+        """Remove every container, then every volume and network of the run, unless they are already gone.
 
-        Containers that are on a network go one after the other: an engine before 23.0 can lock up for good
-        where two leave the same network at once (moby/moby#42545).
+        Containers on a network are removed one after the other: Docker before 23.0 may hang forever if two
+        leave the same network at once (moby/moby#42545).
 
         Args:
-            before_network: done when no container uses the disks any more and the network still stands, by
+            before_network: called when no container uses the disks any more and the network still exists, by
                 which the run can be found again if this is interrupted.
 
         Raises:
-            EngineError: if the engine refuses; the other containers are removed nevertheless.
+            EngineError: if Docker refuses; the other containers are removed nevertheless.
         """
         containers = self._containers()
         refusals = in_parallel(_refusal, (each for each in containers if not _is_holder(each)))

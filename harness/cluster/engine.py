@@ -30,7 +30,7 @@ SYSTEMD_RUNS = Path("/run/systemd/system")
 
 @dataclass(frozen=True, slots=True)
 class EngineFacts:
-    """What an engine says of itself.
+    """What Docker reports about itself.
 
     Attributes:
         version: its version.
@@ -70,9 +70,9 @@ def connect(limit_s: int = ANSWER_LIMIT_S) -> Engine:
 
 @contextmanager
 def engine_errors_told() -> Iterator[None]:
-    """An engine that refuses or stops answering in the block becomes an `EngineError`.
+    """Convert refusals and timeouts of Docker in the block to an `EngineError`.
 
-    Stands inside of `disk_errors_told`: to requests, what the network does is an OSError too.
+    Use it inside of `disk_errors_told`, because errors of the network are OSErrors too.
     """
     try:
         yield
@@ -180,10 +180,10 @@ def compose_binary() -> tuple[str, ...]:
 
 @cache
 def compose_of_process() -> tuple[str, ...]:
-    """What `compose_binary` told first: a series of runs asks once, for docker-compose takes half a second.
+    """The first result of `compose_binary`, cached because docker-compose takes half a second.
 
     Raises:
-        EngineError: as `compose_binary`, and then the next call looks again.
+        EngineError: as `compose_binary`; then the next call tries again.
     """
     return compose_binary()
 
@@ -211,7 +211,7 @@ def start_engine() -> Path | None:
             ["dockerd"], stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
     _wait_until_it_answers(log, engine)
-    engine.returncode = 0  # it outlives us: nobody waits for it, and Popen need not warn of that
+    engine.returncode = 0  # it outlives this process and is not awaited, so Popen must not warn
     return log
 
 

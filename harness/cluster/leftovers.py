@@ -16,7 +16,7 @@ class Leftover(msgspec.Struct, frozen=True):
         run: its id.
         folder: its folder.
         live: whether the harness that started it still runs.
-        kept: whether it was meant to stay.
+        kept: whether it is to be kept.
     """
 
     run: str

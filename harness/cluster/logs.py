@@ -22,7 +22,7 @@ class SavedLogs(NamedTuple):
     refused: dict[str, EngineError]
 
     def complaints(self) -> list[str]:
-        """One line for each log that is lacking."""
+        """One line for each missing log."""
         return [
             f"the log of {name} could not be fetched: {in_a_line(why)}" for name, why in self.refused.items()
         ]

@@ -1,6 +1,6 @@
 """A disk for each node: a file system in a file of the run's folder, mounted through a loop device.
 
-The file that a node's data directory is mounted from is beside it, so any process that finds the folder can
+The file that is mounted as a node's data directory is next to it, so any process that finds the folder can
 undo it.
 """
 
@@ -33,7 +33,7 @@ _MAKERS = {
 
 
 def lacking(kind: DiskKind) -> str | None:
-    """Why this host can't have such disks, as far as one sees without trying; None if nothing is lacking."""
+    """Why this host can't have such disks, as far as is known without trying; None if nothing is missing."""
     if kind is DiskKind.FOLDER:
         return None
     if os.geteuid() != 0:
@@ -48,7 +48,7 @@ def make_disk(disk: Path, kind: DiskKind) -> None:
     """Make a file system and mount it.
 
     Args:
-        disk: a folder that exists; the file that holds the file system is put beside it.
+        disk: a folder that exists; the file with the file system is created next to it.
         kind: ext4 or XFS.
 
     Raises:

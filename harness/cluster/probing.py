@@ -39,7 +39,7 @@ WRITES = f"echo something > {DISK_AT}/{WRITTEN}; {IGNORES_TERM}"
 
 
 class NotPossibleError(Exception):
-    """The host can't do it; the text says why."""
+    """The host can't do it; the message has the reason."""
 
 
 def probe_faults(client: DockerClient) -> dict[str, str | None]:
@@ -155,7 +155,7 @@ def _dead_disk(client: DockerClient, base: str) -> None:
 
 @contextmanager
 def _loop_disk() -> Iterator[Path]:
-    """A disk that can die, gone at the end."""
+    """A disk that can be made to fail; removed at the end."""
     lack = lacking(DiskKind.LOOP_EXT4)
     if lack:
         raise NotPossibleError(lack)
@@ -191,4 +191,4 @@ PROBES: dict[str, Callable[[DockerClient, str], None]] = {
     "power-loss": _power_loss,
     "dead-disk": _dead_disk,
 }
-"""By kind of fault; those of disks that lose power or die are tried on ext4."""
+"""Probes by kind of fault; power loss and dead disks are tried on ext4."""

@@ -47,7 +47,7 @@ DEFAULTS = {
 
 
 class Layout(msgspec.Struct, frozen=True):
-    """Where the nodes of one run live.
+    """Addresses and ids of the nodes of one run.
 
     Attributes:
         run: the run's id.
@@ -94,8 +94,8 @@ def render_properties(topology: Topology, layout: Layout, node: Node, version: s
     Args:
         topology: the cluster.
         layout: its addresses and ids.
-        node: whose properties.
-        version: Kafka's on that node.
+        node: the node.
+        version: version of Kafka on that node.
 
     Raises:
         VersionShapeError: if `version` is not a Kafka version.
@@ -177,14 +177,14 @@ def problems_with(topology: Topology, version: str) -> list[str]:
 
 
 def _template(name: str) -> jinja2.Template:
-    # Nothing rendered here is HTML: these are compose and properties files of our own values.
-    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)  # noqa: S701
+    # The templates are compose and properties files, with krucible's own values.
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)  # noqa: S701 - nothing here is HTML
     environment.filters["literal"] = _literal
     return environment.from_string(resources.files("compose").joinpath(name).read_text())
 
 
 def _literal(text: str) -> str:
-    """A text as YAML that compose takes as it is: a dollar sign would begin a variable of its own."""
+    """Quote a text as YAML so that compose does not change it: a dollar sign would begin a variable."""
     return json.dumps(text).replace("$", "$$")
 
 
@@ -222,7 +222,7 @@ def _defaults_for(topology: Topology) -> dict[str, str]:
 
 
 def format_arguments(topology: Topology, layout: Layout, node: Node) -> list[str]:
-    """What StorageTool's ``format`` needs beside the cluster id and the properties."""
+    """Arguments of StorageTool's ``format`` in addition to the cluster id and the properties."""
     arguments: list[str] = []
     if topology.quorum is Quorum.DYNAMIC:
         arguments = ["--no-initial-controllers"]

@@ -1,6 +1,6 @@
 """A shell that stays open in a container, because a new one for each command takes ten times as long.
 
-Commands are sent to it one after the other, each told to say when it is over, and with what exit code.
+Commands are sent to it one after the other; after each one it prints the exit code.
 """
 
 import struct
@@ -60,15 +60,15 @@ class ContainerShell:
 
     @engine_errors_told()
     def run(self, command: str) -> Ended:
-        """Run a command, after those that others have requested.
+        """Run a command, after earlier requests.
 
         Raises:
-            EngineError: the engine refuses, or the shell is gone; the next command opens another one.
+            EngineError: Docker refuses, or the shell is gone; the next command opens another one.
         """
         with self._lock:
             try:
                 connection = self._connection or self._opened()
-                # A shell of its own, which reads nothing of what is sent later.
+                # A separate shell for each command, which reads nothing of later input.
                 connection.sendall(f"( {command}\n) </dev/null 2>&1\nprintf '\\0over %d\\n' $?\n".encode())
                 return _ended(connection)
             except BaseException as error:
@@ -104,7 +104,7 @@ def shell_of(container: Any) -> ContainerShell:
         def close() -> None:
             with suppress(OSError, DockerException):
                 stream.close()
-                connection.close()  # type: ignore[attr-defined]
+                connection.close()  # type: ignore[attr-defined]  # a socket, in any case
 
         return connection, close
 

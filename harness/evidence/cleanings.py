@@ -1,6 +1,6 @@
 """Log lines about cleanings: up to where a broker has compacted its logs.
 
-The words are those of Kafka's Cleaner, at level INFO, before it builds the map of the keys of a range.
+The lines are those of Kafka's Cleaner, at level INFO, before it builds the map of the keys of a range.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 _LINE = re.compile(r"^\d{4}-\d\d-\d\dT\S+ [A-Z]+ .*$", re.MULTILINE)
 _FIRST = "kafka.Log4jController MBean"
 _FIRST_QUOTED = "kafka.Log4jController` MBean"
-"""What a process of Kafka logs first, as Log4jControllerRegistration words it."""
+"""The first line that a Kafka process logs, as Log4jControllerRegistration writes it."""
 _RANGE = re.compile(
     r"Building offset map for log (?P<topic>\S+)-(?P<partition>\d+) for \d+ segments in offset range"
     r" \[\d+, (?P<end>\d+)\)"

@@ -22,9 +22,9 @@ from harness.kafka.segments.log_folder import LogRead
 from harness.record.journal import Recorder
 
 STRETCHES_MAX = 20_000
-"""A replica whose records lie farther apart than in so many stretches is not told."""
+"""A replica whose records form more separate ranges of offsets than this is not recorded."""
 BATCHES_TOLD_MAX = 300
-"""So many batches of a log's end are reported again."""
+"""Largest number of batches at a log's end that are recorded again."""
 READINGS_MAX = 5
 _CONTROL = 0x20
 _REPLACED = "segments are being replaced"
@@ -107,7 +107,7 @@ def _doubt(folder: Path, log: LogRead, stretches: Sequence[object]) -> str | Non
 
 
 def stretches_left(log: LogRead) -> list[tuple[int, int]]:
-    """Offsets at which records stand, but markers of transactions: stretches from one to before another."""
+    """Offsets with records other than transaction markers: ranges, from one offset to before another."""
     base, last = log.columns["base_offset"], log.columns["last_offset"]
     whole = log.columns["count"] == last - base + 1
     whole &= (log.columns["attributes"] & _CONTROL) == 0
@@ -122,7 +122,7 @@ def stretches_left(log: LogRead) -> list[tuple[int, int]]:
 
 
 def last_whole(placed: Sequence[Placed]) -> Sequence[Placed]:
-    """The batches at a log's end of which compaction has taken nothing; not more than a number of them."""
+    """The last batches of a log that compaction has not thinned, at most a fixed number of them."""
     thin = [number for number, one in enumerate(placed) if not one.batch.whole]
     first = max(thin[-1] + 1 if thin else 0, len(placed) - BATCHES_TOLD_MAX)
     return placed[first:]

@@ -11,7 +11,7 @@ from harness.vocabulary import Node
 JOURNAL = "replicas"
 PROCESS = "observer-replicas"
 EVIDENCE = (EVIDENCE_REPLICAS, EVIDENCE_METADATA, EVIDENCE_FOLDERS)
-"""What every run means to gather; told in its setup."""
+"""Evidence that every run is to gather, as listed in its setup."""
 SETTLE_BOUND_S = 5.0
 """How long followers may take to have all that their leader has, with no load going on."""
 
@@ -27,7 +27,7 @@ class OnDisk(Protocol):
         ...
 
     def disk(self, node: Node) -> Path:
-        """Where the node's log directory lies on the host; the first one, where it has several."""
+        """Path of the node's log directory on the host; the first one, if it has several."""
         ...
 
     def disks(self, node: Node) -> tuple[Path, ...]:

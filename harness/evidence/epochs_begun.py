@@ -1,6 +1,6 @@
-"""Log lines with which brokers begin leader epochs.
+"""Log lines by which brokers begin leader epochs.
 
-The words are those of kafka.cluster.Partition, at level INFO, by way of the logger ``state.change.logger``.
+The lines are those of kafka.cluster.Partition, at level INFO, through the logger ``state.change.logger``.
 """
 
 import re

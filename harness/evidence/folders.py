@@ -26,9 +26,9 @@ def gather_folders(recorder: Recorder, disks: Mapping[str, Sequence[Path]]) -> N
 
 
 def folders_of(disk: Path) -> Iterator[tuple[str, str]]:
-    """Names of the folders of partitions, and of each the id of its topic; the metadata log's is left out.
+    """Names of the folders of partitions, and the topic id of each; the metadata log's is left out.
 
-    A disk that can't be read reports none, and neither is told of a folder that is renamed meanwhile.
+    A disk that can't be read has none, and a folder that is renamed meanwhile is left out.
     """
     try:
         folders = [folder for folder in disk.iterdir() if not folder.name.startswith(f"{METADATA_TOPIC}-")]

@@ -1,4 +1,4 @@
-"""Evidence from brokers: the producers that each one knows of the replicas that it has (KIP-664).
+"""Evidence from brokers: the producers that each broker knows for its replicas (KIP-664).
 
 Followers answer DescribeProducers as well as leaders do: both know the producers of their own logs.
 """
@@ -25,7 +25,7 @@ def gather_producers(
 
     Args:
         recorder: writes as the process ``runner``.
-        listeners: broker name to a listener of its own.
+        listeners: broker name to its listener.
         partitions: topic and number of each.
     """
     topic = DescribeProducersRequest.TopicRequest

@@ -1,7 +1,7 @@
 """Evidence from disks: the start offsets of leader epochs that each replica stored.
 
-A broker keeps that in ``leader-epoch-checkpoint`` beside a partition's segments (KIP-101): a version, the
-number of entries, then a line ``epoch start_offset`` each.  It replaces the file as a whole, so it can be
+A broker stores them in ``leader-epoch-checkpoint`` next to a partition's segments (KIP-101): a version, the
+number of entries, then one line ``epoch start_offset`` per entry.  It replaces the whole file, so it can be
 read while the broker runs.
 """
 

@@ -1,6 +1,6 @@
 """Log lines about the ends of logs: when a log was loaded or cut off, and when an ISR shrank.
 
-The words are those of Kafka's LogLoader, LogManager and UnifiedLog, and of kafka.cluster.Partition, at levels
+The lines are those of Kafka's LogLoader, LogManager and UnifiedLog, and of kafka.cluster.Partition, at levels
 INFO and WARN.
 """
 

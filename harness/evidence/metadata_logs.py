@@ -22,7 +22,7 @@ from harness.record.journal import Recorder
 FOLDER = "metadata"
 """Where copies of a node's metadata log lie in the node's folder of the run."""
 DUMP_FILE = "metadata-log.txt"
-"""What they hold as text, beside that folder."""
+"""The metadata logs as text, next to that folder."""
 _PAPERS = "partition.metadata"
 _LISTINGS_MAX = 5
 
@@ -63,7 +63,7 @@ def gather_metadata_logs(recorder: Recorder, disks: Mapping[str, Path], nodes: P
 
 
 def _copied(disk: Path, target: Path, began_ns: int) -> _Copy:
-    """Copy a metadata log, so that all is read from the same bytes whatever the node does meanwhile."""
+    """Copy a metadata log, so that all readers get the same bytes while the node writes."""
     try:
         contents = _contents(disk / f"{METADATA_TOPIC}-0")
     except OSError as error:

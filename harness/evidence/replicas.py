@@ -68,7 +68,7 @@ class ReplicaReader:
                 self._keep(folder, readings)
 
     def _settled(self, folder: str) -> dict[str, Reading]:
-        """Readings whose ends are equal, or the last before the deadline; of nodes that have a replica."""
+        """Readings with equal ends, or the last ones before the deadline, of all nodes with a replica."""
         while True:
             readings = {
                 node: read_disk(disk_with(disks, folder) / folder, self._recorder.journal.clock.now_ns)

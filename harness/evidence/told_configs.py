@@ -14,11 +14,11 @@ Address = tuple[str, int]
 
 
 def gather_configs(recorder: Recorder, listeners: Mapping[str, Address], topics: Iterable[str]) -> None:
-    """Record what every broker reports that answers; of one that does not there is nothing to judge.
+    """Record the configs that every answering broker reports; other brokers are not judged.
 
     Args:
         recorder: writes as the process ``runner``.
-        listeners: broker name to a listener of its own.
+        listeners: broker name to its listener.
         topics: names.
     """
     names = tuple(topics)

@@ -31,12 +31,12 @@ Told = tuple[list[str] | None, list[str] | None]
 def gather_coordinators(
     recorder: Recorder, listeners: Mapping[str, Address], patience_s: float = PATIENCE_S
 ) -> None:
-    """Record what every broker that answers coordinates; again until all told it, and no two name the same.
+    """Record what every broker coordinates; repeat until all have answered and no two claim the same.
 
     Args:
         recorder: writes as the process ``runner``.
-        listeners: broker name to a listener of its own.
-        patience_s: how long it is asked again at most.
+        listeners: broker name to its listener.
+        patience_s: how long requests are repeated at most, seconds.
     """
     deadline = time.monotonic() + patience_s
     pause = Event()

@@ -1,7 +1,7 @@
 """Log lines about elections: votes that a controller granted, refused or received as a candidate.
 
-The words are those of Kafka's KafkaRaftClient and QuorumState at level INFO.  The fields' names changed with
-KIP-853 (3.9, directory ids) and KIP-996 (4.0, pre-votes); all of them are read.
+The lines are those of Kafka's KafkaRaftClient and QuorumState at level INFO.  The fields' names changed with
+KIP-853 (3.9, directory ids) and KIP-996 (4.0, pre-votes); all versions are read.
 """
 
 import re
@@ -62,7 +62,7 @@ def _entry(number: int, line: str) -> VoteLogged | ElectedLogged | None:
 
 
 def _counted(state: str) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
-    """The voters that a state counted votes of, and those that had granted them, None where it isn't told."""
+    """The voters whose votes a state counted, and those that had granted them; None if not in the line."""
     counted = {int(each["id"]): each["state"] for each in _COUNTED.finditer(state)}
     granting = tuple(voter for voter, state in counted.items() if state == "GRANTED")
     return tuple(counted), None if None in counted.values() else granting

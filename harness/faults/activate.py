@@ -15,13 +15,13 @@ from harness.vocabulary.faults import Fault
 from harness.vocabulary.injected import Injected
 
 Maker = Callable[[Any, str, Resolved, Bench], ActiveFault]
-"""Makes a fault of its word, the fault's id, its target and the cluster; nothing is injected yet."""
+"""Makes a fault from its value, its id, its target and the cluster; nothing is injected yet."""
 Made = TypeVar("Made", bound=Maker)
 _MAKERS: dict[type[Injected], Maker] = {}
 
 
 def carries_out(word: type[Injected]) -> Callable[[Made], Made]:
-    """Register the class that carries out the faults of a word."""
+    """Register the class that carries out faults of a type."""
 
     def registered(maker: Made) -> Made:
         _MAKERS[word] = maker
@@ -37,7 +37,7 @@ def activate(spec: Fault, fault: str, resolved: Resolved, bench: Bench) -> Activ
 
 @cache
 def makers() -> dict[type[Injected], Maker]:
-    """Who carries out which word, when all modules of this folder have registered theirs."""
+    """The classes that carry out faults, by type; imports all modules of this folder."""
     for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
         importlib.import_module(f"{__package__}.{module.name}")
     return _MAKERS

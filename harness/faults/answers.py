@@ -19,7 +19,7 @@ _SILENCE_S = 0.1
 
 @carries_out(LostAnswers)
 class ActiveLostAnswers(Chained):
-    """A broker whose clients hear nothing of it."""
+    """A broker whose answers do not reach its clients."""
 
     def __init__(self, spec: LostAnswers, fault: str, resolved: Resolved, bench: Bench) -> None:
         super().__init__(spec, fault, resolved, bench)

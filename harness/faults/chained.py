@@ -14,13 +14,13 @@ CHAIN = "KRUCIBLE"
 
 
 class Chained:
-    """A fault that ends with its chains; one that concerns more nodes than its target says which.
+    """A fault that ends with its chains; a fault of more nodes than its target names them.
 
     Attributes:
-        chain: its name, the same at each node.
+        chain: name of the chain, the same at each node.
         targets: names of the nodes that the fault acts on.
         cut: directed pairs that it cuts.
-        nodes: names of those that have the chain.
+        nodes: names of the nodes that have the chain.
     """
 
     cut: tuple[Pair, ...] = ()
@@ -45,11 +45,11 @@ class Chained:
         return confirm_removed(self._bench, self.nodes, self.chain)
 
     def add_chain(self, node: str, rules: Iterable[str], hook: str = CHAIN) -> None:
-        """Put our chain in place, called before all others.
+        """Add the chain, so that it is called before all others.
 
         Args:
-            node: where.
-            rules: what the chain is to do, in the words of ``iptables``.
+            node: name of the node.
+            rules: rules of the chain, in ``iptables`` syntax.
             hook: the chain that is to call it.
         """
         added = (f"-A {self.chain} {rule}" for rule in rules)
@@ -80,7 +80,7 @@ def remove_chain(bench: Bench, node: str, chain: str) -> None:
 
 
 def confirm_removed(bench: Bench, nodes: Iterable[str], chain: str) -> dict[str, object]:
-    """What is told of a heal: no rule of a chain is left at these nodes.
+    """Evidence of a heal: no rule of a chain is left at these nodes.
 
     Raises:
         NotConfirmedError: some are.

@@ -48,7 +48,7 @@ class ActiveFault(Protocol):
 
     @property
     def cut(self) -> tuple[Pair, ...]:
-        """Directed pairs it cuts; empty unless it is a partition (a loss of some packets cuts nobody off)."""
+        """Directed pairs it cuts; empty unless it is a partition (packet loss cuts no node off)."""
 
     @property
     def undo(self) -> tuple[Undo, ...]:

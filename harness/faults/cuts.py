@@ -12,11 +12,11 @@ def cuts(
     """The directed pairs that a pattern cuts, sorted.
 
     Args:
-        pattern: who is cut from whom.
-        names: the nodes it is drawn among, the target included.
-        target: the node it is drawn around.
-        draw: decides who stands on the target's side.
-        inward: whether one-way patterns cut what is sent to the target, and not what it sends.
+        pattern: which nodes are cut from which.
+        names: the nodes among which the pattern applies, including the target.
+        target: the node at its centre.
+        draw: decides which nodes are on the target's side.
+        inward: whether one-way patterns cut packets to the target, and not packets from it.
     """
     others = _rotated([name for name in names if name != target], draw)
     match pattern:
@@ -38,13 +38,13 @@ def cuts(
 
 
 def lossy(pattern: LossPattern, names: tuple[str, ...], target: str, draw: int) -> tuple[Pair, ...]:
-    """The directed pairs of nodes that lose packets by a pattern, sorted; none where clients' are lost.
+    """The directed pairs of nodes that lose packets by a pattern, sorted; empty if clients' packets are lost.
 
     Args:
-        pattern: between whom packets are lost.
-        names: the nodes it is drawn among, the target included.
-        target: the node it is drawn around.
-        draw: decides who is at the other end of a link.
+        pattern: between which nodes packets are lost.
+        names: the nodes among which the pattern applies, including the target.
+        target: the node at its centre.
+        draw: decides which node is at the other end of a link.
     """
     match pattern:
         case LossPattern.LINK:
@@ -58,10 +58,10 @@ def lossy(pattern: LossPattern, names: tuple[str, ...], target: str, draw: int) 
 
 
 def linked(names: tuple[str, ...], target: str, draw: int, taken: frozenset[str]) -> int | None:
-    """The draw by which a link is cut to a node that nobody has; None where all others are taken.
+    """The draw by which a link is cut to a free node; None if all other nodes are taken.
 
     Args:
-        names: the nodes it is drawn among, the target included.
+        names: the nodes among which the link is drawn, including the target.
         target: one end of the link.
         draw: decides which other one comes first.
         taken: nodes that are not to be the other end.

@@ -53,7 +53,7 @@ class ActiveWipe(_OfDisk):
 
     @disk_errors_told()
     def inject(self) -> None:
-        """Take the node down, remove, and say how it is to be formatted when it starts."""
+        """Stop the node, remove its files, and set how it is formatted when it starts."""
         if self._spec.by == "stop":
             self._containers.stop(STOP_BOUND_S)
         else:
@@ -86,7 +86,7 @@ class ActiveWipe(_OfDisk):
 
     @disk_errors_told()
     def took_effect(self) -> dict[str, object]:
-        """The node is down, and what went is gone."""
+        """Check that the node is down, and that the files are gone."""
         ended = super().took_effect()
         left = [str(path) for path in self._going()]
         if left:
@@ -143,13 +143,13 @@ class ActiveDeadDisk(_OfDisk):
 
     @disk_errors_told()
     def inject(self) -> None:
-        """Let the disk die under the running node; which it was can be read before alone."""
+        """Make the disk fail under the running node; its identity can only be read before."""
         self._ids = [directory_id_of(disk) for disk in self._disks]
         for disk in self._disks:
             shut_down(disk)
 
     def took_effect(self) -> dict[str, object]:
-        """A write fails as it does on a drive that is gone."""
+        """Check that a write fails as it does on a removed drive."""
         errors = [_error_of_a_write(disk) for disk in self._disks]
         running = self._containers.state()["Running"]
         return {"error": errors[0], "running": running, "directory_ids": self._ids}
@@ -183,10 +183,10 @@ def _error_of_a_write(disk: Path) -> str:
 
 
 def _mount_again(disk: Path) -> None:
-    """Unmount and mount; observers may have a file open for a moment, and the disk is theirs as long.
+    """Unmount and mount; retries while observers have a file open.
 
     A mount namespace that was made meanwhile, as `unshare` and `ip netns exec` make them, has a copy of the
-    mount.  While it is there the file system lives on, and what is mounted is the one that was shut down.
+    mount.  While it exists, the file system stays alive, and mounting returns the one that was shut down.
     """
     if not within(PROBE_BOUND_S, lambda: unmount(disk)):
         raise KrucibleError(

@@ -21,12 +21,12 @@ _PROBE_PAUSE_S = 0.05
 
 
 class ConnectionHolds:
-    """Holds connections of our own clients, recorded as faults of kind ``hold``.
+    """Holds connections of the run's clients, recorded as faults of kind ``hold``.
 
     Args:
-        bench: whose brokers hold them back.
-        ledger: told before anything is done.
-        recorder: writes as a nemesis of its own.
+        bench: the cluster whose brokers hold them.
+        ledger: gets every hold before it begins.
+        recorder: writes as a separate nemesis.
     """
 
     def __init__(self, bench: Bench, ledger: Ledger, recorder: Recorder) -> None:

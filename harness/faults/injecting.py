@@ -19,7 +19,7 @@ from harness.record.journal import Outcome
 from harness.vocabulary.faults import Fault, PacketLoss, Partition
 
 OVER = "the schedule is over"
-"""Why a blink hits nobody that had no turn."""
+"""Why a blink without a turn hits no target."""
 
 
 class Held(msgspec.Struct):
@@ -70,19 +70,19 @@ def among(spec: Fault, snapshot: ClusterSnapshot) -> ClusterSnapshot:
 
 
 def refuse(outcome: Outcome, plan: PlannedFault, why: str) -> None:
-    """Record that a fault hits nobody."""
+    """Record that a fault hits no target."""
     refused = {HELD: "held", DEAD: "dead", OVER: "over"}.get(why, "withheld")
     outcome.end(OperationType.FAIL, FaultRefused(**asdict(plan), refused=refused), why)
 
 
 def inject(aimed: Aimed, plan: PlannedFault, outcome: Outcome, over: Callable[[], None]) -> OperationType:
-    """Inject, and record what came of it; a fault whose target has just died is as none.
+    """Inject a fault, and record the result; a fault whose target has just died counts as not injected.
 
     Args:
-        aimed: what, and at whom.
+        aimed: the fault and its target.
         plan: the planned fault.
-        outcome: of the injection.
-        over: called where nothing was done.
+        outcome: outcome of the injection.
+        over: called if nothing was done.
     """
     held, resolved, snapshot = aimed
     try:

@@ -1,8 +1,8 @@
 """Packet loss: each receiver's packet filter drops a share of the packets at random.
 
-A chain of the fault's own has two rules for each sender: the first drops a share of the packets, the second
-lets the others through, so that the counters of both tell what was lost and what arrived.  Nobody is cut off:
-TCP sends again what was lost, after 0.2 s and then after twice as long each time, so the link is slow.
+The fault's chain has two rules for each sender: the first drops a share of the packets, the second accepts
+the others.  So their counters show how many packets were lost and how many arrived.  No node is cut off: TCP
+sends lost packets again, after 0.2 s and then after twice as long each time, so the link is slow.
 """
 
 from typing import NamedTuple
@@ -19,9 +19,11 @@ from harness.kafka.wire import answers
 from harness.vocabulary.faults import LossPattern, PacketLoss
 
 CLIENTS = "clients"
-"""Who sends, where that is no node: whoever asks the listener for clients."""
+"""Name of the sender if it is no node: all clients of the client listener."""
 BURST = 25
-"""Probes on a link at a time: at 10 % one of them is lost, and at 90 % one arrives, in 93 of 100 cases."""
+"""Probes on a link at a time: at 10 % at least one is lost, and at 90 % at least one arrives, in 93 of 100
+cases.
+"""
 _QUESTIONS = 4
 _ANSWER_S = 0.3
 

@@ -1,8 +1,8 @@
 """Network partitions: each receiver's packet filter drops what comes from the other side.
 
-A rule sits on the receiver's INPUT, so that what is dropped really was sent.  Each fault has a chain of its
-own, and heals by removing that chain and nothing else.  A cut is believed only when probes that were sent in
-both directions have raised the counters of the rules that should have met them.
+A rule is on the receiver's INPUT chain, so dropped packets were really sent.  Each fault has a separate
+chain, and heals by removing only that chain.  A cut counts only when probes that were sent in both directions
+have raised the counters of the rules that had to drop them.
 """
 
 import re
@@ -25,7 +25,7 @@ LOOKS_MIN = 3
 """On a busy host a single one, which enters every node twice, may take longer than the bound."""
 _PORTS = f"{CLIENT_PORT},{REPLICATION_PORT},{CONTROLLER_PORT}"
 DISCARD_PORT = 9
-"""Where nobody listens: what is sent there is counted on its way, and has no other effect."""
+"""A port without a listener: packets to it are counted on their way, and have no other effect."""
 Seen = TypeVar("Seen")
 
 

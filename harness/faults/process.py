@@ -17,7 +17,7 @@ PROBE_BOUND_S = 15.0
 STOP_BOUND_S = 20
 _REQUEST_TIMEOUT_S = 0.5
 _SILENCE_S = 0.1
-"""A request that has no answer by then is one that nobody answers, where the engine says why."""
+"""A process counts as unresponsive if a request has no answer by then and Docker reports its state."""
 _PAUSE_S = 0.1
 
 
@@ -68,7 +68,7 @@ class Restarting(_ProcessFault):
         return (Undo(action="start", node=self.targets[0]),)
 
     def took_effect(self) -> dict[str, object]:
-        """How the process ended; nobody answers."""
+        """Check that the process has ended, and that the node does not answer."""
         self._await_silence()
         state = self._containers.state()
         if state["Running"]:
@@ -88,7 +88,7 @@ class Restarting(_ProcessFault):
 
 @carries_out(Kill)
 class ActiveKill(Restarting):
-    """SIGKILL: nothing is flushed or told to anybody."""
+    """SIGKILL: nothing is flushed or sent before the end."""
 
     def inject(self) -> None:
         """Kill the node's process."""
@@ -106,7 +106,7 @@ class ActiveStop(Restarting):
 
 @carries_out(Pause)
 class ActivePause(_ProcessFault):
-    """Every thread frozen; connections stay open and are accepted by the kernel, but nobody answers."""
+    """Every thread frozen; the kernel keeps and accepts connections, but no request is answered."""
 
     @property
     def undo(self) -> tuple[Undo, ...]:

@@ -1,12 +1,13 @@
 """Held requests: clients' requests on half of their connections to a broker are delayed.
 
-The packet filter of the broker drops what comes on those connections.  TCP continues resending it, and does
-so after the client has given up and closed its end: nothing is lost, and all of it arrives within seconds of
-the heal, later than what came on other connections.  Whoever connects again is not held: a client that asks
-again, or the successor of a transactional producer, overtakes what was asked before.
+The packet filter of the broker drops packets on those connections.  TCP continues to resend them, even after
+the client has given up and closed its end.  Nothing is lost, and all of it arrives within seconds of the
+heal, later than data on other connections.  New connections are not held: a client that retries, or the
+successor of a transactional producer, overtakes earlier requests.
 
-Held reports: the same of what a broker sends controllers, at its own packet filter and on all connections.
-What its process had sent waits beyond its end: the kernel continues with it, in the holder's network.
+Held reports: the same for a broker's packets to controllers, at its own packet filter and on all connections.
+Data that its process had sent is kept after the process ends: the kernel continues to resend it, in the
+holder's network.
 """
 
 import random
@@ -28,7 +29,7 @@ _REPORTING = re.compile(rf":([0-9A-F]{{4}}) [0-9A-F]+:{CONTROLLER_PORT:04X} {_ES
 
 @carries_out(HeldRequests)
 class ActiveHeldRequests(Chained):
-    """A broker that does not hear what is sent on some connections."""
+    """A broker that does not receive data on some connections."""
 
     _port = CLIENT_PORT
     _hook = CHAIN
@@ -62,7 +63,7 @@ class ActiveHeldRequests(Chained):
 
 @carries_out(HeldReports)
 class ActiveHeldReports(ActiveHeldRequests):
-    """A broker that controllers do not hear on the connections that it has."""
+    """A broker from which controllers receive no data on its existing connections."""
 
     _port = CONTROLLER_PORT
     _hook = "OUTPUT"

@@ -1,12 +1,12 @@
 """Whether a disk may be destroyed without losing acknowledged records, by the cluster's state; pure.
 
 A record that was acknowledged is on every replica in sync, so it survives as long as one of those keeps its
-disk.  That ``min.insync.replicas`` of them do is requested, where there are more copies than that: then the
-partition takes writes, too.  What was committed to the metadata log survives as long as a majority of the
-voters has it.
+disk.  If there are more copies than ``min.insync.replicas``, this module requires that so many of them keep
+their disk: then the partition also takes writes.  Records that were committed to the metadata log survive as
+long as a majority of the voters has them.
 
-Only the run's topics are weighed, and not ``__consumer_offsets`` or ``__transaction_state``: where faults of
-disks are drawn, producers and consumers neither commit offsets nor begin transactions.
+Only the run's topics are considered, not ``__consumer_offsets`` and ``__transaction_state``: in scenarios
+with random faults of disks, clients neither commit offsets nor begin transactions.
 """
 
 from collections.abc import Sequence
@@ -22,10 +22,11 @@ from harness.vocabulary.topology import Node
 HELD = "the target is held by another fault"
 """Why a fault hits none where all that it means are held."""
 DEAD = "the target is dead: its process ended by itself"
-"""Why a fault hits none where no fault holds whom it means, and it has no process."""
+"""Why a fault hits no target, if no fault holds its target and the target has no process."""
 CAUGHT_UP_MS = 3_000
-"""How long ago a voter may have had all of the leader's log; shorter than any fault is held, so that what a
-leader remembers of a disk that is gone does not count."""
+"""How long ago a voter may have had all of the leader's log; shorter than any fault is in force, so that what
+a leader remembers of a removed disk does not count.
+"""
 
 
 class Strike(msgspec.Struct, frozen=True):
@@ -33,8 +34,8 @@ class Strike(msgspec.Struct, frozen=True):
 
     Attributes:
         broker: the broker's id.
-        answers: how many had been heard then; those that come later may report what came of it.
-        partitions: those of which the broker was to have a copy then.
+        answers: number of answers received by then; later ones may show the effect of the fault.
+        partitions: partitions of which the broker was to have a copy then.
     """
 
     broker: int
@@ -48,15 +49,15 @@ def strike_of(node: Node, snapshot: ClusterSnapshot) -> Strike:
 
 
 def chosen(spec: Fault, snapshot: ClusterSnapshot, strikes: Sequence[Strike]) -> Resolved | str:
-    """The node that a fault means now, or why it hits none.
+    """The node that a fault hits now, or why it hits none.
 
-    Where several have the role that it names, it hits the first in the order of its draw that lives and
-    from which it need not be withheld.
+    If several nodes have the role, it hits the first one in the order of its draw that is alive and does not
+    need its disk.
 
     Args:
         spec: the fault.
-        snapshot: the cluster as it is now.
-        strikes: faults of disks that came before.
+        snapshot: the current snapshot of the cluster.
+        strikes: earlier faults of disks.
     """
     refused: dict[str, str] = {}
     living = snapshot.holding(snapshot.dead)
@@ -74,13 +75,13 @@ def chosen(spec: Fault, snapshot: ClusterSnapshot, strikes: Sequence[Strike]) ->
 
 
 def objection(spec: Fault, node: Node, snapshot: ClusterSnapshot, strikes: Sequence[Strike]) -> str | None:
-    """Why a fault is to be withheld; None where nothing acknowledged can go with the disk, or it may.
+    """Why a fault is to be withheld; None if no acknowledged record can be lost, or if that is permitted.
 
     Args:
         spec: the fault.
         node: its target.
-        snapshot: the cluster as it is now.
-        strikes: faults of disks that came before.
+        snapshot: the current snapshot of the cluster.
+        strikes: earlier faults of disks.
     """
     if not isinstance(spec, OfDisk) or not spec.sparing:
         return None

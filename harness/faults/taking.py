@@ -5,10 +5,10 @@ from collections.abc import Iterable
 
 
 class Taking:
-    """What is told of nodes by those who inject faults; safe to share between threads.
+    """Records which fault has which node; safe to share between threads.
 
-    The schedule's faults go first: they take a node at once, and wait only for the end of a blink there,
-    which is asked to end.  A blink is given what nobody has, or nothing.
+    The schedule's faults come first: they take a node at once, and wait only for the end of a blink there,
+    which is asked to end.  A blink gets only free nodes.
     """
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Taking:
             return frozenset().union(*self._taken.values())
 
     def take(self, fault: str, nodes: Iterable[str]) -> None:
-        """Take nodes for a fault, until it lets them go; returns once no blink has any of them."""
+        """Take nodes for a fault until it releases them; returns once no blink has any of them."""
         with self._changed:
             wanted = self._taken[fault] = frozenset(nodes)
             if self._lent & wanted:
@@ -37,7 +37,7 @@ class Taking:
             self._taken.pop(fault, None)
 
     def borrow(self, nodes: Iterable[str]) -> bool:
-        """Take nodes for the one blink that there is at a time; whether nobody had any of them."""
+        """Take nodes for the only blink; returns whether all of them were free."""
         with self._changed:
             wanted = frozenset(nodes)
             if any(wanted & taken for taken in self._taken.values()):
@@ -47,7 +47,7 @@ class Taking:
             return True
 
     def await_wanted(self, within_s: float) -> None:
-        """Wait until somebody wants what is borrowed, at most so long."""
+        """Wait until a fault wants the borrowed nodes, at most this many seconds."""
         self._wanted.wait(within_s)
 
     def recall(self) -> None:

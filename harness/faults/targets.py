@@ -9,17 +9,17 @@ from harness.vocabulary.topology import Node
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """A target's node, and how it was found: ``name``, ``role`` or ``fallback`` (nobody had the role)."""
+    """A target's node, and how it was found: ``name``, ``role`` or ``fallback`` (no node had the role)."""
 
     node: Node
     by: str
 
 
 def resolve(target: Target | Member, draw: int, snapshot: ClusterSnapshot) -> Resolved | None:
-    """The node that the target means now; None if no node is free, or the one named is not.
+    """The node that the target denotes now; None if no node is free, or if the named one is not.
 
-    Where nobody free has the role, any free node is used, so that a schedule never skips a step; the
-    record says so.
+    If no free node has the role, any free node is used, so that a schedule never skips a step; the history
+    records that.
     """
     free = [node for node in snapshot.nodes if node.name not in snapshot.held]
     if isinstance(target, Member):

@@ -91,14 +91,14 @@ def doctor(
     given: str = "",
     further: tuple[Check, ...] = (),
 ) -> DoctorReport:
-    """Look at this host; changes nothing, starts four containers for a second where it can.
+    """Check this host; changes nothing, and starts four containers for a second if it can.
 
     Args:
-        version: of Kafka, whose image is looked for.
+        version: version of Kafka whose image is searched for.
         source: where the image would come from.
         runs: the folder that runs are written under, or one above it.
         given: the one image of a registry, or the tarball, that it would be made from.
-        further: what else was looked at, by somebody who knows more than how a run happens.
+        further: further checks that the caller made.
 
     Raises:
         UsageError: if there is no such version or source.
@@ -116,11 +116,11 @@ def doctor(
 
 
 def checks_for_runs(images: Iterable[ImageAsked], runs: Path) -> tuple[Check, ...]:
-    """What runs need of this host, a host that others hand them to; starts nothing.
+    """Check what runs need on a host that makes runs for others; starts nothing.
 
     Args:
-        images: of Kafka, that these runs need; one that can be made here is no lack.
-        runs: the folder that runs happen in, or one above it.
+        images: images of Kafka that these runs need; one that can be made here is not missing.
+        runs: the folder in which runs are made, or one above it.
     """
     local = (_compose(), _memory(), _disk("disk for runs", runs))
     try:

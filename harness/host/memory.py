@@ -16,6 +16,6 @@ def available_bytes() -> int | None:
 
 
 def lacks_for(nodes: int) -> bool:
-    """Whether so many more nodes are known not to fit."""
+    """Whether this many more nodes certainly do not fit."""
     available = available_bytes()
     return available is not None and available < nodes * THREE_NODES_BYTES / 3

@@ -26,18 +26,18 @@ from harness.host.packages import (
 
 
 def setup(version: str, source: str = Source.AUTO, say: Say = print, given: str = "") -> KafkaImage:
-    """Make this host ready to run a version of Kafka; does nothing where it is ready already.
+    """Prepare this host to run a version of Kafka; does nothing if it is ready.
 
     Args:
         version: Kafka's, e.g. ``4.3.1``.
         source: ``auto``, ``artifacts``, ``registry`` or ``tarball``.
-        say: gets, in lines, what will be done before it is done.
+        say: gets lines about each step before it is carried out.
         given: the one image of a registry, or the tarball, that Kafka's image is to be made from.
 
     Raises:
         UsageError: if there is no such version or source.
         KrucibleError: if something is missing that may not be installed here, with the commands for it.
-        EngineError: if the engine can't be started or an image can't be built.
+        EngineError: if Docker can't be started or an image can't be built.
     """
     _ready_engine(say)
     with closing(connect()) as client:

@@ -9,7 +9,7 @@ from harness.kafka.answers import Place, TopicAnswer
 
 
 class TopicSize(msgspec.Struct, frozen=True):
-    """A topic, how many partitions it was made with, and how many it has as far as anybody told."""
+    """A topic, its number of partitions at its creation, and its known number now."""
 
     name: str
     made_with: int
@@ -22,27 +22,27 @@ class TopicSize(msgspec.Struct, frozen=True):
 
 
 class TopicSizes:
-    """What is known of topics; a number only grows, and all threads of a run share it."""
+    """Known numbers of partitions; they only grow, and all threads of a run share them."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: dict[str, int] = {}
 
     def of(self, topic: str) -> int:
-        """How many partitions a topic has, as far as anybody told; 0 if nobody did."""
+        """Known number of partitions of a topic; 0 if unknown."""
         with self._lock:
             return self._counts.get(topic, 0)
 
     def grew(self, topic: str, count: int) -> None:
-        """It was told that a topic has so many, at least."""
+        """A topic was reported to have at least this many partitions."""
         with self._lock:
             self._counts[topic] = max(count, self._counts.get(topic, 0))
 
     def now(self, topics: Iterable[TopicAnswer]) -> tuple[TopicSize, ...]:
-        """The sizes of topics, given what was told of them when they were made."""
+        """The sizes of topics, given the answers to their creation."""
         made = ((topic.name, len(topic.partitions)) for topic in topics)
         return tuple(TopicSize(name, count, max(count, self.of(name))) for name, count in made)
 
     def places(self, topics: Iterable[TopicAnswer]) -> list[Place]:
-        """Topic and number of every partition, given what was told of the topics when they were made."""
+        """Topic and number of every partition, given the answers to the topics' creation."""
         return [place for size in self.now(topics) for place in size.places]

@@ -12,23 +12,22 @@ from harness.vocabulary.topology import Node
 
 
 class ClusterSnapshot(msgspec.Struct, frozen=True):
-    """What is known of the cluster; what is asked of it is answered by its properties.
+    """What is known of the cluster at one moment.
 
     Attributes:
         nodes: all nodes.
-        told: partitions as each broker that reported them lately sees them, who reported last first; empty
-            where nobody told.
+        told: partitions as recently reported by each broker, the latest report first; empty without reports.
         quorum: the answer of the quorum's leader, None if none is seen.
-        ongoing: ongoing reassignments, None if nobody told.
+        ongoing: ongoing reassignments, None if unknown.
         topics: the workload's, in its order.
         min_insync_replicas: ``min.insync.replicas`` of the workload's partitions.
         down: names of nodes whose process a fault holds.
-        dead: names of nodes whose process ended by itself; the engine is asked of it only before a fault.
+        dead: names of nodes whose process ended by itself; Docker is asked only before a fault.
         held: names of nodes that a fault may not hit, because another has them.
         taken_at_ms: wall-clock time, as in `quorum`.
-        answers: how many answers of brokers have been heard.
-        out_of_sync: the answer, by its number, in which a broker last told that a replica is not in sync, by
-            topic, partition and replica.
+        answers: number of brokers' answers so far.
+        out_of_sync: number of the answer in which a broker last reported a replica as not in sync, by topic,
+            partition and replica.
     """
 
     nodes: tuple[Node, ...]
@@ -85,9 +84,9 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
         return None if self.quorum is None else self.quorum.leader_id
 
     def partition(self, place: Place | None) -> PartitionAnswer | None:
-        """The partition as the broker with the newest leader epoch sees it, None if none told.
+        """The partition as reported by the broker with the newest leader epoch, None without a report.
 
-        Among brokers that know the same epoch the first is believed.
+        Of several brokers with the same epoch, the first one counts.
         """
         told = () if place is None else self.told.get(place, ())
         return max(told, key=lambda state: state.leader_epoch, default=None)
@@ -125,5 +124,5 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
 
     @property
     def moving(self) -> list[Place] | None:
-        """Partitions that are being reassigned, None if nobody told."""
+        """Partitions that are being reassigned, None if unknown."""
         return None if self.ongoing is None else [one.place for one in self.ongoing]

@@ -53,10 +53,10 @@ from harness.vocabulary.topology import Node
 _PROBE_S = 0.5
 _CONTROLLER_LISTENER = "CONTROLLER"
 _REFUSED = frozenset({3, 29, 31, 35, 39, 40, 42, 44, 87})
-"""Codes of what is looked at before anything is done: names, permissions, versions, arguments, policies.
+"""Error codes that are checked before anything is done: names, permissions, versions, arguments, policies.
 
-INVALID_PARTITIONS (37) is none of them: a broker that lost the controller's answer asks again, and the topic
-has as many already.
+INVALID_PARTITIONS (37) is not one of them: a broker that lost the controller's answer asks again, and the
+topic already has as many partitions.
 """
 
 Address = tuple[str, int]
@@ -119,11 +119,11 @@ class Asking:
     """Requests to one cluster.
 
     Args:
-        cluster: whom to ask.
-        look: the cluster as it is now.
+        cluster: the cluster to ask.
+        look: takes a snapshot of the cluster.
 
     Attributes:
-        throttles: limits that were set and not taken away yet.
+        throttles: limits that were set and not removed yet.
     """
 
     def __init__(self, cluster: Administered, look: Callable[[], ClusterSnapshot]) -> None:
@@ -134,7 +134,7 @@ class Asking:
         self.throttles: list[Throttle] = []
 
     def prepare(self, operation: Concrete, snapshot: ClusterSnapshot) -> Asked:
-        """What will be asked of whom.
+        """Determine the request and the node to send it to.
 
         Raises:
             NobodyToAskError: no broker answers, or a directory id or an epoch is not known.
@@ -150,10 +150,10 @@ class Asking:
         return Asked(key, structs.replace(value, to=node.name), node.name, address)
 
     def _prepare_heartbeat(self, operation: LateHeartbeat, snapshot: ClusterSnapshot) -> Asked:
-        """A heartbeat for the active controller, in whose log the broker's epoch is looked up.
+        """A heartbeat for the active controller, with the broker's epoch from the controller's log.
 
         Raises:
-            NobodyToAskError: no active controller is seen, or it knows no registration of the broker.
+            NobodyToAskError: no active controller is known, or it knows no registration of the broker.
             LookupError: the topology does not have that broker.
         """
         broker, quorum = snapshot.node(operation.member), snapshot.quorum
@@ -181,9 +181,9 @@ class Asking:
         raise NobodyToAskError("no broker answers")
 
     def as_it_moves(self, snapshot: ClusterSnapshot, timeout_ms: int) -> ClusterSnapshot:
-        """The snapshot with what moves now; what was observed may be older than the last request.
+        """The snapshot with the ongoing reassignments now; the observed ones may predate the last request.
 
-        Where nobody answers, nobody has reported what moves.
+        If no broker answers, the ongoing reassignments are unknown.
         """
         try:
             address = self.address_of(self.answering(snapshot))
@@ -264,9 +264,9 @@ class Asking:
     def _directory(
         self, operation: AddVoter | RemoveVoter, voter: Node, quorum: QuorumAnswer | None
     ) -> str | None:
-        """What leaders told last of a voter that is to leave; what lies on the disk of one that is to join.
+        """The directory id of a voter: from leaders' last answers to remove it, from its disk to add it.
 
-        The disk may be gone or another one by then, and its voter perhaps removed already.
+        The disk may be gone or replaced by then, and its voter may have been removed already.
         """
         told = () if quorum is None else quorum.voters
         self._told.update({one.id: one.directory_id for one in told if one.directory_id is not None})
@@ -275,7 +275,7 @@ class Asking:
         return self._cluster.home(voter).directory_id()  # as in a static quorum, where leaders report none
 
     def _endpoint(self, voter: Node) -> Address:
-        """Where the voter is to be reached; a broker is offered by a listener of its own."""
+        """Address of the voter; for a broker, that of its extra controller listener."""
         return {**self._cluster.observe_listeners, **self._cluster.controller_listeners}[voter.name]
 
     def _ask_for_voter(self, address: Address, voter: int, asked: VoterAsked, timeout_ms: int) -> Answer:
@@ -317,7 +317,7 @@ def _meant(operation: AddVoter | RemoveVoter, snapshot: ClusterSnapshot) -> Node
     """The node that is to join or to leave.
 
     Raises:
-        NobodyToAskError: it is symbolic, and no leader is seen or nobody fits.
+        NobodyToAskError: it is symbolic, and no leader is known or no node fits.
         LookupError: the topology does not have it.
     """
     if operation.member is not None:

@@ -1,7 +1,7 @@
 """Injects blinks: short faults at given times, at nodes that no other fault affects.
 
-A blink whose nodes another fault affects is refused at once.  A blink ends early if a fault of the schedule
-begins on its nodes, so no fault waits long for a blink.
+If another fault affects a blink's nodes, the blink is refused at once.  A blink ends early if a fault of the
+schedule begins on its nodes, so no fault waits long for a blink.
 """
 
 import threading
@@ -33,12 +33,12 @@ class Blinking(Timed):
 
     Args:
         blinks: by name, in the order of time.
-        recorder: writes as a process of its own.
-        ledger: told of every blink before it is injected.
+        recorder: writes as a separate process.
+        ledger: gets every blink before it is injected.
         bench: the cluster it acts on.
-        look: the cluster as it is now.
-        taking: who has which node.
-        cancelled: what has had no turn by then is not told of.
+        look: takes a snapshot of the cluster.
+        taking: records which fault has which node.
+        cancelled: set to end early; blinks without a turn are not recorded then.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class Blinking(Timed):
         self._in_force: Held | None = None
 
     def work(self) -> None:
-        """Wait for each time, then blink, until told to stop; the rest is told to have had no turn."""
+        """Wait for each time, then blink, until stopped; the other blinks are recorded as without a turn."""
         clock = self._recorder.journal.clock
         began_ns = clock.now_ns()
         for name, blink in self._blinks:
@@ -127,7 +127,7 @@ class Blinking(Timed):
 
 
 def _between_free(spec: Fault, resolved: Resolved, snapshot: ClusterSnapshot) -> Fault | None:
-    """The blink, a link with a node at its other end that nobody has; None where all are taken."""
+    """A link blink to a free node at its other end; None if no node is free."""
     if not isinstance(spec, Partition) or spec.pattern is not Pattern.LINK:
         return spec
     names = tuple(node.name for node in snapshot.nodes)
@@ -136,6 +136,6 @@ def _between_free(spec: Fault, resolved: Resolved, snapshot: ClusterSnapshot) ->
 
 
 def _hit_by(spec: Fault, active: ActiveFault) -> set[str]:
-    """Nodes that nobody else is to have meanwhile: the targets, and both ends of a link."""
+    """Nodes that no other fault may have meanwhile: the targets, and both ends of a link."""
     ends = active.cut if isinstance(spec, Partition) and spec.pattern is Pattern.LINK else ()
     return {*active.targets, *(node for pair in ends for node in pair)}

@@ -69,7 +69,7 @@ class Chosen(msgspec.Struct, frozen=True):
         """The node that a move means.
 
         Raises:
-            LookupError: nobody has that part, or the topology has no such node.
+            LookupError: no node has that part, or the topology has no such node.
         """
         found = part.of(nodes) if isinstance(part, Member) else self.parts.get(part)
         if found is None:
@@ -106,10 +106,10 @@ def has_part(chosen: Chosen, snapshot: ClusterSnapshot) -> bool:
 
 
 def asked_there(what: There, chosen: Chosen, nodes: Sequence[Node]) -> Concrete:
-    """What is requested, given the partition and who was chosen.
+    """The request, given the chosen partition and nodes.
 
     Raises:
-        LookupError: no partition was chosen, or nobody has a part that is named.
+        LookupError: no partition was chosen, or no node has a part that is named.
     """
     match what:
         case AddPart(part):
@@ -144,7 +144,7 @@ def come_about(condition: Situational, chosen: Chosen, snapshot: ClusterSnapshot
     """Judge a condition by what is known now.
 
     Raises:
-        LookupError: it names a part that nobody has.
+        LookupError: it names a part that no node has.
     """
     match condition:
         case AllInSync():

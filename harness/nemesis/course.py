@@ -29,7 +29,7 @@ class CourseContext(NamedTuple):
 
     Attributes:
         nemesis: injects and heals.
-        new_operator: makes operators, each a process of the history of its own.
+        new_operator: makes operators, each a separate process of the history.
         recorder: writes as the process of the course.
         look: takes a snapshot of the cluster.
         tally: counts acknowledged records, topics that were removed, and deletions of records.

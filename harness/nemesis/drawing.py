@@ -1,7 +1,7 @@
 """Resolves a symbolic admin operation to a request, by the state of the cluster; pure.
 
-Voters change only where a majority of the set that would result is up, so no change removes the quorum.
-A voter whose disk was replaced no longer votes but still counts, so it is removed before others.
+Voters change only where a majority of the set that would result is up, so no change removes the quorum.  A
+voter whose disk was replaced does not vote but still counts, so it is removed before others.
 """
 
 import random
@@ -37,7 +37,7 @@ _THROTTLES_BYTES_PER_S = (10_000, 20_000, 1_000_000)
 The last one slows nothing down here, and only has limits set."""
 _ADDED_AT_ONCE_MAX = 2
 _GROWTH_MAX = 2
-"""So many times as many partitions as it was made with a topic may get."""
+"""A topic gets at most this many times the partitions that it was created with."""
 _MIN_ISR = "min.insync.replicas"
 _ALTERED: dict[str, tuple[int, ...]] = {
     _MIN_ISR: (1, 2, 2),
@@ -99,9 +99,9 @@ def _reassignment(snapshot: ClusterSnapshot, source: random.Random) -> Reassign 
 
 
 def _cancelling(snapshot: ClusterSnapshot, source: random.Random) -> Reassign | None:
-    """Of what moves; where nothing does, a move that is slow enough for the next one to cancel.
+    """A cancellation of an ongoing reassignment; if there is none, a move slow enough to be cancelled next.
 
-    Where nobody told what moves, of everything.
+    If ongoing reassignments are unknown, a cancellation of all.
     """
     every = sorted(snapshot.partitions)
     moving = snapshot.moving
@@ -144,7 +144,7 @@ def _alteration(snapshot: ClusterSnapshot, source: random.Random) -> AlterTopic 
         return None
     topic, config = source.choice(sorted(copies)), source.choice(sorted(_ALTERED))
     value = source.choice(_ALTERED[config])
-    # Kafka forgets who is eligible, and nobody leads any more (docs/findings.md): nothing new.
+    # Kafka loses the eligible replicas, and the partition has no leader (docs/findings.md): a known defect.
     led = all(state.leader >= 0 for (name, _), state in partitions.items() if name == topic)
     if config == _MIN_ISR and not led:
         return None
@@ -198,7 +198,7 @@ def _lost(quorum: QuorumAnswer) -> set[int]:
 
 
 def _majority(voters: set[int], deaf: set[int]) -> bool:
-    """Whether more than half of a set of voters can be heard."""
+    """Whether more than half of a set of voters can be reached."""
     return 2 * len(voters - deaf) > len(voters)
 
 

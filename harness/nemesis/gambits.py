@@ -90,7 +90,7 @@ class GambitCourse:
         join_all(self._deleting, OneDeletion.bound_s + _GRACE_S)
 
     def _moved(self, played: "_Played") -> str | None:
-        """Make the moves; why the last of them did not succeed, None if all did."""
+        """Make the moves; returns why the last one failed, None if all succeeded."""
         for move in played.gambit.moves:
             if self._context.cancelled.is_set():
                 return "the run was cancelled"

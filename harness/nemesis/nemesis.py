@@ -25,7 +25,7 @@ from harness.vocabulary.scenario import FixedSchedule
 
 _UNTIL_HEALED_NS = 2**63 - 1
 Play = Callable[[str, Gambit, int], None]
-"""Plays a gambit of a name; it is told until when, ns of the run, one may begin."""
+"""Carries out a gambit, given its name and the time until which one may begin, ns of the run."""
 
 
 def _nobody_plays(name: str, _: Gambit, __: int) -> None:
@@ -35,16 +35,17 @@ def _nobody_plays(name: str, _: Gambit, __: int) -> None:
 class Nemesis:
     """One process of the history; one fault is injected or healed at a time, several may be in force.
 
-    A gambit's faults come and go side by side, so it has others to help, each a process of its own.
+    A gambit's faults are injected and healed in parallel, by helpers that are separate processes of the
+    history.
 
     Args:
         recorder: writes as the process ``nemesis``.
-        ledger: told of every fault before it is injected.
+        ledger: gets every fault before it is injected.
         bench: the cluster it acts on.
-        look: the cluster as it is now, to resolve symbolic targets.
-        cancelled: set to end the schedule early; what is in force is left to `heal_all`.
+        look: takes a snapshot of the cluster, to resolve symbolic targets.
+        cancelled: set to end the schedule early; `heal_all` heals faults that are in force.
         new_recorder: makes the recorder of another process of that name.
-        taking: told of the nodes that faults have, so that blinks spare them.
+        taking: gets the nodes that faults have, so that blinks avoid them.
     """
 
     def __init__(
@@ -119,7 +120,7 @@ class Nemesis:
         return self._begin(name, fault, least_ms)
 
     def end(self, name: str) -> bool:
-        """Heal the fault of that name; whether that was proven.
+        """Heal the fault of that name; returns whether the heal was proven.
 
         One that is not in force any more, or never was because its injection was not attempted, is not
         healed, and the history says so.
@@ -139,15 +140,15 @@ class Nemesis:
         return False
 
     def strike(self, gambit: str, faults: Mapping[str, Fault], apart_ms: int = 0) -> bool:
-        """Inject faults of a gambit side by side, none waiting for the proof of another.
+        """Inject faults of a gambit in parallel, without waiting for each other's proof.
 
         Args:
-            gambit: whose faults they are; the history says so of each.
+            gambit: the gambit, which the history records for each fault.
             faults: by name, in the order in which they begin.
-            apart_ms: from the beginning of one to that of the next.
+            apart_ms: time from the beginning of one to that of the next, milliseconds.
 
         Returns:
-            Whether all were proven, but for those whose target was held already: they had nothing to do.
+            Whether all were proven, except those whose target was held already.
         """
         aimed: list[tuple[str, Aimed | str]] = []
         for name, spec in faults.items():
@@ -188,11 +189,11 @@ class Nemesis:
         )
 
     def heal_all(self) -> None:
-        """Heal everything that is in force, whatever its time.
+        """Heal all faults that are in force, even if their time is not over.
 
         Raises:
-            KrucibleError: the first that went wrong; the other faults are healed all the same, and so is one
-                whose heal could not be recorded.
+            KrucibleError: the first failure; the other faults are still healed, and so is a fault whose heal
+                could not be recorded.
         """
         errors: list[KrucibleError] = []
         for held in sorted(self._held, key=lambda held: held.until_ns):
@@ -273,7 +274,7 @@ class Nemesis:
         return kind is OperationType.OK
 
     def _take(self, held: Held) -> None:
-        """What is to be injected is in the ledger, and its nodes are nobody else's."""
+        """Write a fault to the ledger and reserve its nodes before it is injected."""
         self._taking.take(held.fault, held.active.targets)
         self._ledger.write(FaultPlanned(fault=held.fault, undo=held.active.undo))
         self._held.append(held)
@@ -301,6 +302,6 @@ class Nemesis:
             self._ledger.write(FaultUndone(fault=held.fault))
 
     def _seen(self, spec: Fault) -> ClusterSnapshot:
-        """The nodes that a fault may hit, and what is known of them."""
+        """A snapshot with the nodes that a fault may hit."""
         snapshot = self._look()
         return among(spec, snapshot.holding(snapshot.down) if spec.takes_process else snapshot)

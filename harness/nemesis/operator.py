@@ -37,10 +37,10 @@ class Operator:
     """One process of the history.
 
     Args:
-        cluster: whom to ask.
+        cluster: the cluster to ask.
         recorder: writes as the process ``admin``, or another one of that name.
-        look: the cluster as it is now.
-        sizes: gets to know of partitions whose addition was acknowledged.
+        look: takes a snapshot of the cluster.
+        sizes: gets partitions whose addition was acknowledged.
     """
 
     def __init__(

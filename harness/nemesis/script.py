@@ -56,7 +56,7 @@ class ScriptCourse:
         self._background: list[Background] = []
 
     def carry_out(self, schedule: ScriptedSchedule) -> None:
-        """Make the moves; the first that does not succeed ends the script, and the history says so.
+        """Make the moves; the first failure ends the script, and is recorded.
 
         Raises:
             KrucibleError: the harness could not do its work.

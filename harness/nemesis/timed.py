@@ -1,4 +1,4 @@
-"""Threads that carry out a part of the schedule at given times, beside the main sequence of faults."""
+"""Threads that carry out a part of the schedule at given times, parallel to the main sequence of faults."""
 
 from harness.errors import KrucibleError
 from harness.record.journal import describe
@@ -13,13 +13,13 @@ class Timed(Worker):
     """One thread.
 
     Args:
-        name: of the thread.
-        doing: what it does, in words.
-        one: a single thing of those that it does, in a word.
-        planned: how many of them there are.
+        name: name of the thread.
+        doing: what it does, as a text.
+        one: the noun for one of its actions.
+        planned: number of planned actions.
 
     Attributes:
-        done: how many of them are done.
+        done: number of completed actions.
     """
 
     def __init__(self, name: str, doing: str, one: str, planned: int) -> None:
@@ -34,12 +34,12 @@ class Timed(Worker):
         self.stopping.set()
 
     def check(self) -> None:
-        """Raise if it has died; cheap, to be called now and then.
+        """Raise if it has died; cheap enough to be called often.
 
         Raises:
-            TimedError: it died of something that was not meant to happen.
-            KrucibleError: anything else that ended it, as it is: whoever looks at the cluster is told
-                there of a worker of the load that died, or of a disk that is full.
+            TimedError: it died of an unexpected error.
+            KrucibleError: any other error that ended it, unchanged: a snapshot of the cluster raises if a
+                worker of the load has died, or if a disk is full.
         """
         if isinstance(self.failure, KrucibleError):
             raise self.failure
@@ -52,7 +52,7 @@ class Timed(Worker):
             ) from self.failure
 
     def end(self, bound_s: float) -> None:
-        """Begin nothing further, and wait for what is going on.
+        """Begin nothing further, and wait for the current action.
 
         Raises:
             TimedError: it died, or does not end within the bound.

@@ -1,4 +1,4 @@
-"""Performs the admin operations of a schedule at their times, beside the faults."""
+"""Performs the admin operations of a schedule at their times, in parallel to the faults."""
 
 from checkers.history.operations import OperationType
 from checkers.history.units import NS_PER_MS
@@ -27,7 +27,7 @@ class TimedOperations(Timed):
         self.performed: list[OperationType] = []
 
     def work(self) -> None:
-        """Wait for each time, then ask, until told to stop."""
+        """Wait for each time, then send the request, until stopped."""
         began_ns = self._clock.now_ns()
         for act in sorted(self._acts, key=lambda act: act.at_ms):
             due_ns = began_ns + act.at_ms * NS_PER_MS

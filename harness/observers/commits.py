@@ -1,8 +1,8 @@
-"""What groups commit, read from the brokers' files of ``__consumer_offsets`` as it is written.
+"""Commits of groups, read from the brokers' files of ``__consumer_offsets`` while they are written.
 
-Compaction removes a commit that a later one replaces, so of most of them nothing is left at a run's end.  A
-record is recorded once, from the replica that had it first, and with it which part of the log was read: a
-checker must know that no other record is there.
+Compaction removes a commit that a later one replaces, so most of them are gone at a run's end.  A commit is
+recorded once, from the replica that had it first, together with the part of the log that was read: a checker
+must know that no other record is there.
 """
 
 import re
@@ -39,7 +39,7 @@ class CommitsObserver(Observer):
         self._known: set[tuple[int, int, int, int | None]] = set()
 
     def look(self) -> None:
-        """Tell what was written since; a disk that can't be read now is left out."""
+        """Record what was written since the last look; a disk that can't be read now is left out."""
         began_ns = self.clock.now_ns()
         new: list[tuple[int, list[Placed]]] = []
         for disk in self._disks:
@@ -52,7 +52,7 @@ class CommitsObserver(Observer):
             self.tell(COMMITS, None, commits_seen(began_ns, new))
 
     def _new(self, partition: int, placed: Sequence[Placed]) -> Iterator[Placed]:
-        """What no replica told yet; batches that compaction has thinned tell nothing."""
+        """Batches that no replica had before; batches that compaction has thinned are left out."""
         for batch, before in placed:
             place = (partition, batch.leader_epoch, batch.first, before)
             if batch.whole and place not in self._known:

@@ -1,7 +1,7 @@
 """Where the log of each replica ends, read from the brokers' disks while they write.
 
-A broker appends to a file before it answers anybody, so what is in its log is in the file, and the host sees
-that at once.  Only headers of batches are read, and only of what was added since the last look.
+A broker appends to a file before it answers a request, and the host sees the file at once.  Only headers of
+batches are read, and only those that were added since the last look.
 """
 
 import re
@@ -18,12 +18,12 @@ _REPLICA = re.compile(r"(.+)-(\d+)")
 
 
 class LogEndsObserver(Observer):
-    """Reads on in the newest segment of every replica of some topics.
+    """Reads the newest segment of every replica of some topics, from where it stopped.
 
     Args:
         journals: where to write.
         disks: broker's name to the folders of its log directories, as the host sees them.
-        topics: whose replicas are read.
+        topics: topics whose replicas are read.
         interval_s: between looks.
     """
 

@@ -13,11 +13,11 @@ REPEAT_S = 0.75
 
 
 class Observer(Worker):
-    """Looks at a fixed interval until told to stop; subclasses say at what.
+    """Observes at a fixed interval until stopped; subclasses define what.
 
     Args:
         journals: where to write; the journal has the observer's name.
-        name: of the observer, ``observer-…``, its process in the history.
+        name: name of the observer, ``observer-…``, its process in the history.
         interval_s: between looks.
     """
 
@@ -39,7 +39,7 @@ class Observer(Worker):
             self.end()
 
     def look(self) -> None:
-        """Look once and tell what is seen."""
+        """Observe once and record the result."""
         raise NotImplementedError
 
     def end(self) -> None:
@@ -59,7 +59,7 @@ class Observer(Worker):
     def tell_news(
         self, key: str, node: str | None, seen: Observation, repeat_s: float | None = REPEAT_S
     ) -> None:
-        """Record what was seen if it has changed, or was last told `repeat_s` ago."""
+        """Record an observation if it has changed, or was last recorded `repeat_s` seconds ago."""
         last, at_s = self._told.get((key, node), (None, 0.0))
         due = repeat_s is not None and time.monotonic() - at_s >= repeat_s
         if due or _at_any_time(seen) != last:

@@ -48,7 +48,7 @@ class Observable(Protocol):
         ...
 
     def disk(self, node: Node) -> Path:
-        """Where the node's log directory lies on the host; the first one, where it has several."""
+        """Path of the node's log directory on the host; the first one, if it has several."""
         ...
 
     def disks(self, node: Node) -> Sequence[Path]:
@@ -57,21 +57,22 @@ class Observable(Protocol):
 
 
 class Observers:
-    """Threads that record what the nodes believe, one per listener and one for the files.
+    """Threads that record what the nodes report, one per listener and one for the files.
 
     Args:
-        cluster: whose nodes to look at.
-        topics: the topics to tell of.
+        cluster: the cluster to observe.
+        topics: the topics to record.
         journals: where to write.
-        interval_ms: between two looks of one observer.
-        reassignments: whether to look for reassignments too.
-        offsets: whether to ask where partitions begin and end, too.
-        ends: topics of which to read on the disks where replicas' logs end.
-        commits: whether to read on the disks what groups commit.
-        deletions: reports deletions, after each of which to ask where logs begin; None: there are none.
+        interval_ms: time between two observations of one observer, milliseconds.
+        reassignments: whether to observe reassignments too.
+        offsets: whether to request the starts and ends of partitions too.
+        ends: topics whose logs' ends are read from disks.
+        commits: whether to read groups' commits from disks.
+        deletions: reports deletions of records, after each of which the starts of logs are requested; None if
+            there are none.
 
     Attributes:
-        view: the latest that they saw.
+        view: the latest observations.
     """
 
     def __init__(
@@ -130,16 +131,16 @@ class Observers:
 
         Raises:
             JournalError: it could not write its history.
-            WorkloadError: it died of anything else.
+            WorkloadError: it died of another error.
         """
         raise_failures(self._observers)
 
     def stop(self) -> None:
-        """Let them end, which takes no longer than one unanswered question, 1.5 s.
+        """Stop them, which takes at most as long as one unanswered request, 1.5 s.
 
         Raises:
             JournalError: one could not write its history.
-            WorkloadError: one died of anything else, or did not end.
+            WorkloadError: one died of another error, or did not end.
         """
         for observer in self._observers:
             observer.stopping.set()

@@ -1,4 +1,4 @@
-"""Where leaders say that their partitions begin and end, drawn at random among brokers and questions."""
+"""Starts and ends of partitions according to leaders; brokers and questions are drawn at random."""
 
 import random
 import time
@@ -20,18 +20,18 @@ _WEIGHTS = {
     OffsetsAsked.SINCE: 2,
 }
 _AGO_MS = 15_000
-"""How far a timestamp that is asked for lies in the past at most."""
+"""How far in the past a requested timestamp is at most."""
 
 
 class OffsetsObserver(Observer):
-    """Asks one broker after the other about the partitions that it last said it leads.
+    """Asks one broker after the other about the partitions that it leads by its last answer.
 
     Args:
         journals: where to write.
         listeners: broker's name to its id and its OBSERVE listener.
-        view: what brokers reported last.
-        interval_s: between looks.
-        timeout_s: for each question, and for connecting.
+        view: the last reports of brokers.
+        interval_s: time between observations, seconds.
+        timeout_s: time limit for each request, and for connecting, seconds.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class OffsetsObserver(Observer):
             self._close(node)
 
     def _led_by(self, node: str) -> Epochs:
-        """Partitions that a broker said it leads, with their leader epochs."""
+        """Partitions that a broker reported to lead, with their leader epochs."""
         number, _ = self._listeners[node]
         led = {
             name: {

@@ -1,7 +1,8 @@
 """Leaders, in-sync and eligible replicas of the workload's partitions, as each broker sees them.
 
-Now and then the broker is also asked, as a consumer asks a leader, about every partition that it has a copy
-of: its metadata and its replicas are two things, and only the second ones serve anybody.
+From time to time the broker is also asked, like a leader by a consumer, about every partition of which it has
+a replica.  Its metadata cache and its replica manager may differ, and only the replica manager serves
+clients.
 """
 
 import time
@@ -58,7 +59,7 @@ class PartitionObserver(Observer):
             self._ask_as_consumer(began_ns, known)
 
     def _ask_as_consumer(self, began_ns: int, known: Mapping[str, TopicAnswer]) -> None:
-        """Ask about all that the broker has just told to have a copy of."""
+        """Ask, as a consumer, about all partitions of which the broker has just reported a replica."""
         held = {
             name: {state.partition: state for state in topic.partitions if self._id in state.replicas}
             for name, topic in known.items()

@@ -12,7 +12,7 @@ from harness.record.journal import Journals
 
 
 class QuorumObserver(Observer):
-    """Asks one controller; only one that believes itself the leader says more than that it isn't."""
+    """Asks one controller; only one that considers itself the leader returns the state of the quorum."""
 
     def __init__(
         self, journals: Journals, node: str, endpoint: Endpoint, view: ClusterView, interval_s: float

@@ -17,7 +17,7 @@ _ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
 
 
 class _QuorumState(msgspec.Struct):
-    """Kafka's file, versions 0 and 1; the fields that both have or may lack."""
+    """Kafka's ``quorum-state`` file, versions 0 and 1, with the fields that both have or may lack."""
 
     leader_id: int = msgspec.field(name="leaderId", default=-1)
     leader_epoch: int = msgspec.field(name="leaderEpoch", default=-1)
@@ -47,7 +47,7 @@ class QuorumStateObserver(Observer):
 
 
 def read_quorum_state(folder: Path, began_ns: int) -> QuorumStateSeen | None:
-    """The disk's ids, and the node's quorum-state in the history's words; None if it has none to read now.
+    """The disk's ids and the node's quorum-state, as an observation; None if there is none to read now.
 
     Args:
         folder: the node's log directory.

@@ -15,14 +15,14 @@ NAME = "observer-reassignments"
 
 
 class ReassignmentObserver(Observer):
-    """Asks one broker, which asks the controller; the next one where it is silent.
+    """Asks one broker, which asks the controller; if it does not answer, the next one.
 
     Args:
         journals: where to write.
         listeners: node name to its OBSERVE listener, of every broker.
-        view: told of all that is seen.
-        interval_s: between looks.
-        timeout_s: for each question, and for connecting.
+        view: gets all observations.
+        interval_s: time between observations, seconds.
+        timeout_s: time limit for each request, and for connecting, seconds.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Where the logs of one broker begin, asked right after records of them were deleted (KIP-107)."""
+"""Starts of one broker's logs, requested right after records of them were deleted (KIP-107)."""
 
 from queue import Empty, SimpleQueue
 
@@ -15,9 +15,9 @@ LISTEN_S = 0.25
 
 
 class StartsObserver(Observer):
-    """Asks one broker, each in a thread of its own, so that nobody waits for one that is silent.
+    """Asks one broker, in a separate thread, so that no observer waits for a broker that does not answer.
 
-    Followers take over the start of their leader within milliseconds: the connection is there before.
+    Followers take over the start of their leader within milliseconds, so the connection is opened before.
     """
 
     def __init__(self, journals: Journals, node: str, endpoint: Endpoint, deletions: Deletions) -> None:
@@ -27,7 +27,7 @@ class StartsObserver(Observer):
         self._heard: SimpleQueue[Deleted] = deletions.heard()
 
     def work(self) -> None:
-        """Look as soon as anything was deleted, until told to stop."""
+        """Observe as soon as records were deleted, until stopped."""
         try:
             self._ask({})
             while not self.stopping.is_set():
@@ -36,7 +36,7 @@ class StartsObserver(Observer):
             self.end()
 
     def look(self) -> None:
-        """Wait for a deletion, and ask once for all that were told; a broker that is silent tells nothing."""
+        """Wait for a deletion, and ask once for all deletions so far; failed requests are not recorded."""
         try:
             heard = [self._heard.get(timeout=LISTEN_S)]
         except Empty:

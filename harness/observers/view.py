@@ -11,14 +11,14 @@ from harness.kafka.snapshot import ClusterSnapshot
 from harness.vocabulary.topology import Node
 
 FRESH_S = 3.0
-"""Older answers are of a node that fell silent; what it believed says nothing about now."""
+"""Older answers do not count: they are of a node that no longer answers."""
 
 
 class ClusterView:
-    """What every node last said of leaders; safe to share between threads.
+    """The last report of every node about leaders; safe to share between threads.
 
     Args:
-        fresh_s: how old an answer may be to count.
+        fresh_s: how old an answer may be to count, seconds.
         clock: seconds, monotonic.
     """
 
@@ -63,12 +63,12 @@ class ClusterView:
     def snapshot(
         self, nodes: tuple[Node, ...], topics: Sequence[TopicAnswer], sizes: TopicSizes
     ) -> ClusterSnapshot:
-        """What was reported lately, all of it at one moment.
+        """A snapshot of the recent reports, at one moment.
 
         Args:
             nodes: all nodes.
-            topics: those to tell of, as they were made.
-            sizes: gets to know of the partitions that brokers reported.
+            topics: the topics to include, as they were created.
+            sizes: gets the numbers of partitions that brokers reported.
         """
         names = [topic.name for topic in topics]
         with self._lock:

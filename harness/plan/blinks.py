@@ -1,8 +1,7 @@
 """The blinks of a random schedule: short faults whose nodes are chosen when they are due; pure.
 
-Most of what a fault changes, it changes as it begins and as it ends: a request is lost, a connection is made
-again, what was sent meanwhile arrives at once.  There are many blinks, and they end before a node is
-declared dead.
+Most effects of a fault occur at its begin and at its end: a request is lost, a connection is opened again,
+delayed data arrives at once.  There are many blinks, and they end before a node is declared dead.
 """
 
 import random
@@ -39,7 +38,7 @@ _TARGETS = {
     Among.BROKERS: (Target.PARTITION_LEADER, Target.PARTITION_LEADER, Target.BROKER),
     Among.CONTROLLERS: (Target.ACTIVE_CONTROLLER, Target.QUORUM_FOLLOWER),
 }
-"""Whom a blink may mean; those that stand twice are meant twice as often."""
+"""Targets of a blink; those that are listed twice are drawn twice as often."""
 
 
 def _pause(source: random.Random, _: Topology) -> Fault:

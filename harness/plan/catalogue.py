@@ -24,9 +24,9 @@ class Forecast(NamedTuple):
     """What a scenario expects of some versions.
 
     Attributes:
-        since: the oldest of them.
-        before: they are below this one; None: there is no end.
-        expectation: what is expected, and with which feature levels alone.
+        since: the oldest of these versions.
+        before: all of them are below this version; None: there is no end.
+        expectation: the expected verdict, and the feature levels for which it applies.
     """
 
     since: str
@@ -110,7 +110,7 @@ def known_outcomes() -> tuple[KnownOutcome, ...]:
 
 
 def expectation_for(scenario: Scenario, version: str, features: Mapping[str, int]) -> Expectation:
-    """What the scenario expects of a version and feature levels; valid where it says nothing."""
+    """What the scenario expects of a version and feature levels; valid by default."""
     numbers = parse_version(version)
     for expectation in scenario.expectations:
         older = expectation.before is None or numbers < parse_version(expectation.before)

@@ -131,7 +131,7 @@ def _faults_at(
 def with_losses(
     steps: Iterable[Step], schedule: RandomSchedule, topology: Topology, source: random.Random
 ) -> Iterator[Step]:
-    """Steps of which some lose packets instead, as often as the schedule says."""
+    """Replace some steps by packet losses, as often as the schedule says."""
     for step in steps:
         if source.random() < schedule.loss_share:
             yield msgspec.structs.replace(step, fault=_loss(source.choice(_TARGETS), topology, source))
@@ -199,7 +199,7 @@ def least_operations(schedule: RandomSchedule, acts: Iterable[TimedOperation]) -
 
 
 def symbolic(operation: AdminOperation, source: random.Random) -> AdminOperation:
-    """The operation with a draw of its own, if it takes one."""
+    """The operation with its own draw, if it takes one."""
     if isinstance(operation, Drawn):
         return msgspec.structs.replace(operation, draw=source.randrange(DRAWS))
     return operation
@@ -218,7 +218,7 @@ def _by_chance(
 def _without_majority(
     schedule: RandomSchedule, topology: Topology, source: random.Random
 ) -> Iterator[tuple[int, Fault]]:
-    """As many faults as take the majority away, each at a voter of its own, begun one after the other."""
+    """As many faults as remove the majority, each at another voter, begun one after the other."""
     voters = len(topology.voters())
     for place in source.sample(range(1, voters + 1), voters // 2 + 1):
         yield 0, _fault_at(controller(place), schedule, topology, source)
@@ -249,7 +249,7 @@ def _loss(target: Target, topology: Topology, source: random.Random) -> PacketLo
 
 
 def _fault_at(member: Member, schedule: RandomSchedule, topology: Topology, source: random.Random) -> Fault:
-    """A fault that keeps a controller from the others, whatever hits those."""
+    """A fault that cuts a controller off from the others, whatever faults those have."""
     kind = source.choice(schedule.kinds)
     draw = source.randrange(DRAWS)
     if kind != "partition":

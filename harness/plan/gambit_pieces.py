@@ -28,11 +28,11 @@ class Recipe(NamedTuple):
     """How one kind of gambit is drawn.
 
     Attributes:
-        moves: draws its script.
-        copies: how many brokers it needs.
-        isolated: whether controllers must be nodes of their own: the quorum decides while brokers are away.
-        disks: whether disks must be file systems, which lose power.
-        voters: how many voters it needs whose set can be changed; 0: it changes none.
+        moves: function that draws its script.
+        copies: number of brokers that it needs.
+        isolated: whether controllers must be separate nodes: the quorum decides while brokers are down.
+        disks: whether disks must be file systems, for power losses.
+        voters: number of voters that it needs in a dynamic quorum; 0 if it changes no voters.
     """
 
     moves: Callable[[random.Random, Topology], Script]
@@ -50,12 +50,12 @@ class Recipe(NamedTuple):
 
 
 def blows_at(at: list[tuple[Part, Fault]], first: int = 1) -> tuple[Blow, ...]:
-    """Faults and whom each hits, named ``f1`` and so on from a number on."""
+    """Faults with their targets, named ``f1`` and so on from a number on."""
     return tuple(Blow(f"f{number}", part, fault) for number, (part, fault) in enumerate(at, start=first))
 
 
 def shuffled(source: random.Random, things: Sequence[T]) -> tuple[T, ...]:
-    """All of them in drawn order."""
+    """All of them in random order."""
     return tuple(source.sample(list(things), len(things)))
 
 

@@ -1,8 +1,8 @@
 """The gambits of random schedules by name, each a function that draws its script; pure.
 
-Each leads to an edge case of Kafka's guarantees: a replica that was held back and is then the only one left,
-a partition whose last replica in sync goes, a controller that ends together with the leader whose ISR it has
-just changed.  What decides the outcome lasts milliseconds, so faults are short, and they wait for conditions,
+Each leads to an edge case of Kafka's guarantees: a replica that lagged and is then the only one left, a
+partition whose last replica in sync goes down, a controller that ends together with the leader whose ISR it
+has just changed.  The decisive states last milliseconds, so faults are short, and they wait for conditions,
 not for times.
 """
 
@@ -127,7 +127,7 @@ def _down_and_back(source: random.Random, parts: Sequence[Part]) -> Iterator[Gam
 
 
 def _held_follower(source: random.Random, _: Topology) -> Script:
-    """One follower held back for less than it takes to leave the ISR; then the leader and the rest go."""
+    """One follower is delayed for less than it takes to leave the ISR; then leader and others go down."""
     held, others = "follower-1", ("leader", "follower-2")
     hold = source.choice((Pause(), isolated_one(source)))
     taken = source.choice((Kill, Kill, Pause))()
@@ -195,7 +195,7 @@ def _cut_off_leader(source: random.Random, _: Topology) -> Script:
 
 
 def _lost_answers(source: random.Random, _: Topology) -> Script:
-    """Clients hear nothing of a leader for a while; leadership moves, so that they ask another one again."""
+    """Clients receive nothing from a leader; leadership moves, so that they ask another broker again."""
     goes = source.choice((Kill(), Kill(), Stop(), isolated_one(source)))
     return (
         ChooseCopies(fresh_draw(source)),
@@ -285,7 +285,7 @@ def _cut_off_controller(source: random.Random, _: Topology) -> Script:
 
 
 def _flapping(source: random.Random, _: Topology) -> Script:
-    """Links, or processes, that come and go: several short faults at those on whom a partition depends."""
+    """Repeated short faults of links or processes at the nodes that a partition depends on."""
     parts = source.choices(("leader", "leader", "follower-1", "controller"), k=source.randint(4, 6))
     moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
     for number, part in enumerate(parts, start=1):

@@ -106,7 +106,7 @@ def cancelled_copy(source: random.Random, _: Topology) -> Script:
 
 
 def stale_elected(source: random.Random, _: Topology) -> Script:
-    """The last replica in sync goes, one that lacks what it took is elected uncleanly, and it comes back."""
+    """The last replica in sync goes down, one without its records is elected uncleanly, and it comes back."""
     others = blows_at([(part, source.choice((Stop, Kill))()) for part in shuffled(source, FOLLOWERS)])
     stale, other = shuffled(source, [blow.name for blow in others])
     by_config = even(source)
@@ -133,9 +133,9 @@ def stale_elected(source: random.Random, _: Topology) -> Script:
 
 
 def eligible_again(source: random.Random, topology: Topology) -> Script:
-    """Copies go one after the other, cleanly or not, until nobody leads; they come back in drawn order.
+    """Replicas go down one by one, cleanly or not, until there is no leader; they return in random order.
 
-    The leader, which has what was acknowledged, keeps what it wrote.
+    The last leader, which has all acknowledged records, keeps its disk.
     """
     ends: tuple[Fault, ...] = (Stop(), Kill())
     power = () if topology.disk is DiskKind.FOLDER else (PowerLoss(),)
@@ -179,10 +179,10 @@ def trimmed_log(source: random.Random, _: Topology) -> Script:
 
 
 def trimmed_while_held(source: random.Random, _: Topology) -> Script:
-    """One follower held back while oldest records are deleted; the rest ends, and it continues and leads.
+    """One follower is delayed while oldest records are deleted; the others end, and it becomes the leader.
 
-    It is held too shortly to be fenced or to leave the ISR, so that until it has done it too the deletion is
-    not to be answered.
+    The delay is too short for it to be fenced or to leave the ISR.  So the deletion must not be answered
+    until this follower has carried it out too.
     """
     deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
     hold, within_ms = source.choice(((Pause(), _BEFORE_FENCED_MS), (deaf, _BEFORE_OUT_OF_SYNC_MS)))
@@ -267,7 +267,7 @@ def torn_writes(source: random.Random, _: Topology) -> Script:
 
 
 def late_reports(source: random.Random, _: Topology) -> Script:
-    """What a broker's process told controllers arrives after its next process has registered."""
+    """A broker's packets to controllers arrive after its next process has registered."""
     who = source.choice(("leader", "leader", "follower-1"))
     moves: list[GambitMove] = [ChooseCopies(fresh_draw(source), copies=len(COPIES))]
     moves += [

@@ -122,7 +122,7 @@ def uncommitted_voters(source: random.Random, topology: Topology) -> Script:
 
 
 def colliding_elections(source: random.Random, topology: Topology) -> Script:
-    """All voters frozen until none has heard of the leader for too long; they go on within milliseconds."""
+    """All voters are paused until none has contact to a leader; they continue within milliseconds."""
     voters = ("controller", *(f"voter-{n}" for n in range(1, len(topology.voters()))))
     blows = blows_at([(part, Pause()) for part in shuffled(source, voters)])
     return (
@@ -135,7 +135,7 @@ def colliding_elections(source: random.Random, topology: Topology) -> Script:
 
 
 def lossy_voters(source: random.Random, _: Topology) -> Script:
-    """Links between voters lose packets, and the leader goes: candidates hear of each other late."""
+    """Links between voters lose packets, and the leader is killed or paused: candidates get votes late."""
     pattern, at = source.choice(((LossPattern.MESH, "controller"), (LossPattern.NODE, "voter-1")))
     loss = PacketLoss(
         pattern, among=Among.CONTROLLERS, percent=source.randint(*_LOST_PERCENT), draw=fresh_draw(source)
@@ -155,8 +155,8 @@ def lossy_voters(source: random.Random, _: Topology) -> Script:
 def wiped_voter(source: random.Random, topology: Topology) -> Script:
     """A voter comes back with a new disk, and a majority would need it; later it gets its vote back.
 
-    Its old directory id is among the voters until then, and the new one has no vote: nobody may be elected,
-    stay in office or commit what is requested by what it says.
+    Until then its old directory id is among the voters, and the new one has no vote.  So its answers must not
+    count for an election, for a leader's majority or for a commit.
     """
     wiped = WipeDisk(by=source.choice(("kill", "stop")), sparing=True)
     back, again = Mend(("f1",)), even(source)
@@ -182,9 +182,9 @@ def wiped_voter(source: random.Random, topology: Topology) -> Script:
 
 
 def lagging_candidate(source: random.Random, topology: Topology) -> Script:
-    """A voter misses acknowledged changes, and hears of the others as the leader goes, twice.
+    """A voter lags behind acknowledged changes, and comes back while the leader fails, twice.
 
-    In some of the times the others are frozen and continue later than it, so that it asks for votes first.
+    In some cases the other voters are paused and continue later than it, so that it requests votes first.
     """
     once = _lagging(source, topology, first=1)
     return *once, *_lagging(source, topology, first=1 + len(topology.voters())), Until(AllInSync(), BACK_MS)

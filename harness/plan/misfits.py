@@ -54,7 +54,7 @@ def located(misfit: Misfit, path: Path) -> str:
     try:
         calls = [node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Call)]
     except (OSError, SyntaxError, ValueError):
-        return f"{path}: {misfit.problem}"  # who asks has loaded it; it may be gone by now, or be no source
+        return f"{path}: {misfit.problem}"  # it was loaded before; it may be gone by now, or be no source
     lines = [
         call.lineno for call in calls if _called(call) in misfit.calls and _number_of(call) == misfit.number
     ]
@@ -85,7 +85,7 @@ def _late(schedule: FixedSchedule) -> Iterator[Misfit]:
 
 
 def _strangers(value: object, topology: Topology) -> Iterator[Misfit]:
-    """Nodes that something names, however deep, and that the topology lacks."""
+    """Nodes that a value names, at any depth, and that the topology lacks."""
     match value:
         case Member(role=role, number=number):
             if value.of(topology.nodes()) is None:
@@ -101,7 +101,7 @@ def _strangers(value: object, topology: Topology) -> Iterator[Misfit]:
 
 
 def parts_of(value: object) -> Iterator[object]:
-    """What a value of the vocabulary is made of; nothing where it is no more than a number or a text."""
+    """Components of a value of the vocabulary; none for a number or a text."""
     match value:
         case msgspec.Struct():
             yield from (getattr(value, field.name) for field in msgspec.structs.fields(value))
@@ -119,9 +119,9 @@ def _called(call: ast.Call) -> str:
 
 
 def _number_of(call: ast.Call) -> object:
-    """The number that a call is given for a node, or for when something begins; None where it is no constant.
+    """The number in a call that denotes a node, or a begin; None if it is no constant.
 
-    Both come first, but for that of a ``Member``, whose role comes before.
+    Both are the first argument, except for a ``Member``, whose role comes first.
     """
     named = {keyword.arg: keyword.value for keyword in call.keywords}
     place = 1 if _called(call) == "Member" else 0

@@ -28,13 +28,13 @@ DURATION_S_MIN = 20
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What can be asked of a run; None leaves it to the scenario.
+    """Options of a run; None leaves a choice to the scenario.
 
     Every field but the first three is an option of ``krucible run`` under the same name.
 
     Attributes:
         scenario: its name.
-        scenario_file: where it is written, if not in the catalogue; the command names this in its place.
+        scenario_file: its file, if it is not in the catalogue; the command names the file instead.
     """
 
     scenario: str
@@ -154,7 +154,7 @@ def source_of(options: RunOptions) -> Path:
 
 
 def _planned(scenario: Scenario, seed: int) -> Planned:
-    """What the seed makes of the schedule; draws that were kept stay."""
+    """The planned schedule for a seed; kept draws are not changed."""
     schedule = scenario.schedule
     if scenario.keeps_draws and not isinstance(schedule, RandomSchedule):
         return schedule
@@ -278,9 +278,9 @@ def topology_of(
     jvm_option: Sequence[str] = (),
     node_file: Sequence[NodeFile] = (),
 ) -> Topology:
-    """A topology with some of it chosen otherwise; None leaves it as it is.
+    """A topology with some values replaced; None leaves a value as it is.
 
-    In combined mode one number stands for controllers and brokers both.
+    In combined mode one number is that of controllers and of brokers.
     """
     chosen = mode or topology.mode
     if chosen is Mode.COMBINED:
@@ -303,7 +303,7 @@ def topology_of(
 
 
 def _quorum(topology: Topology, version: str) -> Quorum:
-    """What the scenario says, but static where the version has nothing else."""
+    """The scenario's quorum, but static if the version has no other."""
     return topology.quorum if parse_version(version) >= FIRST_DYNAMIC_QUORUM else Quorum.STATIC
 
 
@@ -364,7 +364,7 @@ def _gambit_problems(options: RunOptions) -> list[str]:
 
 
 def _drawing_problems(schedule: RandomSchedule) -> list[str]:
-    """What can't be drawn as a random schedule says."""
+    """Reasons why a random schedule can't be drawn."""
     found = []
     if odd := sorted(set(schedule.kinds) - set(KINDS)):
         found.append(f"no fault to draw is called {odd[0]}; expected one of {', '.join(KINDS)}")

@@ -16,13 +16,13 @@ from harness.vocabulary.topology import Mode
 from harness.vocabulary.version import parse_version
 
 START_MS = {Mode.COMBINED: 9_000, Mode.ISOLATED: 12_000}
-"""From nothing to a cluster under load, on two quiet cores (docs/benchmarks.md); the rest of a run's cost."""
+"""Time from nothing to a cluster under load, on two quiet cores (docs/benchmarks.md), before the load."""
 END_MS = 8_000
-"""Final read, evidence, judgement, and the cluster gone."""
+"""Time for final read, evidence, judgement, and removal of the cluster."""
 RECOVERY_MS = 4_000
 """Under load, beyond the schedule: recovery and the traffic after it."""
 SEEDS_A_NIGHT = 100
-"""How far seeds move on from one night to the next; no preset has more of them."""
+"""By how much seeds increase from one night to the next; no preset has more seeds."""
 
 
 class Entry(NamedTuple):
@@ -30,9 +30,9 @@ class Entry(NamedTuple):
 
     Attributes:
         scenario: its name.
-        modes: None stands for the scenario's own.
-        seeds: how many; from 1 on, if the night is 0.
-        duration_s: of the load, for random schedules; None leaves it to the scenario.
+        modes: None for the scenario's own.
+        seeds: number of seeds; from 1 on, if the night is 0.
+        duration_s: duration of the load, for random schedules; None leaves it to the scenario.
     """
 
     scenario: str
@@ -42,14 +42,14 @@ class Entry(NamedTuple):
 
 
 class Preset(NamedTuple):
-    """What is run of candidate and baseline.
+    """The runs of candidate and baseline.
 
     Attributes:
-        summary: what it is for, in a sentence.
+        summary: its purpose, in a sentence.
         entries: the scenarios.
         controls: tickets of known outcomes; None: all of them.
         control_seeds: runs of each side of a control.
-        required: states of `results.run.coverage` that the candidate has to reach, or nothing is said of it.
+        required: states of `results.run.coverage` that the candidate has to reach for a decision.
     """
 
     summary: str
@@ -83,7 +83,7 @@ _REACHED_ALL = (*_REACHED, "faults_of_disks", "voter_sets", "unclean_elections",
 
 
 def _entries(chaos: int, workloads: int, gambits: int, scripts: int, duration_s: int) -> tuple[Entry, ...]:
-    """Everything that a version must bear, so many seeds of each kind and mode."""
+    """All scenarios that a version must pass, with a number of seeds for each kind and mode."""
     return (
         Entry("exploratory/chaos", _BOTH, chaos, duration_s),
         *(Entry(f"exploratory/{name}", _BOTH, workloads, duration_s) for name in _WORKLOADS),
@@ -124,7 +124,7 @@ PRESETS: Mapping[str, Preset] = {
 
 
 class Role(StrEnum):
-    """Whose run it is."""
+    """Side that a run belongs to."""
 
     CANDIDATE = "candidate"
     BASELINE = "baseline"
@@ -142,9 +142,9 @@ class Job(msgspec.Struct, frozen=True):
     """One run of the matrix.
 
     Attributes:
-        role: whose it is.
+        role: its side.
         options: what is requested.
-        control: the side that it tries, where it is a control.
+        control: the side of a control that it tries; None if it is no control.
     """
 
     role: Role
@@ -181,7 +181,7 @@ class Matrix(NamedTuple):
 
 
 def pair_of(options: RunOptions) -> str:
-    """The line that runs the same on whatever the scenario runs on by default."""
+    """The command that makes the same run on any default Kafka of the scenario."""
     anywhere = msgspec.structs.replace(
         options, kafka_version=None, image_source="auto", kafka_tarball=None, kafka_image=None
     )
@@ -193,13 +193,13 @@ def matrix(
 ) -> Matrix:
     """Every run of a preset: controls first, then candidate and baseline in turns, seed by seed.
 
-    Turns, because a machine that is slower in the afternoon must not make the later version look worse.
+    They alternate, because a machine that becomes slower must not make one version look worse.
 
     Args:
         preset: what to run.
         candidate: the build in question.
-        baseline: what it is compared to, if to anything.
-        seeds: these instead of as many as the preset says.
+        baseline: the build that it is compared to, if any.
+        seeds: seeds to use instead of the preset's.
         night: number of the block of `SEEDS_A_NIGHT` seeds from which the preset's are taken. Those of the
             controls stay: a control is to show the same every night.
 
@@ -253,13 +253,13 @@ def load_ms(job: Job) -> int:
 def shard(jobs: Sequence[Job], number: int, count: int) -> tuple[Job, ...]:
     """The runs of one of several machines, in their order; together the shards are all runs, each once.
 
-    Both runs of a pair are of one shard: what is compared ran on one machine. The longest pair goes first,
-    each to the shard that has the least to do.
+    Both runs of a pair are in one shard, so that compared runs were made on one machine.  The longest pair is
+    assigned first, each to the shard with the least work.
 
     Args:
-        jobs: all of them.
-        number: of the shard, from 1 on.
-        count: how many shards there are.
+        jobs: all jobs.
+        number: number of the shard, from 1.
+        count: number of shards.
     """
     costs: dict[str, int] = {}
     for job in jobs:

@@ -86,11 +86,11 @@ def resolution_of(schedule: Planned, recorded: History, nodes: Sequence[Node]) -
 
 
 class _Recorded:
-    """What was done in a run, and to whom.
+    """The recorded actions of a run, and their targets.
 
     Args:
-        history: of nemesis, operators and script.
-        nodes: of the topology.
+        history: history of nemesis, operators and script.
+        nodes: nodes of the topology.
     """
 
     def __init__(self, history: History, nodes: Sequence[Node]) -> None:

@@ -21,17 +21,17 @@ def replayed_blinks(
     nodes: Sequence[Node],
     member: Callable[[str], Member],
 ) -> Iterator[Step]:
-    """Those blinks that hit somebody, each when it did, and as long as it did; the others are left out.
+    """The blinks that hit a node, each with its recorded time and duration; the others are left out.
 
     Args:
-        schedule: as it was planned.
-        windows: what was done then, by name.
+        schedule: the planned schedule.
+        windows: recorded faults, by name.
         began_ns: when the schedule began.
-        nodes: of the topology.
+        nodes: nodes of the topology.
         member: a node of the topology by its name.
 
     Raises:
-        LookupError: the topology lacks a node of then.
+        LookupError: the topology lacks a node of the recorded run.
     """
     for name, blink in blinks_of(schedule):
         window = windows.get(name)

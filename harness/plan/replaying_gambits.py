@@ -53,17 +53,17 @@ def played_in(name: str, operations: Sequence[Operation]) -> Played | None:
 def replayed(
     name: str, gambit: Gambit, played: Played, began_ns: int, member: Callable[[str], Member]
 ) -> Replayed:
-    """The gambit with those nodes in its parts that had them then, at its time of then.
+    """The gambit with the recorded nodes in its parts, at its recorded time.
 
     Args:
-        name: what it was called.
-        gambit: as it was planned.
-        played: what is recorded of it.
+        name: its name.
+        gambit: the planned gambit.
+        played: the record of it.
         began_ns: when the schedule began.
         member: a node of the topology by its name.
 
     Raises:
-        LookupError: the topology lacks a node of then.
+        LookupError: the topology lacks a recorded node.
     """
     notes: list[str] = []
     moves = tuple(_moves(name, gambit, played, member, notes))

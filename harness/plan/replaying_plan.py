@@ -19,9 +19,9 @@ from harness.record.folder import SCHEDULE_FILE
 from harness.vocabulary.faults import Target
 
 STRIKING = ("nemesis", "nemesis-[0-9]*", "gambits")
-"""Who injects faults, and chooses whom they hit."""
+"""Processes that inject faults and choose their targets."""
 _JOURNALS = (*STRIKING, "nemesis-blinks", "moves", "runner", "admin", "admin-*")
-"""Who carries schedules out, and who says when."""
+"""Processes that carry out schedules, and those that record times."""
 _SYMBOLIC = "--symbolic"
 _PLANS = "krucible run "
 """How the line of a run begins that planned its own schedule."""
@@ -98,11 +98,11 @@ def plan_replay(recorded: Recorded, instead: Instead, *, symbolic: bool) -> Repl
 
     Args:
         recorded: the run.
-        instead: what is to run in place of the recorded Kafka.
-        symbolic: leave it to the new run which nodes the schedule means.
+        instead: what is to run instead of the recorded Kafka.
+        symbolic: let the new run choose the nodes of the schedule.
 
     Raises:
-        UsageError: if the scenario is gone, or what was recorded does not fit it any more.
+        UsageError: if the scenario is gone, or if the record does not fit it any more.
     """
     now = plan_run(options_of(recorded.folder, recorded.identity, instead))
     notes = [*_changes(recorded, now), *_replacements(recorded.identity, instead)]
@@ -122,7 +122,7 @@ def plan_replay(recorded: Recorded, instead: Instead, *, symbolic: bool) -> Repl
 def is_rerun(identity: RunIdentity) -> bool:
     """Whether a run names another one, and nevertheless planned its own schedule, from the same options.
 
-    So does a candidate of ``krucible minimise``, whose scenario has a file of its own.
+    So does a candidate of ``krucible minimise``, whose scenario is in a separate file.
     """
     planned = identity.reproduce.startswith(_PLANS)
     return bool(identity.replay_of) and planned and "scenario_file" not in identity.options
@@ -144,15 +144,15 @@ def replay_line(folder: Path, instead: Instead, *, symbolic: bool) -> str:
 
 
 def options_of(folder: Path, identity: RunIdentity, instead: Instead) -> RunOptions:
-    """What was requested when a run was made, with the version that it was of.
+    """The options with which a run was made, with its version.
 
     Args:
-        folder: the run's.
-        identity: what ran.
-        instead: what is to run in place of the recorded Kafka.
+        folder: folder of the run.
+        identity: identity of the run.
+        instead: what is to run instead of the recorded Kafka.
 
     Raises:
-        UsageError: if the scenario or a file is gone, or an option is none of this krucible.
+        UsageError: if the scenario or a file is gone, or this krucible does not have an option.
     """
     if identity.scenario not in scenario_names() and "scenario_file" not in identity.options:
         raise _gone(folder, identity)
@@ -257,7 +257,7 @@ def _as_set_up(now: RunPlan) -> dict[str, object]:
 
 
 def _holds(then: object, now: object) -> bool:
-    """Whether what was recorded has all of what is now; it may say more."""
+    """Whether a record has all values of the current one; it may have more."""
     if isinstance(then, dict) and isinstance(now, dict):
         return all(name in then and then[name] == value for name, value in now.items())
     return bool(then == now)

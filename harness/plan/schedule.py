@@ -43,7 +43,8 @@ def plan(
         steps, gambits = tuple(mixed), tuple(played)
     else:
         steps = tuple(drawn_steps(schedule, topology, source))
-    # Sources of their own: a schedule that gains operations keeps its faults, one that gains disks its times.
+    # Separate random sources: a schedule that gains operations keeps its faults, one that gains disks its
+    # times.
     if schedule.loss_share:
         steps = tuple(with_losses(steps, schedule, topology, random.Random(f"{seed} losses")))
     if schedule.disks:
@@ -84,7 +85,7 @@ def faults_of(schedule: Planned) -> tuple[Fault, ...]:
 
 
 def faults_alone(schedule: Planned) -> tuple[Fault, ...]:
-    """Every fault that stands alone, in order: those of gambits and blinks are none of them."""
+    """Every separate fault, in order, without those of gambits and blinks."""
     if isinstance(schedule, FixedSchedule):
         return tuple(step.fault for step in schedule.steps)
     return tuple(move.fault for move in schedule.moves if isinstance(move, Inject))

@@ -45,7 +45,7 @@ def _leads_to_scenarios(argument: str) -> bool:
         return False
     try:
         return Path(argument.partition("::")[0]).resolve().is_relative_to(ROOM)
-    except (OSError, ValueError, RuntimeError):  # whatever is no path leads nowhere
+    except (OSError, ValueError, RuntimeError):  # a text that is no path leads nowhere
         return False
 
 

@@ -1,7 +1,7 @@
 """Scenarios as items of pytest: one each, and for random schedules one for each kind of fault.
 
-A fixed or scripted schedule is one item whatever faults it has: they follow each other in one cluster's life,
-and without any of them it would be another scenario.
+A fixed or scripted schedule is one item, whatever its faults: they follow each other in one cluster, and
+without one of them it would be another scenario.
 """
 
 from collections.abc import Iterator

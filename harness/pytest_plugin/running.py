@@ -27,12 +27,12 @@ class NotAsExpectedError(Exception):
 
 
 def run_scenario(item: pytest.Item, asked: ItemOptions) -> None:
-    """Run and judge what was requested; the item gets the properties that distinguish the run from others.
+    """Make and judge the requested run; the item gets the properties that distinguish it from others.
 
     Raises:
         NotAsExpectedError: if the verdict is not as expected; unknown never is, unless that was expected.
         KrucibleError: if the harness failed.
-        KeyboardInterrupt: if the run was interrupted; it has healed and was judged all the same.
+        KeyboardInterrupt: if the run was interrupted; it was healed and judged nevertheless.
     """
     plan = _planned(asked)
     properties = {"seed": str(asked.seed), "reproduce": plan.reproduce}
@@ -49,7 +49,7 @@ def run_scenario(item: pytest.Item, asked: ItemOptions) -> None:
 
 
 def told(error: BaseException) -> str | None:
-    """What to show of an error instead of a traceback; None of those that nobody foresaw."""
+    """The text of an error to show instead of a traceback; None for unexpected errors."""
     known = (NotAsExpectedError, KrucibleError, StoreError, HistoryError)
     return str(error) if isinstance(error, known) else None
 
@@ -65,7 +65,7 @@ def explanation(folder: Path, verdict: Verdict) -> str:
 
 
 def _planned(asked: ItemOptions) -> RunPlan:
-    """The plan; skips what this version or this host can't have, and says why."""
+    """The plan; skips what this version or this host does not support, with the reason."""
     scenario = load_scenario(asked.scenario)
     random = isinstance(scenario.schedule, RandomSchedule)
     options = RunOptions(

@@ -17,10 +17,10 @@ FOLDER = "folder"
 
 
 class ItemOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked of an item; None leaves it to the scenario.
+    """Options of an item; None leaves a choice to the scenario.
 
     Attributes:
-        seed: of the schedule.
+        seed: seed of the schedule.
         runs: the store that gets the run's folder.
         kafka_version: Kafka's version.
         duration_s: how long the load of a random schedule runs.
@@ -52,7 +52,7 @@ def configure(config: pytest.Config) -> None:
             parse_version(option.krucible_kafka_version)
         except VersionShapeError as error:
             raise pytest.UsageError(f"--kafka-version: {error}") from error
-    if not hasattr(config, "workerinput"):  # xdist's workers tell the session that sums up
+    if not hasattr(config, "workerinput"):  # xdist's workers report to the session that sums up
         config.pluginmanager.register(Sessions(config), "krucible-session")
 
 
@@ -68,7 +68,7 @@ def asked_of(config: pytest.Config) -> ItemOptions:
 
 
 class Sessions:
-    """Hears the outcome of every item; informs a CI job at the end."""
+    """Receives the outcome of every item; writes a CI summary at the end."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config

@@ -1,6 +1,6 @@
 """The note that another process writes about a harness that died during a run.
 
-It is in a journal of its own, so a later judgement of the run finds it.
+It is in a separate journal, so a later judgement of the run finds it.
 """
 
 import signal
@@ -26,18 +26,18 @@ _MEANINGS = {
     signal.SIGSEGV: "a defect in a library",
 }
 _DUMPS = ("Fatal Python error:", "Timeout (")
-"""How Python begins to tell what threads did."""
+"""How Python's dump of all threads begins."""
 _SAID_MAX = 3
 _CHARACTERS_MAX = 300
 
 
 def is_noted(folder: Path) -> bool:
-    """Whether a run's harness died, and that was written down."""
+    """Whether the death of a run's harness was recorded."""
     return (folder / _AFTERMATH_FILE).is_file()
 
 
 def told(code: int, said: Sequence[str]) -> str:
-    """What became of a process, in a sentence without an end.
+    """How a process ended, as a sentence without a full stop.
 
     Args:
         code: its exit code; a signal's number below zero.
@@ -49,12 +49,12 @@ def told(code: int, said: Sequence[str]) -> str:
 
 
 def note_death(folder: Path, history: History, error: str) -> None:
-    """Write down in a run's folder how its harness ended.
+    """Record in a run's folder how its harness ended.
 
-    The time is that of the last operation: what came after it, and when, nobody recorded.
+    The time is that of the last operation, because nothing was recorded after it.
 
     Raises:
-        JournalError: the disk refuses, or it was written down already.
+        JournalError: the disk can't be written, or it was recorded already.
     """
     phases = [str(operation.key) for operation in history.of(PHASE)]
     last_ns = history.operations[-1].time_ns if history.operations else 0
@@ -66,10 +66,10 @@ def note_death(folder: Path, history: History, error: str) -> None:
 
 
 def save_said(folder: Path, said: Sequence[str]) -> None:
-    """Keep what the process wrote to stderr, for whoever mends the harness or a library.
+    """Save what the process wrote to stderr, to debug the harness or a library.
 
     Raises:
-        OSError: the disk refuses.
+        OSError: the disk can't be written.
     """
     with (folder / FAILURES_FILE).open("a", encoding="utf-8") as file:
         file.write("".join(f"{line}\n" for line in said))
@@ -85,7 +85,7 @@ def _signal(code: int) -> str:
 
 
 def _last(said: Sequence[str]) -> str:
-    """The last lines before Python told what threads did; where there are none, that it did."""
+    """The last lines before Python's dump of all threads; the dump's first line if there are none."""
     lines = [" ".join(line.split()) for line in said if line.strip()]
     dump = next((place for place, line in enumerate(lines) if line.startswith(_DUMPS)), len(lines))
     chosen = lines[:dump][-_SAID_MAX:] or lines[dump : dump + 1]

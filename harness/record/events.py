@@ -27,7 +27,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
     @property
     def operation(self) -> Operation:
-        """The operation as a reader of the file gets it: whoever hears many asks `written` first."""
+        """The operation as in the file; a listener to many operations should check `written` first."""
         if not isinstance(self.written.value, msgspec.Struct):
             return self.written
         value = msgspec.json.decode(msgspec.json.encode(self.written.value))
@@ -35,7 +35,7 @@ class Recorded(msgspec.Struct, frozen=True):
 
 
 class Acknowledged(msgspec.Struct, frozen=True):
-    """Records were acknowledged in another OS process, whose journal this process does not hear."""
+    """Records were acknowledged in another OS process, whose journal this process does not write."""
 
     records: int
 

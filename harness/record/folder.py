@@ -1,4 +1,4 @@
-"""A run's folder: ``runs/<scenario>/<UTC time>-<seed>/``, with ``latest`` links beside it.
+"""A run's folder: ``runs/<scenario>/<UTC time>-<seed>/``, with ``latest`` links next to it.
 
 A cluster that no run started has ``runs/clusters/<id>/``, which is not listed as a run.
 """
@@ -24,7 +24,7 @@ def create_run_folder(root: Path, scenario: str, seed: int, now: datetime | None
 
     Raises:
         KrucibleError: if the folder can't be made.
-        UsageError: if compose could not mount what lies in it.
+        UsageError: if compose can't mount its content.
     """
     moment = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
     parent = root / scenario
@@ -45,13 +45,13 @@ def point_latest(root: Path, folder: Path) -> None:
 
 
 def place_run(folder: Path, root: Path, scenario: str, name: str) -> Path:
-    """Move a run's folder, which lies on the same disk, to its place in a store and point the links at it.
+    """Move a run's folder to its place in a store on the same disk, and point the links at it.
 
     Args:
-        folder: where it is.
+        folder: the current folder.
         root: the store.
-        scenario: of the run.
-        name: of the folder; where there is such a one already, it gets a suffix.
+        scenario: scenario of the run.
+        name: name of the folder; if that exists already, it gets a suffix.
 
     Raises:
         OSError: it can't be moved.
@@ -66,11 +66,11 @@ def place_run(folder: Path, root: Path, scenario: str, name: str) -> Path:
 def create_cluster_folder(root: Path, run: str) -> Path:
     """Make the folder of a cluster that no run started; no ``latest`` link leads to it.
 
-    It has the cluster's id for its name, because runs are found by names that begin with a time.
+    Its name is the cluster's id, because runs are found by names that begin with a time.
 
     Raises:
         KrucibleError: if the folder can't be made.
-        UsageError: if compose could not mount what lies in it.
+        UsageError: if compose can't mount its content.
     """
     folder = root / _CLUSTERS / run
     with _refusals_told("the cluster's folder can't be made", root, folder):

@@ -39,7 +39,7 @@ class JournalError(KrucibleError):
 
 
 _FIRST_AND_LAST = 2
-"""Lines that are no operations of anybody: a journal's header and its end."""
+"""Lines that are no operations: a journal's header and its end."""
 
 
 class Clock:
@@ -66,7 +66,7 @@ Value = msgspec.Struct | Sequence[object] | int | None
 
 
 class Entry(NamedTuple):
-    """What an operation says, before the journal adds its index and time; fields as in `Operation`."""
+    """The fields of an operation, before the journal adds its index and time; as in `Operation`."""
 
     process: int | str
     type: OperationType
@@ -81,11 +81,12 @@ class Journal:
     """One append-only file of operations; safe to share between threads.
 
     Args:
-        path: of the file.
+        path: path of the file.
         header: its first line.
-        clock: of the run.
-        listener: hears of every operation.
-        operations: how many another writer left in the file, to continue behind them; None: it is begun.
+        clock: clock of the run.
+        listener: gets every operation.
+        operations: number of operations that another writer left in the file, to continue after them; None
+            for a new file.
 
     Raises:
         JournalError: the file exists already and is to be begun, or can't be written.
@@ -134,15 +135,15 @@ class Journal:
         return operation
 
     def end(self, journals: Sequence[tuple[str, str | None, int | None]] = ()) -> int | None:
-        """Write the last line and close the file: whoever reads it knows that nothing is missing.
+        """Write the last line, which shows that nothing is missing, and close the file.
 
-        A journal with an outstanding operation gets none, for its writer was given up.
+        A journal with an outstanding operation gets no last line, because its writer was abandoned.
 
         Args:
-            journals: what the runner's reports about the others.
+            journals: what the runner's journal records about the others.
 
         Returns:
-            How many lines the journal has; None where it got no end.
+            Number of lines of the journal; None if it got no last line.
         """
         with self._lock, suppress(JournalError):  # a disk that is full has been reported
             if not self._outstanding:
@@ -191,7 +192,7 @@ class Journal:
             raise JournalError("the history is closed", where=str(self.path))
         try:
             written = os.write(self._fd, line)
-            while written < len(line):  # a disk that is nearly full takes a part, then says so
+            while written < len(line):  # a disk that is nearly full writes a part, then raises
                 written += os.write(self._fd, line[written:])
         except OSError as error:
             self._broken = _journal_error("the history can't be written", error, self.path)
@@ -199,9 +200,9 @@ class Journal:
 
 
 class Journals:
-    """The journals of one run: a folder, a run id, a clock, and a listener that hears all of them.
+    """The journals of one run: a folder, a run id, a clock, and a listener to all of them.
 
-    The journal of the runner, opened first, reports each other one when it begins, and lists all at its end.
+    The journal of the runner, opened first, records each other one when it begins, and lists all at its end.
     """
 
     def __init__(self, folder: Path, run: str, clock: Clock, listener: Listener | None = None) -> None:
@@ -251,12 +252,12 @@ class Journals:
         return JournalHeader(FORMAT_VERSION, self.run, name, self.began_at)
 
     def announce(self, event: Event) -> None:
-        """Tell the listener of what no journal of this process records."""
+        """Send an event to the listener that no journal of this process records."""
         if self._listener is not None:
             self._listener(event)
 
     def close(self) -> None:
-        """End and close all of them, the runner's last; a second call does nothing."""
+        """End and close all journals, the runner's last; a second call does nothing."""
         with self._lock:
             opened, self._opened = self._opened, {}
         runner = opened.pop(RUNNER, None)
@@ -268,7 +269,7 @@ class Journals:
 
 
 class Outcome:
-    """How an operation ended, filled in by who performs it; ``info`` until said otherwise."""
+    """How an operation ended, set by the code that performs it; ``info`` by default."""
 
     def __init__(self, value: Value) -> None:
         self.type = OperationType.INFO

@@ -27,7 +27,7 @@ class Undo(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class RunOpened(msgspec.Struct, frozen=True, tag_field="entry", tag="run"):
-    """The first entry: whose cluster this is."""
+    """The first entry: the owner of this cluster."""
 
     run: str
     owner: Owner
@@ -62,7 +62,7 @@ class Ledger:
         self._lock = threading.Lock()
         self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._where = str(path)
-        # A writer that was killed, or whose disk was full, may have left a line without an end.
+        # A writer that was killed, or whose disk was full, may have left an incomplete line.
         size = os.fstat(self._file).st_size
         self._gap = b"\n" if size and os.pread(self._file, 1, size - 1) != b"\n" else b""
 
@@ -75,7 +75,7 @@ class Ledger:
         try:
             with self._lock:
                 line = self._gap + msgspec.json.encode(entry) + b"\n"
-                while line:  # a disk that is nearly full takes a part, then says so
+                while line:  # a disk that is nearly full writes a part, then raises
                     line = line[os.write(self._file, line) :]
                     self._gap = b"\n" if line else b""
                 os.fsync(self._file)
@@ -93,7 +93,7 @@ class Ledger:
 
 
 def read_ledger(folder: Path) -> tuple[Entry, ...]:
-    """All whole entries; one that SIGKILL or a full disk cut short was never acted upon and is left out."""
+    """All complete entries; one that SIGKILL or a full disk cut short was never acted upon: it is ignored."""
     path = folder / LEDGER_FILE
     return tuple(_whole(path.read_bytes())) if path.exists() else ()
 

@@ -15,7 +15,7 @@ from harness.errors import KrucibleError
 from harness.record.journal import JournalError, Recorder, describe
 
 FAILURES_FILE = "failures.txt"
-"""Tracebacks of all mishaps of a run, for whoever mends the harness."""
+"""File with tracebacks of all mishaps of a run, to debug the harness."""
 
 
 class RecordingStage(Protocol):
@@ -25,7 +25,7 @@ class RecordingStage(Protocol):
     recorder: Recorder
 
     def tell(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
-        """Say something of a phase, without recording it."""
+        """Report something about a phase, without recording it."""
         ...
 
 
@@ -36,8 +36,8 @@ class Mishaps:
         stage: the run's.
 
     Attributes:
-        failure: the first of them, as an error that a person can act upon; None if there was none.
-        healed: whether no fault is in force any more: what comes after it means nothing otherwise.
+        failure: the first mishap, as an error with a remedy; None if there was none.
+        healed: whether no fault is in force any more; otherwise later failures mean nothing.
     """
 
     def __init__(self, stage: RecordingStage) -> None:
@@ -48,7 +48,7 @@ class Mishaps:
 
     @contextmanager
     def survived(self, during: str) -> Iterator[None]:
-        """End the block at a mishap, and continue behind it.
+        """End the block at a mishap, and continue after it.
 
         Args:
             during: what the block does, in a few words.
@@ -60,7 +60,7 @@ class Mishaps:
             yield
         except JournalError:
             raise
-        except Exception as error:  # noqa: BLE001 - kept and told; it is raised again once the run is judged
+        except Exception as error:  # noqa: BLE001 - kept and reported; it is raised again once the run is judged
             self._keep(during, error)
 
     def _keep(self, during: str, error: Exception) -> None:

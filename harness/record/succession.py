@@ -1,6 +1,7 @@
 """Continues a journal whose writer, an OS process, was killed.
 
-Every operation is on disk before it leaves, so what the process had outstanding is known; its outcome is not.
+Every invocation is on disk before its request leaves.  So the process's outstanding operations are known;
+their outcomes are not.
 """
 
 from collections.abc import Sequence
@@ -32,7 +33,7 @@ class Left(NamedTuple):
     ended: bool = False
 
     def next_after(self, worker: int, workers: int) -> int:
-        """The first number of a worker's processes that none of them had; `workers` lie between two."""
+        """The first number of a worker's processes that none of them had; numbers differ by `workers`."""
         used = [number for number in self.processes if number % workers == worker]
         return max(used) + workers if used else worker
 
@@ -41,10 +42,10 @@ NOTHING = Left(0, (), frozenset())
 
 
 def left_in(path: Path) -> Left | None:
-    """What a journal holds; None if it was never begun.
+    """Content of a journal; None if it was never begun.
 
-    A line that was cut short is taken away: no operation leaves before its line is whole, and one whose
-    completion is cut is outstanding.
+    A line that was cut short is removed: no request leaves before its line is complete, and an operation
+    whose completion is cut counts as outstanding.
 
     Raises:
         JournalError: it can't be read, or it is not a journal.

@@ -27,7 +27,7 @@ class Tally:
 
     @property
     def removed(self) -> int:
-        """Topics whose removal was acknowledged so far."""
+        """Number of topics whose removal has been acknowledged."""
         with self._changed:
             return self._removed
 
@@ -60,7 +60,7 @@ class Tally:
             self._changed.notify_all()
 
     def await_more(self, records: int, bound_s: float, cancelled: threading.Event) -> bool:
-        """Wait until so many more records are acknowledged; whether they came within the bound."""
+        """Wait until this many more records are acknowledged; returns whether that was within the bound."""
         deadline = time.monotonic() + bound_s
         with self._changed:
             wanted = self._acked + records

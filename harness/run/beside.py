@@ -1,4 +1,4 @@
-"""Runs a function in a thread of its own."""
+"""Runs a function in a separate thread."""
 
 import threading
 from collections.abc import Callable
@@ -9,9 +9,9 @@ T = TypeVar("T")
 
 
 def beside(action: Callable[[], T], name: str) -> Future[T]:
-    """Begin to do something; what comes of it is in the future.
+    """Start an action in a thread; the future has its result or error.
 
-    The thread is a daemon: whoever interrupts twice does not wait for it.
+    The thread is a daemon: a second interrupt does not wait for it.
     """
     future: Future[T] = Future()
 

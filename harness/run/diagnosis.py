@@ -28,22 +28,22 @@ _OF_THE_HOST = (
     (re.compile(r"Read-only file system|AccessDeniedException"), "a disk can't be written to"),
     (re.compile(r"ConfigException|requirement failed|Invalid config"), "its configuration is refused"),
 )
-"""What a node's log says where neither Kafka nor anything that it promises is to blame."""
+"""Lines of a node's log that show a cause outside of Kafka."""
 
 
 class NodeTold(msgspec.Struct, frozen=True, kw_only=True):
     """What one node reported when a start was given up.
 
     Attributes:
-        status: of its container, as the engine has it.
-        exit_code: of its process, where it has ended.
-        out_of_memory: whether the kernel killed it for want of memory.
+        status: status of its container, as Docker reports it.
+        exit_code: exit code of its process, if it has ended.
+        out_of_memory: whether the kernel killed it for lack of memory.
         quorum: a controller's answer to DescribeQuorum, or why there is none.
-        quorum_state: its file of that name.
-        brokers: ids of the brokers that it believes registered and unfenced, or why it does not report.
-        truncated_to: lowest offset to which its log says that it truncated its metadata log.
-        fatal: the line by which it said that it ends.
-        complaints: the last lines of its log that stand out.
+        quorum_state: content of its ``quorum-state`` file.
+        brokers: ids of the brokers that it reports as registered and unfenced, or why there is no answer.
+        truncated_to: lowest offset to which it truncated its metadata log, according to its log.
+        fatal: the line by which it logged that it exits.
+        complaints: the last WARN, ERROR and FATAL lines of its log.
     """
 
     status: str
@@ -61,12 +61,12 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """Why a start failed.
 
     Attributes:
-        waited_for: what was not reached.
-        waited_s: how long it was waited for.
+        waited_for: the condition that was not reached.
+        waited_s: how long the harness waited for it, seconds.
         load_per_cpu: the host's load average of one minute over its CPUs.
-        sentences: what stands out, the likeliest cause first.
-        host: what the host did to it; None where the reason is the cluster's own.
-        nodes: what each told.
+        sentences: findings, the likeliest cause first.
+        host: cause on the host; None if the cause is in the cluster.
+        nodes: what each node reported.
     """
 
     waited_for: str
@@ -93,15 +93,15 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def diagnose(cluster: Cluster, error: NotReadyError, logs: Mapping[str, str]) -> Diagnosis:
-    """Ask a cluster that did not become ready why.
+    """Find out why a cluster did not become ready.
 
     Args:
-        cluster: it is still there.
-        error: what was not reached.
+        cluster: the cluster, which still exists.
+        error: the condition that was not reached.
         logs: the nodes' logs by their names.
 
     Raises:
-        EngineError: the engine does not tell of its containers.
+        EngineError: Docker does not report its containers.
     """
     nodes = {node.name: _told(cluster, node.name, logs.get(node.name, "")) for node in cluster.nodes}
     ids = {node.name: node.id for node in cluster.nodes if node.is_broker}
@@ -116,10 +116,10 @@ def diagnose(cluster: Cluster, error: NotReadyError, logs: Mapping[str, str]) ->
 
 
 def sentences(nodes: Mapping[str, NodeTold], brokers: Mapping[str, int]) -> Iterator[str]:
-    """What stands out, the likeliest cause first.
+    """Findings about a failed start, the likeliest cause first.
 
     Args:
-        nodes: what each told, by its name.
+        nodes: what each node reported, by its name.
         brokers: ids of the brokers, by their names.
     """
     unseen = _unseen(nodes, brokers)
@@ -139,7 +139,7 @@ def sentences(nodes: Mapping[str, NodeTold], brokers: Mapping[str, int]) -> Iter
 
 
 def of_host(nodes: Mapping[str, NodeTold], logs: Mapping[str, str]) -> str | None:
-    """What the host, or whoever configured the nodes, did to them; None where the reason is another."""
+    """Cause on the host or in the nodes' configuration; None if the cause is another one."""
     for name, node in nodes.items():
         if node.out_of_memory:
             return f"{name} was killed by the kernel: no memory"
@@ -154,7 +154,7 @@ def of_host(nodes: Mapping[str, NodeTold], logs: Mapping[str, str]) -> str | Non
 
 
 def _unseen(nodes: Mapping[str, NodeTold], brokers: Mapping[str, int]) -> list[str]:
-    """Brokers that no broker that answers believes unfenced; none where nobody answers."""
+    """Brokers that no answering broker reports as unfenced; empty if no broker answers."""
     views = [set(node.brokers) for node in nodes.values() if isinstance(node.brokers, tuple)]
     seen = set().union(*views)
     return [name for name, number in brokers.items() if number not in seen] if views else []

@@ -41,11 +41,11 @@ class Execution:
     """Nemesis and operators of one run.
 
     Args:
-        stage: the run's.
-        view: what observers saw last.
+        stage: stage of the run.
+        view: the last observations.
         check: raises when a worker or an observer has died.
         cancelled: set to end the schedule early.
-        deletions: of records, for gambits that ask for them.
+        deletions: deletions of records, for gambits that request them.
     """
 
     def __init__(
@@ -78,7 +78,7 @@ class Execution:
         )
 
     def carry_out(self, schedule: Planned) -> None:
-        """Do what the schedule says; faults that are in force at its end are left to the nemesis.
+        """Carry out the schedule; the nemesis heals faults that are in force at its end.
 
         Raises:
             KrucibleError: the harness could not do its work.
@@ -153,7 +153,7 @@ class Execution:
             one.end(0.0)
 
     def _dismiss(self) -> None:
-        """Nobody begins anything further, and what is going on is waited for."""
+        """Let no thread begin anything further, and wait for ongoing actions."""
         for one in self._beside:
             one.hurry()
         for one in self._beside:
@@ -182,14 +182,14 @@ class Execution:
         return self._operators[-1]
 
     def _snapshot_for_faults(self) -> ClusterSnapshot:
-        """The cluster now, with the nodes that died; fails where somebody beside the faults did."""
+        """The cluster now, with dead nodes; raises if a thread other than the faults has died."""
         snapshot = self._snapshot()
         for one in self._beside:
             one.check()
         return msgspec.structs.replace(snapshot, dead=self._stage.cluster.ended - self.nemesis.down)
 
     def _snapshot(self, beside: str | None = None) -> ClusterSnapshot:
-        """The cluster now; the partitions of a topic that nobody observes are requested."""
+        """The cluster now; partitions of a topic that is not observed are requested."""
         self._check()
         stage = self._stage
         seen = self._view.snapshot(stage.cluster.nodes, stage.topics, stage.sizes)

@@ -29,7 +29,7 @@ Say = Callable[[str], None]
 
 
 def heal(client: Engine, named: tuple[str, ...], say: Say) -> list[str]:
-    """Undo pending faults and remove what is left, run by run; ids of the runs that were healed.
+    """Undo pending faults and remove the rest, run by run; returns ids of the healed runs.
 
     A run whose harness is alive, or that was kept, is left alone unless it is named by id.
 
@@ -57,19 +57,19 @@ def heal(client: Engine, named: tuple[str, ...], say: Say) -> list[str]:
 
 
 def heal_after(client: Engine, owner: Owner, folders: Iterable[Path], say: Say) -> tuple[Leftover, ...]:
-    """Heal what a process left that has ended, and remove it; what was healed.
+    """Heal and remove the runs of an ended process; returns what was healed.
 
-    Runs that were to be kept are left alone.
+    Runs that are to be kept are not changed.
 
     Args:
-        client: of the engine.
+        client: client of Docker.
         owner: the process.
-        folders: of runs; what is left of one may be disks alone, of which the engine knows nothing.
-        say: is told what is done.
+        folders: folders of runs; if only disks of a run are left, Docker does not know of them.
+        say: receives messages about each step.
 
     Raises:
         EngineError: if the engine refuses.
-        KrucibleError: if a disk does.
+        KrucibleError: if a disk can't be removed.
     """
     of_folders = {left.run: left for left in _unremoved(folders, owner)}
     found = of_folders | {left.run: left for left in leftovers(client, owner)}
@@ -85,11 +85,11 @@ def heal_after(client: Engine, owner: Owner, folders: Iterable[Path], say: Say) 
 
 
 def _unremoved(folders: Iterable[Path], owner: Owner) -> Iterator[Leftover]:
-    """Runs of an owner that has ended, of whose removal their ledgers do not report."""
+    """Runs of an ended owner whose ledgers do not record their removal."""
     for folder in folders:
         try:
             entries = read_ledger(folder)
-        except OSError:  # whose it is can't be determined; what the engine has of it is found by its labels
+        except OSError:  # its owner is unknown; its containers and networks are found by their labels
             continue
         if any(isinstance(entry, RunRemoved) for entry in entries):
             continue
@@ -99,9 +99,9 @@ def _unremoved(folders: Iterable[Path], owner: Owner) -> Iterator[Leftover]:
 
 
 def _keep_logs(client: Engine, leftover: Leftover, say: Say) -> None:
-    """Save the logs of nodes, unless that was done: what they tell goes with their containers.
+    """Save the logs of nodes, unless that was done: they are removed with their containers.
 
-    Where that fails they go all the same.
+    The containers are removed even if that fails.
     """
     if list(leftover.folder.glob(f"nodes/*/{LOG_FILE}")):
         return
@@ -145,7 +145,7 @@ def _heal_one(client: Engine, leftover: Leftover, say: Say) -> None:
 
 
 def _remove_undescribed(client: Engine, leftover: Leftover) -> None:
-    """Disks go only if the folder's ledger says that they are this run's."""
+    """Remove a run without a description; disks only if the folder's ledger shows that they belong to it."""
     with disk_errors_told():
         entries = read_ledger(leftover.folder)
     if any(isinstance(entry, RunOpened) and entry.run == leftover.run for entry in entries):
@@ -155,7 +155,7 @@ def _remove_undescribed(client: Engine, leftover: Leftover) -> None:
 
 
 def _described(client: Engine, leftover: Leftover) -> Cluster | None:
-    """The cluster by its description; None where that is gone, damaged, or another run's."""
+    """The cluster by its description; None if the description is missing, damaged, or of another run."""
     try:
         cluster = find_cluster(client, leftover.folder)
     except KrucibleError:
@@ -191,7 +191,7 @@ def _note(leftover: Leftover, entries: tuple[Entry, ...], say: Say) -> None:
 
 
 def _undo(cluster: Cluster, undo: Undo) -> None:
-    """One step back; a node whose containers are gone has nothing to undo, none is started to be removed."""
+    """Undo one step; a node without containers has nothing to undo, and is not started for that."""
     containers = cluster.containers.get(undo.node)
     if containers is None or not containers.has_namespace:
         return

@@ -66,9 +66,9 @@ def _host(engine: str) -> HostIdentity:
 
 @functools.cache
 def commit() -> str:
-    """Our commit, ``-dirty`` where the tree has changes; empty where there is no checkout.
+    """Commit of krucible, with ``-dirty`` if the tree has changes; empty without a checkout.
 
-    Asked once: a campaign runs the code that it was started with, whatever happens to the tree meanwhile.
+    Determined once: a campaign runs the code that it was started with, even if the tree changes meanwhile.
     """
     here = Path(__file__).parent
     try:

@@ -32,10 +32,10 @@ def await_recovery(
     *,
     dead: frozenset[int] = frozenset(),
 ) -> bool:
-    """Wait for recovery and record it as the operation ``recover``; whether all of it came in time.
+    """Wait for recovery and record it as the operation ``recover``; returns whether it was in time.
 
-    Where a broker is dead not all can recover: what the others still can is awaited, and writes are tried.
-    Where all are dead nothing is awaited.
+    If a broker is dead, not everything can recover: the rest is awaited, and writes are tried.  If all are
+    dead, nothing is awaited.
 
     Args:
         recorder: writes as the process ``runner``.
@@ -72,12 +72,12 @@ def await_recovery(
 
 
 def await_settled(brokers: Sequence[Address], topics: Sequence[str], bound_s: float) -> bool:
-    """Wait until every broker answers, and all tell the same leaders and full ISRs; whether they did in time.
+    """Wait until all brokers report the same leaders and full ISRs; returns whether they did in time.
 
     Args:
-        brokers: OBSERVE listeners of all.
+        brokers: OBSERVE listeners of all brokers.
         topics: the workload's topics.
-        bound_s: how long to wait.
+        bound_s: how long to wait, seconds.
     """
     views = _await_full_isr(brokers, topics, time.monotonic() + bound_s, frozenset())
     return _settled(views, len(brokers), topics, frozenset())
@@ -97,7 +97,7 @@ def _await_full_isr(
 def _settled(views: Sequence[View], brokers: int, topics: Sequence[str], dead: frozenset[int]) -> bool:
     """Whether every broker answered, sees a leader and a full ISR everywhere, and the same leaders.
 
-    An ISR of which only the dead are lacking is as full as it gets.
+    An ISR that lacks only dead brokers counts as full.
     """
     flat = [[(name, state) for name, states in sorted(view.items()) for state in states] for view in views]
     leaders = {tuple((name, s.partition, s.leader, s.leader_epoch) for name, s in view) for view in flat}

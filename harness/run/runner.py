@@ -152,17 +152,17 @@ class Ended(NamedTuple):
 @disk_errors_told()
 @engine_errors_told()
 def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event) -> Ended:
-    """Carry out a plan and judge what happened; its cluster is gone when the end is asked for a failure.
+    """Carry out a plan and judge its history; its cluster is removed before failures are raised.
 
     Args:
-        plan: what to do.
-        host: where.
+        plan: the plan of the run.
+        host: the host of the run.
         listener: gets the events, from several threads.
-        cancelled: when set, the schedule ends early and the run is judged by what there is.
+        cancelled: when set, the schedule ends early, and the recorded part is judged.
 
     Raises:
-        KrucibleError: if the run did not come so far that there is anything to judge, or the history could
-            not be written; whatever was recorded stays in the folder.
+        KrucibleError: if the run ended before there was anything to judge, or the history could not be
+            written; what was recorded stays in the folder.
     """
     played = _played(plan, host, listener, cancelled)
     try:
@@ -283,7 +283,7 @@ def _check(load: Load, observers: Observers) -> None:
 
 
 def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: threading.Event) -> None:
-    """The schedule, and in any case the end of every fault; none begins once a worker has died."""
+    """Carry out the schedule, and always end every fault; no fault begins once a worker has died."""
     needed = stage.plan.scenario.assumptions.acked_before
     stage.tally.await_more(needed, TRAFFIC_BOUND_S, cancelled)
     try:
@@ -301,10 +301,10 @@ def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: 
 def _recover(
     stage: Stage, context: WorkloadContext[Workload], mishaps: Mishaps, cancelled: threading.Event
 ) -> bool:
-    """Recovery, while the load continues, and some traffic after it; whether it waited to its bound in vain.
+    """Await recovery, while the load continues, and some traffic after it; returns whether it timed out.
 
-    Where a broker is dead not all recover, but it ends early, once what the others can still do is done.
-    No traffic is awaited after a mishap: the worker that died may have been the last that sends.
+    If a broker is dead, not everything recovers, and the wait ends once the rest has.  After a mishap no
+    traffic is awaited, because the worker that died may have been the last one that sends.
     """
     bound_ms = stage.plan.scenario.assumptions.recovery_ms
     stage.phase(Phase.RECOVER, limit_s=bound_ms / 1000)
@@ -337,7 +337,7 @@ def _lift(stage: Stage, execution: Execution, cancelled: threading.Event) -> Non
 
 
 def _nobody_left(stage: Stage) -> bool:
-    """Whether every broker ended by itself: nobody starts one again, so nothing is worth waiting for."""
+    """Whether every broker ended by itself: they are not restarted, so there is nothing to wait for."""
     brokers = set(stage.cluster.observe_listeners)
     return bool(brokers) and brokers <= set(stage.cluster.ended)
 
@@ -381,10 +381,10 @@ def _gather_disks_and_logs(stage: Stage, living: Mapping[str, tuple[str, int]]) 
 
 
 def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
-    """Configs and disks, side by side: most of it is waiting for the engine and its containers.
+    """Collect configs and disks in parallel: most of the time is waiting for Docker and its containers.
 
-    Producers come after disks: each broker must know those whose batches were there.  Logs come last: they
-    report every cleaning that the disks may have undergone.
+    Producers come after disks, because each broker must know the producers whose batches were there.  Logs
+    come last: they have every cleaning that may have changed the disks.
     """
     stage.phase(Phase.EVIDENCE)
     names = [topic.name for topic in stage.topics]

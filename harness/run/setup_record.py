@@ -39,10 +39,10 @@ def wanted_topics(workload: Workload) -> Iterator[NewTopic]:
 def setup_of_run(
     plan: RunPlan, created: Sequence[TopicAnswer], ready: Readiness
 ) -> SetupOf[dict[str, object]]:
-    """What a run is made of; of its workload, all that it is configured with.
+    """The setup of a run, with the whole configuration of its workload.
 
     Args:
-        plan: of the run.
+        plan: plan of the run.
         created: answers to the requests that created its topics, in the order of `wanted_topics`.
         ready: how its cluster became ready.
     """

@@ -41,8 +41,8 @@ class Stage:
     """What every part of a run needs.
 
     Attributes:
-        sizes: how many partitions the topics have, as far as some were added to them.
-        going: the cluster, which is taken away once the stage is closed; beside whatever comes then.
+        sizes: numbers of partitions of the topics, including added ones.
+        going: the cluster, which is removed in another thread once the stage is closed.
     """
 
     def __init__(
@@ -68,11 +68,11 @@ class Stage:
         self.topics: tuple[TopicAnswer, ...]
 
     def tell(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
-        """Say that a phase began, without recording it."""
+        """Report that a phase began, without recording it."""
         self._listener(PhaseBegan(phase, detail, limit_s))
 
     def phase(self, phase: Phase, detail: str = "", limit_s: float | None = None) -> None:
-        """Record that a phase began, and say so."""
+        """Record and report that a phase began."""
         self.recorder.observe(PHASE, phase)
         self.tell(phase, detail, limit_s)
 
@@ -89,15 +89,15 @@ class _Images(msgspec.Struct, frozen=True):
 def open_stage(
     plan: RunPlan, runs: Path, listener: Listener, cancelled: threading.Event, *, keep: bool
 ) -> Iterator[Stage]:
-    """Have the images, make the folder, start the cluster, create the topics, record the setup.
+    """Get the images, make the folder, start the cluster, create the topics, record the setup.
 
-    On the way out the history is ended.  The cluster and its disks go beside what comes then, unless it is to
-    be kept.
+    At the exit of the context the history is ended.  The cluster and its disks are removed in another thread,
+    unless they are to be kept.
 
     Raises:
-        ClusterNotReadyError: if no start became ready, and not by the host's fault.
-        KrucibleError: if anything else of it fails; nothing is left behind but the folder, and not even that
-            where the images can't be had.
+        ClusterNotReadyError: if no start became ready, for a reason other than the host.
+        KrucibleError: if anything else fails; only the folder is left, and not even that if the images are
+            not available.
     """
     with ExitStack() as cleanup:
         client = connect()

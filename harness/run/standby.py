@@ -24,11 +24,11 @@ from harness.run.beside import beside
 from harness.run.stage import Stage, open_stage
 
 LOAD_IS_OFF = (Phase.FINAL_READ, Phase.EVIDENCE)
-"""Phases of which the first to begin says that the cluster has no load any more."""
+"""Phases in which the cluster has no load any more; the first one counts."""
 
 
 class Standby:
-    """Opens the stage of a run while the run before it ends; whatever waits at the end is taken down.
+    """Opens the stage of a run while the run before it ends; an unused stage is removed at the end.
 
     Args:
         runs: the store.
@@ -46,7 +46,7 @@ class Standby:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is not KeyboardInterrupt:  # who asks twice does not wait; `krucible heal` is for the rest
+        if kind is not KeyboardInterrupt:  # after a second interrupt `krucible heal` removes the rest
             self._drop()
 
     def stage(
@@ -88,7 +88,7 @@ class Standby:
 
 
 class _Waiting:
-    """A stage that is being opened in a thread of its own, or is open."""
+    """A stage that is open, or is being opened in a separate thread."""
 
     def __init__(self, plan: RunPlan, runs: Path, cancelled: threading.Event) -> None:
         self.plan = plan
@@ -121,7 +121,7 @@ class _Waiting:
 
 
 class _Events:
-    """Keeps events until there is somebody to hear them, and hands on those that come after."""
+    """Keeps events until there is a listener, and passes on later ones."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -137,7 +137,7 @@ class _Events:
         self._listener(event)
 
     def hand_to(self, listener: Listener) -> None:
-        """Tell somebody what was kept, in its order, and from then on everything."""
+        """Pass the kept events to a listener, in their order, and from then on all events."""
         with self._lock:
             for event in self._kept:
                 listener(event)

@@ -52,7 +52,7 @@ class Teller(Protocol):
     recorder: Recorder
 
     def tell(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
-        """Say something of a phase, without recording it."""
+        """Report something about a phase, without recording it."""
         ...
 
 
@@ -122,7 +122,7 @@ def _given_up(stage: Teller, cluster: Cluster, error: NotReadyError, number: int
 
 
 def _set_aside(folder: Path, number: int) -> None:
-    """Put what describes a cluster that is gone where its evidence is, so that another can be started."""
+    """Move the description of a removed cluster to its evidence, so that another one can be started."""
     kept = folder / STARTS_FOLDER / str(number)
     for name in ("nodes", DESCRIPTION_FILE, COMPOSE_FILE):
         _if_there(folder / name, lambda path: shutil.move(path, kept / path.name))

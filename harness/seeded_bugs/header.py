@@ -40,16 +40,17 @@ class SeededBug(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: the stem of its file's name; no two bugs share it.
-        area: what it is in.
-        summary: what is wrong, in a sentence or two.
+        area: the area of Kafka that it is in.
+        summary: the defect, in a sentence or two.
         breaks: the promise that it breaks.
-        source: where that promise is made: KIP, documentation, Kafka's class.
-        faults: kinds of faults and admin operations of which it takes at least one; none: the load will do.
-        workloads: kinds of load of which it takes at least one.
+        source: where the promise is made: KIP, documentation, Kafka's class.
+        faults: kinds of faults and admin operations of which at least one is needed; none: the load is
+            enough.
+        workloads: kinds of load of which at least one is needed.
         anomalies: ids of anomalies that may show it.
         versions: Kafka versions whose classes it fits.
-        nodes: roles; a node that has one of them gets the bug.
-        rules: the Byteman rules as they are written, header included, so that lines keep their numbers.
+        nodes: roles; a node with one of them gets the bug.
+        rules: the Byteman rules as they are written, including the header, so that lines keep their numbers.
     """
 
     name: str
@@ -84,25 +85,25 @@ _CONTINUED = re.compile(r"#   (?P<text>\S.*)")
 _SENTENCES = ("summary", "breaks")
 _NOTHING = "none"
 DELETES = "delete-records"
-"""The word for a load that has its oldest records deleted."""
+"""Name of a load that deletes its oldest records."""
 PIPELINED = "pipelined"
-"""The word for a load of which several batches of a producer are on their way to one partition."""
+"""Name of a load in which several batches of a producer are in flight to one partition."""
 MODERN_GROUPS = "modern-groups"
-"""The word for a load with groups of KIP-848's protocol."""
+"""Name of a load with groups of KIP-848's protocol."""
 
 
 def fault_words() -> frozenset[str]:
-    """Words that a bug may name as what it takes: kinds of faults and of admin operations."""
+    """Names that a bug may list as faults: kinds of faults and of admin operations."""
     return _tags(faults.Fault) | _tags(administration.AdminOperation)
 
 
 def workload_words() -> frozenset[str]:
-    """Words that a bug may name as the workload it needs."""
+    """Names that a bug may list as workloads."""
     return frozenset((*(_tag(one) for one in _below(workloads.Workload)), DELETES, PIPELINED, MODERN_GROUPS))
 
 
 def loads_of(workload: workloads.Workload) -> frozenset[str]:
-    """The words that fit a load: its kind, and what only some of that kind do."""
+    """The names that fit a load: its kind, and properties that only some of that kind have."""
     deletes = isinstance(workload, workloads.LogWorkload) and workload.deletions_interval_ms > 0
     pipelined = isinstance(workload, workloads.LogWorkload) and workload.pipelined
     modern = isinstance(workload, workloads.GroupsWorkload) and bool(workload.modern)
@@ -231,6 +232,6 @@ def _below(kind: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
 
 
 TRIGGERED = "TRIGGERED"
-"""What a rule does where it counts a trigger; `harness.seeded_bugs.script` puts Byteman's words for it."""
+"""Placeholder in a rule for counting a trigger; `harness.seeded_bugs.script` replaces it by Byteman code."""
 COUNTS = rf"^DO {TRIGGERED}(?=;|$)"
 """The beginning of such a rule's DO: it continues after a semicolon, or counts alone."""

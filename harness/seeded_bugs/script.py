@@ -35,7 +35,7 @@ def script_of(bug: SeededBug) -> str:
 
 
 def _counted(bug: SeededBug) -> str:
-    """Count a trigger, and tell the first, the tenth, the hundredth and so on."""
+    """Count a trigger, and log the first, the tenth, the hundredth and so on."""
     counter = f'"{PREFIX} {bug.name}"'
     number = f'" + readCounter({counter}) + "'
     power_of_ten = f'String.valueOf(incrementCounter({counter}, 1)).matches("10*")'

@@ -38,10 +38,10 @@ def with_bug(topology: Topology, name: str, version: str, folder: Path, progress
 
     Args:
         topology: the cluster.
-        name: the bug's; empty: none.
+        name: name of the bug; empty for none.
         version: the version of Kafka.
-        folder: the run's, which gets the script.
-        progress: is told what is resolved.
+        folder: folder of the run, which gets the script.
+        progress: receives messages about downloads.
 
     Raises:
         UsageError: there is no such bug for that version.

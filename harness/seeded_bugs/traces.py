@@ -25,7 +25,7 @@ class Stage(StrEnum):
     """How far a bug came in a run, as far as logs report; whether it was seen is the verdict's."""
 
     NOT_INJECTED = "not-injected"
-    """No node said that it was installed, or Byteman could not use a rule."""
+    """No node logged that the bug was installed, or Byteman could not use a rule."""
     NEVER_REACHED = "never-reached"
     """Installed, and no node came to the place in the code."""
     NEVER_TRIGGERED = "never-triggered"
@@ -37,11 +37,11 @@ class Traces(msgspec.Struct, frozen=True, kw_only=True):
     """What the log of one node reports.
 
     Attributes:
-        installed: how many lives of its JVM began with the bug.
-        reached: in how many of them the bug's place in the code was come to.
-        triggered: how often it was triggered, at least: each life reports the last power of ten alone.
+        installed: number of starts of its JVM with the bug.
+        reached: number of those in which the bug's place in the code was reached.
+        triggered: least number of triggers: each JVM logs only the last power of ten.
         first_at: when it was first triggered, ISO 8601 in UTC; empty if never.
-        failures: what Byteman said of rules that it could not use, the first `FAILURES_MAX`.
+        failures: Byteman's errors about rules that it could not use, the first `FAILURES_MAX`.
     """
 
     installed: int = 0

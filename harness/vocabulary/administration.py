@@ -139,19 +139,19 @@ class ReassignSome(msgspec.Struct, frozen=True, tag_field="kind", tag="reassign-
 
 
 class CancelSome(msgspec.Struct, frozen=True, tag_field="kind", tag="cancel-some"):
-    """Cancel whatever reassignments are going on; where none is, begin a slow one for the next to cancel."""
+    """Cancel the ongoing reassignments; if there is none, begin a slow one for the next cancellation."""
 
     draw: int = 0
 
 
 class ChangeVoters(msgspec.Struct, frozen=True, tag_field="kind", tag="change-voters"):
-    """Add an observer that is a controller, or remove a voter where a majority of the rest stays up."""
+    """Add an observer that is a controller, or remove a voter if a majority of the others stays up."""
 
     draw: int = 0
 
 
 class AlterSome(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-some"):
-    """Set a config of one of the workload's topics that a correct Kafka bears at any time.
+    """Set a config of one of the workload's topics that a correct Kafka accepts at any time.
 
     ``min.insync.replicas`` within what its partitions have, sizes and ages of segments, flushes, indexes.
     """

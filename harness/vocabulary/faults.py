@@ -11,7 +11,7 @@ _PERCENT = (10, 90)
 
 
 class Pattern(StrEnum):
-    """Who is cut from whom."""
+    """Which nodes are cut off from which."""
 
     ISOLATE_ONE = "isolate-one"
     """The target from every other node, both ways."""
@@ -22,7 +22,7 @@ class Pattern(StrEnum):
     BRIDGE = "bridge"
     """Two halves that share one node, the target, which sees both."""
     ONE_WAY_PACKETS = "one-way-packets"
-    """No packet from the target reaches the others: TCP's acknowledgements die too."""
+    """No packet from the target reaches the others: TCP's acknowledgements are lost too."""
     ONE_WAY_CALLS = "one-way-calls"
     """The target can't call the others' listeners; they still can call the target."""
     LINK = "link"
@@ -46,7 +46,7 @@ class Target(StrEnum):
     QUORUM_FOLLOWER = "quorum-follower"
     """A controller that does not lead the quorum."""
     BROKER = "broker"
-    """A broker, whatever else it may be."""
+    """A broker, whether or not it is a controller too."""
 
 
 class Among(StrEnum):
@@ -61,12 +61,13 @@ class Partition(Injected, frozen=True, tag="partition"):
     """Cut the network.
 
     Attributes:
-        pattern: who is cut from whom.
-        target: the node that the pattern is drawn around.
-        flavour: drop (connections hang, as in life) or reject (connections are reset).
+        pattern: which nodes are cut off from which.
+        target: the node at the centre of the pattern.
+        flavour: drop (connections hang, as in practice) or reject (connections are reset).
         among: all nodes, or controllers or brokers only (isolated mode).
         draw: decides among equals, so that a schedule fixes it.
-        inward: the one-way patterns the other way round: cut what the others send, or call, to the target.
+        inward: for one-way patterns, cut packets, or connections, of the other nodes to the target instead of
+            its own.
     """
 
     glyph = "M-5 0H-1.6M1.6 0H5M-1.6 -4.5V4.5M1.6 -4.5V4.5"
@@ -94,7 +95,7 @@ def _lacks_nodes(what: str, needed: int, among: Among, topology: Topology) -> st
 
 
 class AtNode(Injected, frozen=True):
-    """A fault of one node, of which no more is to be said.
+    """A fault of one node, without further options.
 
     Attributes:
         target: the node.
@@ -140,9 +141,9 @@ class Stop(AtNode, frozen=True, tag="stop"):
 
 
 class LostAnswers(Injected, frozen=True, tag="lost-answers"):
-    """Lose what a broker tells its clients, and none of what they ask: it does so without their learning it.
+    """Lose a broker's answers to its clients, but no requests: it executes them without their knowledge.
 
-    TCP's acknowledgements go with the answers, so a connection falls silent once its window is full.
+    TCP's acknowledgements are lost with the answers, so a connection stops once its window is full.
     """
 
     at_brokers = True
@@ -153,7 +154,7 @@ class LostAnswers(Injected, frozen=True, tag="lost-answers"):
 
 
 class LossPattern(StrEnum):
-    """Between whom packets are lost."""
+    """The nodes between which packets are lost."""
 
     LINK = "link"
     """Between the target and one other node, both ways."""
@@ -166,16 +167,16 @@ class LossPattern(StrEnum):
 
 
 class PacketLoss(Injected, frozen=True, tag="packet-loss"):
-    """Lose some of the packets, each by chance; nobody is cut off.
+    """Lose packets at random; no node is cut off.
 
-    TCP sends again what was lost, so that links are slow: what is sent arrives late, and in jumps.
+    TCP sends lost packets again, so links are slow: data arrives late, and in bursts.
 
     Attributes:
-        pattern: between whom.
-        target: the node that the pattern is drawn around.
-        among: all nodes, or controllers or brokers only (isolated mode); of clients it says nothing.
-        percent: how many of a hundred packets are lost on average, 10 to 90.
-        draw: decides among equals, so that a schedule fixes it; which packets are lost, nothing fixes.
+        pattern: between which nodes packets are lost.
+        target: the node at the centre of the pattern.
+        among: all nodes, or controllers or brokers only (isolated mode); does not apply to clients.
+        percent: average percentage of lost packets, 10 to 90.
+        draw: decides among equals, so that a schedule fixes the target; which packets are lost is not fixed.
     """
 
     glyph = "M-5 0H-3.2M-1 0H1M3.2 0H5M-2.1 -3.4V3.4M2.1 -3.4V3.4"
@@ -197,9 +198,9 @@ class PacketLoss(Injected, frozen=True, tag="packet-loss"):
 
 
 class HeldRequests(Injected, frozen=True, tag="held-requests"):
-    """Hold what clients send a broker on half of the connections they have; it arrives after the heal.
+    """Hold clients' packets to a broker on half of their connections; they arrive after the heal.
 
-    Who connects again is heard at once, and so overtakes what was sent before.
+    New connections are not held, so requests on them overtake earlier ones.
 
     Attributes:
         target: the broker.
@@ -214,10 +215,10 @@ class HeldRequests(Injected, frozen=True, tag="held-requests"):
 
 
 class HeldReports(Injected, frozen=True, tag="held-reports"):
-    """Hold what a broker sends controllers on the connections that it has; it arrives after the heal.
+    """Hold a broker's packets to controllers on its current connections; they arrive after the heal.
 
-    On connections that it makes again, as its next process does, it is heard at once, and so overtakes that.
-    Needs isolated mode: elsewhere what voters send each other would wait too.
+    New connections, for example of its next process, are not held, so requests on them overtake earlier ones.
+    Needs isolated mode: in combined mode packets between voters would be held too.
     """
 
     glyph = "M-4.6 0H3.4M.4 -3L3.4 0L.4 3M4.6 -4.4V4.4M-4.6 -4.4V4.4"
@@ -244,20 +245,21 @@ class Scope(StrEnum):
 
 
 class WipeDisk(Injected, frozen=True, tag="wipe-disk"):
-    """Take a node down and remove what its disk holds; start it again at the heal.
+    """Stop a node and remove files of its disk; start it again at the heal.
 
     Attributes:
         target: the node.
-        scope: how much of the disk goes.
+        scope: which part of the disk is removed.
         by: whether the node is killed or stopped cleanly first.
-        topic: whose partitions go, where the scope is a topic; None: all but the cluster's metadata.
-        new_directory_id: whether a disk that is new in all has another directory id.  A voter of a dynamic
-            quorum is then no voter any more, and formatted as an observer; with its old id it is formatted
-            with the quorum's first set of voters, as the script that set it up would do it again.
-        log_dir: which log directory, counted from 1; None: all that the node has.
+        topic: topic whose partitions are removed, if the scope is a topic; None: all except the cluster's
+            metadata.
+        new_directory_id: whether a completely new disk has another directory id.  Then a voter of a dynamic
+            quorum is no voter any more, and is formatted as an observer.  With its old id it is formatted
+            with the quorum's first set of voters, as a repeated set-up script would do.
+        log_dir: which log directory, counted from 1; None: all log directories of the node.
         draw: decides among equals.
-        sparing: do it only where Kafka promises that nothing acknowledged goes with the disk, by what the
-            cluster reports at that moment; where it does not, the fault is withheld.
+        sparing: inject it only if Kafka promises that no acknowledged record is lost with the disk, by the
+            cluster's reports at that moment; otherwise the fault is withheld.
     """
 
     ends_processes = True
@@ -290,7 +292,7 @@ class WipeDisk(Injected, frozen=True, tag="wipe-disk"):
 class PowerLoss(Injected, frozen=True, tag="power-loss"):
     """Kill a node and lose what its disk was not asked to sync; start it again at the heal.
 
-    Needs a topology whose disks are file systems of their own.
+    Needs a topology whose disks are separate file systems.
 
     Attributes:
         target: the node.
@@ -318,11 +320,11 @@ class PowerLoss(Injected, frozen=True, tag="power-loss"):
 class DeadDisk(Injected, frozen=True, tag="dead-disk"):
     """Let every access to a running node's disk fail; at the heal the disk is back, unsynced data lost.
 
-    Needs a topology whose disks are file systems of their own.
+    Needs a topology whose disks are separate file systems.
 
     Attributes:
         target: the node.
-        log_dir: which log directory, counted from 1; None: all that the node has.
+        log_dir: which log directory, counted from 1; None: all log directories of the node.
         draw: decides among equals.
         sparing: as for `WipeDisk`.
     """
@@ -339,7 +341,7 @@ class DeadDisk(Injected, frozen=True, tag="dead-disk"):
     sparing: bool = False
 
     def unavailable_because(self, topology: Topology) -> str | None:
-        """The log directory must be there, on a file system that can die."""
+        """The log directory must exist, on a file system that can be made to fail."""
         return lacks_log_dir(self.log_dir, topology) or lacks_file_systems(topology)
 
 

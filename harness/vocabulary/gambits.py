@@ -48,7 +48,7 @@ class ChooseQuorum(msgspec.Struct, frozen=True, tag_field="move", tag="choose-qu
 
 
 class ChooseSuccessor(msgspec.Struct, frozen=True, tag_field="move", tag="choose-successor"):
-    """Whoever leads the chosen partition now is ``successor`` from then on.
+    """The current leader of the chosen partition is ``successor`` from then on.
 
     Attributes:
         within_ms: how long to wait for a leader.
@@ -90,12 +90,12 @@ Choice = ChooseCopies | ChooseQuorum | ChooseSuccessor | ChooseNewcomers | Given
 
 
 class Blow(msgspec.Struct, frozen=True):
-    """A fault and whom it hits.
+    """A fault and its target.
 
     Attributes:
-        name: of the fault, within its gambit.
-        at: whom it hits, in the place of the fault's own target.
-        fault: what it is.
+        name: name of the fault, within its gambit.
+        at: the part that it hits, instead of the fault's own target.
+        fault: the fault.
     """
 
     name: str
@@ -104,13 +104,13 @@ class Blow(msgspec.Struct, frozen=True):
 
 
 class Strike(msgspec.Struct, frozen=True, tag_field="move", tag="strike"):
-    """Begin faults side by side: none waits until another is proven.
+    """Begin faults in parallel: none waits until another is proven.
 
     A blow at a node that is down already has nothing to do.
 
     Attributes:
-        blows: what hits whom.
-        apart_ms: from the beginning of one to that of the next.
+        blows: the faults with their targets.
+        apart_ms: time from the beginning of one to that of the next, milliseconds.
     """
 
     blows: tuple[Blow, ...]
@@ -142,7 +142,7 @@ class LedByAnother(msgspec.Struct, frozen=True, tag_field="kind", tag="led-by-an
 
 
 class InSyncAlone(msgspec.Struct, frozen=True, tag_field="kind", tag="in-sync-alone"):
-    """Of the chosen partition nobody but this node is in sync, and it leads."""
+    """Only this node is in sync for the chosen partition, and it leads."""
 
     part: Part
 
@@ -154,7 +154,7 @@ class OutOfSync(msgspec.Struct, frozen=True, tag_field="kind", tag="out-of-sync"
 
 
 class Leaderless(msgspec.Struct, frozen=True, tag_field="kind", tag="leaderless"):
-    """Nobody leads the chosen partition."""
+    """The chosen partition has no leader."""
 
 
 class AllInSync(msgspec.Struct, frozen=True, tag_field="kind", tag="all-in-sync"):
@@ -200,7 +200,7 @@ Situational = (
 
 
 class TopicsRemoved(msgspec.Struct, frozen=True, tag_field="kind", tag="topics-removed"):
-    """So many topics were removed, and that was acknowledged, since the waiting began."""
+    """At least this many topics were removed, and that was acknowledged, since the wait began."""
 
     count: int
 
@@ -228,10 +228,10 @@ class Linger(msgspec.Struct, frozen=True, tag_field="move", tag="linger"):
 
 
 class Ask(msgspec.Struct, frozen=True, tag_field="move", tag="ask"):
-    """Ask for an admin operation; whatever the answer is, the gambit continues.
+    """Request an admin operation; the gambit continues after any answer.
 
     Attributes:
-        operation: what is requested.
+        operation: the operation.
         answered: whether the next move waits for the answer, for a few seconds at most.
     """
 
@@ -265,7 +265,7 @@ class ElectThere(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-there
 
 
 class AddPart(msgspec.Struct, frozen=True, tag_field="kind", tag="add-part"):
-    """Add a node to the voters, with the directory id that lies on its disk then."""
+    """Add a node to the voters, with the current directory id of its disk."""
 
     part: Part
 
@@ -281,10 +281,10 @@ There = MoveThere | AlterThere | ElectThere | AddPart | RemovePart
 
 
 class AskThere(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
-    """Ask for something that concerns what was chosen; whatever the answer is, the gambit continues.
+    """Request an operation on the chosen partition or nodes; the gambit continues after any answer.
 
     Attributes:
-        what: what is requested.
+        what: the operation.
         answered: whether the next move waits for the answer, for a few seconds at most.
     """
 
@@ -293,10 +293,10 @@ class AskThere(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
 
 
 class DeleteThere(msgspec.Struct, frozen=True, tag_field="move", tag="delete-there"):
-    """Ask for the oldest records of the chosen partition to be deleted; nobody waits for the answer.
+    """Request the deletion of the oldest records of the chosen partition, without waiting for the answer.
 
     Attributes:
-        share: how many of those that it has, 0 to 1.
+        share: share of its records to delete, 0 to 1.
     """
 
     share: float

@@ -8,19 +8,19 @@ from harness.vocabulary.topology import DiskKind, Topology
 
 
 class Injected(msgspec.Struct, frozen=True, tag_field="kind"):
-    """A fault that a scenario can name; each one says here what is so of it alone.
+    """A fault that a scenario can name; subclasses override the properties in which they differ.
 
-    Where a fault that ends processes does not say what it does to disks, checkers expect the worst of it.
+    If a fault that ends processes does not state what it does to disks, checkers assume the worst.
 
     Attributes:
         ends_processes: whether it ends one process of its targets, at once or until the heal is over.
-        silences: whether its targets can't answer anybody until the heal.
-        ends_cleanly: whether a process that it ends writes down that it ended cleanly; None: nobody is sure.
+        silences: whether its targets can't answer any request until the heal.
+        ends_cleanly: whether a process that it ends records that it ended cleanly; None if unknown.
         tears_writes: whether logs of its targets may end with half a batch.
         loses_unsynced: whether disks of its targets may lack what was not synced.
         wipes: whether it removes what disks of its targets had.
-        at_brokers: whether it can hit brokers alone.
-        drawn: whether a random schedule may name its kind; it needs no more than a target and a draw then.
+        at_brokers: whether it can hit only brokers.
+        drawn: whether a random schedule may draw its kind; then it needs only a target and a draw.
         glyph: its shape in the report, a path of SVG within 5 units of the origin; None: a diamond.
     """
 
@@ -50,12 +50,12 @@ class Injected(msgspec.Struct, frozen=True, tag_field="kind"):
 
 
 def kind_of(word: type[Injected]) -> str:
-    """What the history calls faults of this word."""
+    """The history's name for faults of a type."""
     return str(word.__struct_config__.tag)
 
 
 def lacks_log_dir(log_dir: int | None, topology: Topology) -> str | None:
-    """Why a topology lacks a log directory; None where it has it."""
+    """Why a topology lacks a log directory; None if it has it."""
     if 1 <= (log_dir or 1) <= topology.log_dirs:
         return None
     return f"there is no log directory {log_dir}, the topology has {topology.log_dirs}"

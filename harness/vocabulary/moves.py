@@ -7,7 +7,7 @@ from harness.vocabulary.faults import Fault
 
 
 class LeaderIs(msgspec.Struct, frozen=True, tag_field="kind", tag="leader-is"):
-    """A partition is led by a broker; None: by nobody."""
+    """A partition is led by a broker; None: it has no leader."""
 
     topic: str
     partition: int
@@ -68,7 +68,7 @@ class NothingMoves(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing-m
 
 
 class Acknowledged(msgspec.Struct, frozen=True, tag_field="kind", tag="acknowledged"):
-    """So many more records have been acknowledged since the move began."""
+    """At least this many more records have been acknowledged since the move began."""
 
     count: int
 
@@ -136,7 +136,7 @@ class Configure(msgspec.Struct, frozen=True, tag_field="move", tag="configure"):
 
     Attributes:
         member: the node.
-        properties: by name; a node's name in braces stands for its address; None takes a property out.
+        properties: by name; a node's name in braces is replaced by its address; None removes a property.
     """
 
     member: Member

@@ -32,7 +32,7 @@ class TimedOperation(msgspec.Struct, frozen=True):
 class FixedSchedule(msgspec.Struct, frozen=True, tag_field="schedule", tag="fixed"):
     """Steps, acts, gambits and blinks at given times; the seed decides only the draws.
 
-    Blinks are short faults beside all others, at nodes that no other fault has.
+    Blinks are short faults in addition to all others, at nodes that no other fault has.
     """
 
     steps: tuple[Step, ...]
@@ -59,7 +59,7 @@ class RandomSchedule(msgspec.Struct, frozen=True):
         kinds: names of the fault kinds to draw from.
         hold_ms: shortest and longest time a fault is held.
         gap_ms: shortest and longest time between faults.
-        overlap: chance that a second fault is laid over the first, where a majority is to stay possible.
+        overlap: chance that a second fault overlaps the first, if a majority is to stay possible.
         majority: what faults do to the majority of the quorum.
         loss_share: chance that a loss of packets takes the place of another fault.
         disks: names of the kinds of faults of disks to draw from, by weight, as far as the topology can have
@@ -67,15 +67,15 @@ class RandomSchedule(msgspec.Struct, frozen=True):
         disk_share: chance that a fault of a disk takes the place of another fault.
         operations: names of the kinds of admin operations to draw from, by weight; none: none are performed.
         operation_gap_ms: shortest and longest time between admin operations.
-        changes: further admin operations to draw, by weight, from a source and at times of their own:
-            a schedule that gains them keeps its faults and its other operations.
+        changes: further admin operations to draw, by weight, from a separate source and at separate times: a
+            schedule that gains them keeps its faults and its other operations.
         change_gap_ms: shortest and longest time between those.
         gambits: names of the gambits to draw from, by weight; none: none are played.
         gambit_share: chance that a gambit takes the place of a single fault.
         operations_min: kind of admin operations to how many of them Kafka must have answered in
             `duration_ms`, or the verdict is unknown; never more than a third of those that were drawn.
-        blinks: names of the kinds of blinks to draw from, by weight, from a source of their own: a schedule
-            that gains them keeps all else; none: none are drawn.
+        blinks: names of the kinds of blinks to draw from, by weight, from a separate source: a schedule that
+            gains them keeps everything else; none: none are drawn.
         blink_hold_ms: shortest and longest time a blink is held.
         blink_gap_ms: shortest and longest time between blinks.
     """
@@ -102,7 +102,7 @@ class RandomSchedule(msgspec.Struct, frozen=True):
 
 
 class Assumptions(msgspec.Struct, frozen=True):
-    """Conditions without which a verdict means nothing; a scenario that lowers one says why.
+    """Conditions that a valid verdict needs; a scenario that lowers one states why.
 
     Attributes:
         acked_before: acknowledged records before each fault, at least.
@@ -110,7 +110,7 @@ class Assumptions(msgspec.Struct, frozen=True):
         invoked_during: records whose sending began during each fault, at least.
         fault_held_ms: how long each fault is held, at least.
         recovery_ms: how long recovery may take after healing.
-        why_lowered: the reason, where any of these is below the default.
+        why_lowered: the reason, if any of these is below the default.
     """
 
     acked_before: int = 100
@@ -126,8 +126,8 @@ class Expectation(msgspec.Struct, frozen=True):
 
     Attributes:
         validity: the expected verdict.
-        anomalies: ids of which at least one must be found, where it is invalid; where it is valid, those of
-            which a run may be invalid all the same, since Kafka has them by design.
+        anomalies: if invalid is expected, ids of which at least one must be found; if valid is expected, ids
+            that may make a run invalid nevertheless, because Kafka has them by design.
         before: applies to Kafka versions below this one; None applies to all.
         features: applies only to topologies that are formatted with these feature levels.
         why: the ticket or rule behind it.
@@ -141,21 +141,21 @@ class Expectation(msgspec.Struct, frozen=True):
 
 
 class Scenario(msgspec.Struct, frozen=True):
-    """One thing to try; its name is its module's place under ``scenarios``.
+    """One scenario; its name is its module's path under ``scenarios``.
 
     Attributes:
         summary: what happens, in a sentence.
-        why: why it triggers what it triggers, in a sentence.
+        why: why it triggers that, in a sentence.
         schedule: fixed, random or scripted.
         topology: the cluster.
         workload: the load.
         kafka_version: the version it runs on unless another is named.
-        versions_min: oldest Kafka version it makes sense on.
+        versions_min: oldest Kafka version that it supports.
         expectations: the first that applies counts; valid if none does.
         assumptions: what a verdict needs.
-        ticket: Kafka's ticket, or the KIPs whose promises it tries.
-        promises: KIPs that Kafka is checked against here even where its version does not keep them yet, so
-            that a red control is red; checkers say which they know.
+        ticket: Kafka's ticket, or the KIPs whose promises it tests.
+        promises: KIPs that Kafka is checked against here even if its version does not keep them yet, so that
+            a positive control is invalid; checkers state which KIPs they know.
         keeps_draws: whether the draws of its fixed or scripted schedule stay as they are written, as in one
             that a run carried out; by default the seed decides them.
     """

@@ -5,7 +5,7 @@ from enum import StrEnum
 import msgspec
 
 FIRST_CONTROLLER_ID = 101
-"""Isolated controllers are numbered from here, brokers from 1, so that one can tell them apart."""
+"""Isolated controllers are numbered from here, brokers from 1, to distinguish them."""
 NODES_MAX = 5
 LOG_DIRS_MAX = 4
 
@@ -62,7 +62,7 @@ class DiskKind(StrEnum):
     FOLDER = "folder"
     """A folder of the run."""
     LOOP_EXT4 = "loop-ext4"
-    """A file system of each node's own, in a file of the run's folder: it can lose power, and die."""
+    """A separate file system for each node, in a file of the run's folder: it can lose power, and fail."""
     LOOP_XFS = "loop-xfs"
 
 
@@ -82,10 +82,10 @@ class Topology(msgspec.Struct, frozen=True):
             the others begin as observers. None: all.
         standalone: whether the first controller forms the quorum by itself (``format --standalone``).
         node_config: node name to properties that override all others on that node.
-        node_versions: node name to the Kafka version of that node alone.
+        node_versions: node name to the Kafka version of only that node.
         node_jvm_options: node name to further options of that node's JVM.
-        disk: what the data directories lie on.
-        log_dirs: how many log directories a node has, each on a disk of its own; the first has the metadata.
+        disk: the kind of disk of the data directories.
+        log_dirs: number of log directories of a node, each on a separate disk; the first has the metadata.
     """
 
     mode: Mode = Mode.COMBINED

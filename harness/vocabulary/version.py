@@ -8,7 +8,7 @@ _SHAPE = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:[-.][0-9A-Za-z]
 DEFAULT_VERSION = "4.3.1"
 """What runs where nothing else is requested: the newest release that krucible was tried on."""
 FIRST_DYNAMIC_QUORUM = (3, 9, 0)
-"""KIP-853: the set of voters lives in the log."""
+"""KIP-853: the set of voters is stored in the metadata log."""
 FIRST_LOG4J2 = (4, 0, 0)
 
 

@@ -10,7 +10,7 @@ class WorkloadTopic(msgspec.Struct, frozen=True):
 
     Attributes:
         name: its name.
-        config: topic configs beside ``min.insync.replicas``.
+        config: topic configs in addition to ``min.insync.replicas``.
         loaded: whether the load itself writes records to every partition of it.
     """
 
@@ -51,7 +51,7 @@ class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
 
     @property
     def transactions_end_ms(self) -> int:
-        """After so long the coordinator has aborted what no producer ended; 0 where nobody begins any."""
+        """Time after which the coordinator has aborted all open transactions; 0 without transactions."""
         return 0
 
     @property
@@ -79,9 +79,9 @@ class LogWorkload(Workload, frozen=True, tag="log"):
         acks: ``all``, ``1`` or ``0``.
         idempotent: whether producers ask for idempotence (only with acks=all).
         batch: records per send operation.
-        pipelined: whether a send's records go to one partition, each in a batch of its own, up to five of
-            them on their way at once: all producers are confluent-kafka's then.
-        subscribed: how many of the consumers, the last of them, subscribe, each to a group of its own.
+        pipelined: whether a send's records go to one partition, each in a separate batch, with up to five in
+            flight: then all producers are confluent-kafka's.
+        subscribed: how many of the consumers, the last ones, subscribe, each in a separate group.
         deletions_interval_ms: how often on average the oldest records of a partition are deleted; 0: never.
         config: of its topic.
     """
@@ -108,7 +108,7 @@ class LogWorkload(Workload, frozen=True, tag="log"):
 
 
 class BulkWorkload(Workload, frozen=True, tag="bulk"):
-    """Producers at full speed, every one an OS process of its own; `rate` counts records a second.
+    """Producers at full speed, each a separate OS process; `rate` counts records per second.
 
     Attributes:
         writers: OS processes that produce, all of them with confluent-kafka.
@@ -142,11 +142,11 @@ class Script(StrEnum):
 
 
 class ScriptedTransactions(LogWorkload, frozen=True, tag="scripted-transactions"):
-    """The log workload, and beside it transactions sent request by request, one of which is held back.
+    """The log workload, and transactions that are sent request by request, one of which is delayed.
 
     Attributes:
-        script: what is played.
-        transaction_version: which protocol its requests are of, 1 or 2 (KIP-890).
+        script: the script.
+        transaction_version: the protocol version of its requests, 1 or 2 (KIP-890).
     """
 
     partitions: int = 2
@@ -205,9 +205,9 @@ class TxnWorkload(TransactionalWorkload, frozen=True, tag="txn"):
 
     Attributes:
         transaction_rate: transactions a second, of all transactors together.
-        fencing_interval_ms: mean time between instances that take over somebody's transactional id.
-        lapsing_interval_ms: mean time between transactions that nobody ends in time.
-        lapsing_timeout_ms: after so long the coordinator aborts those.
+        fencing_interval_ms: mean time between instances that take over another one's transactional id.
+        lapsing_interval_ms: mean time between transactions that are not ended in time.
+        lapsing_timeout_ms: time after which the coordinator aborts those.
     """
 
     transaction_rate: int = 30
@@ -232,9 +232,9 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
     Attributes:
         group: id of the group.
         poll_records_max: records copied by one transaction at most.
-        lapsing: how many members, the last of them, keep a transaction open past its timeout now and then.
+        lapsing: how many members, the last ones, sometimes keep a transaction open past its timeout.
         lapsing_interval_ms: mean time between those of one member.
-        lapsing_timeout_ms: after so long the coordinator aborts transactions of these members.
+        lapsing_timeout_ms: time after which the coordinator aborts transactions of these members.
     """
 
     transactors: int = 3
@@ -272,7 +272,7 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
-        """The one whose offsets are committed; nobody needs its records."""
+        """The topic whose offsets are committed; its records are not used."""
         return (WorkloadTopic("offsets-0", loaded=False),)
 
     @property
@@ -304,7 +304,7 @@ class MetadataWorkload(Workload, frozen=True, tag="metadata"):
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
-        """Those whose configs are altered; nobody needs their records."""
+        """The topics whose configs are altered; their records are not used."""
         return (WorkloadTopic("config-0", loaded=False), WorkloadTopic("config-1", loaded=False))
 
     @property
@@ -320,11 +320,11 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
 
     Attributes:
         groups: ids of the groups, each named ``group-`` and its members' library.
-        modern: those of them that are of KIP-848's protocol; their members are confluent-kafka's, and brokers
+        modern: those of them that use KIP-848's protocol; their members are confluent-kafka's, and brokers
             are configured with the session below.
         members: members of each group.
-        session_ms: after so long without a heartbeat a group continues without the member.
-        poll_interval_ms: after so long without a poll likewise.
+        session_ms: time without a heartbeat after which a group removes a member.
+        poll_interval_ms: time without a poll after which a group removes a member.
         churn_interval_ms: mean time between a member's leaving or stalling, of all members together.
     """
 
@@ -361,7 +361,7 @@ class CompactedWorkload(LogWorkload, frozen=True, tag="compacted"):
 
     Attributes:
         keys: a record's key is its value modulo this.
-        tombstones: one record in so many of each key's is a tombstone; 0: none is.
+        tombstones: every n-th record of each key is a tombstone; 0: none is.
     """
 
     partitions: int = 3
@@ -371,7 +371,7 @@ class CompactedWorkload(LogWorkload, frozen=True, tag="compacted"):
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
-        """One, whose segments are rolled and cleaned within seconds."""
+        """One topic, whose segments are rolled and cleaned within seconds."""
         config = {
             "cleanup.policy": "compact",
             "segment.ms": "2000",

@@ -32,10 +32,10 @@ def bulk_workers(context: BulkContext) -> list[Worker]:
 
 
 class BulkWriter(Worker):
-    """Starts one process, hands on what it reports, ends it by ending its input.
+    """Starts one process, passes on its reports, and ends it by closing its input.
 
-    One that a signal ends, such as the kernel's for want of memory, is replaced: what it had outstanding is
-    of unknown outcome, and the load continues.
+    A process that a signal ends, for example for lack of memory, is replaced: its outstanding operations have
+    an unknown outcome, and the load continues.
     """
 
     def __init__(self, context: BulkContext, number: int) -> None:
@@ -44,11 +44,11 @@ class BulkWriter(Worker):
         self._plan = _plan(context, number)
 
     def work(self) -> None:
-        """Look after the process, and its successors, until it ends by itself.
+        """Supervise the process, and its successors, until it ends by itself.
 
         Raises:
             JournalError: it could not write its history.
-            KrucibleError: it died of its own accord, or one after the other was killed.
+            KrucibleError: it failed by itself, or several processes in a row were killed.
         """
         self._journals.expect(self._plan.header.journal, "producer")
         for _ in range(_DEATHS_MAX):
@@ -60,11 +60,11 @@ class BulkWriter(Worker):
         raise KrucibleError(f"{self.name} was killed {_DEATHS_MAX} times", got=self.complaints[-1])
 
     def _run_once(self) -> int:
-        """One process, from its start to its end; its exit status, negative where a signal ended it.
+        """Run one process to its end; returns its exit status, negative if a signal ended it.
 
         Raises:
             JournalError: it could not write its history.
-            KrucibleError: it died of anything else, and of no signal.
+            KrucibleError: it died of another error, and not of a signal.
         """
         with tempfile.TemporaryFile() as complaints:
             process = subprocess.Popen(

@@ -22,14 +22,14 @@ _NO_REPORT = Sent(OperationType.INFO, error="no delivery report within the deliv
 class Lane:
     """Sends batches of consecutive values to one partition.
 
-    It has a producer of its own, a new one after every batch that was not acknowledged as a whole: where a
-    delivery times out, librdkafka begins a new epoch, and sends again what any batch still had outstanding.
+    It has a separate producer, and a new one after every batch that was not completely acknowledged: after a
+    delivery timeout, librdkafka begins a new epoch, and sends all outstanding records of other batches again.
 
     Args:
         recorder: writes as the lane's process.
-        partition: where it sends to.
-        options: of its producers.
-        prefix: what the run's records begin with.
+        partition: the partition that it sends to.
+        options: options of its producers.
+        prefix: prefix of the run's records.
         batch: records per operation.
     """
 
@@ -61,7 +61,7 @@ class Lane:
             return
         try:
             self._producer.poll(0)
-        except Exception as error:  # noqa: BLE001 - whatever the library says is the records' fate
+        except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the records' outcome
             # A fatal error, raised once; the reports of what it hit follow.
             self._silent = Sent(OperationType.INFO, error=told(error))
             self._deadline_s = min(self._deadline_s, time.monotonic() + REPORTS_AFTER_FATAL_S)
@@ -98,7 +98,7 @@ class Lane:
         except ClientFailedError as error:
             nothing = Sent(OperationType.FAIL, error=f"no client, nothing sent: {error}")
             self._refused = dict.fromkeys(self._payloads, nothing)
-        except Exception as error:  # noqa: BLE001 - whatever the library says is the records' fate
+        except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the records' outcome
             self._refused = dict.fromkeys(self._payloads, Sent(OperationType.INFO, error=told(error)))
         else:
             self._refused = {

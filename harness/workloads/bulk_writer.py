@@ -92,7 +92,7 @@ class Writer:
         self._acked = 0
 
     def work(self) -> None:
-        """Send until told to stop, then wait for what is outstanding.
+        """Send until stopped, then wait for outstanding operations.
 
         Raises:
             JournalError: the history could not be written.

@@ -38,7 +38,7 @@ class ConsumerWorker(Worker):
         self._lost: frozenset[int] = frozenset()
 
     def work(self) -> None:
-        """Poll until told to stop."""
+        """Poll until stopped."""
         try:
             while not self.stopping.is_set():
                 self._take_up()
@@ -53,7 +53,7 @@ class ConsumerWorker(Worker):
             self.dismiss(self._client)
 
     def _take_up(self) -> None:
-        """Read what was added from its beginning, with a new client, whose metadata has it."""
+        """Read added partitions from their beginning, with a new client, whose metadata has them."""
         added = self._context.partitions_of(self.topic)[len(self._positions) :]
         if added:
             self._positions |= dict.fromkeys(added, 0)

@@ -24,8 +24,9 @@ from harness.workloads.values import ValueCodec
 
 DELIVERY_MS = 2_500
 REQUEST_MS = 2_000
-"""A record's fate is reported after 2.5 s, so that each producer invokes at least once during a fault of five
-seconds even where nothing is acknowledged; what was given up too early is found by the final read."""
+"""A record's outcome is recorded after 2.5 s, so that each producer invokes at least once during a fault of
+five seconds even if nothing is acknowledged.  The final read finds records that expired too early.
+"""
 FINAL_WORKERS = 4
 """Numbers kept for the workload's own workers of the phase final-read."""
 
@@ -110,7 +111,7 @@ class Holds(Protocol):
 
 
 def clients_for(workload: Workload, bootstrap: tuple[str, ...]) -> KafkaClients:
-    """Clients whose producers behave as the workload says; safe ones where it says nothing."""
+    """Clients whose producers are configured as the workload says; safe ones if it says nothing."""
     if isinstance(workload, LogWorkload):
         return KafkaClients(
             bootstrap, workload.acks, idempotent=workload.idempotent, pipelined=workload.pipelined
@@ -122,15 +123,15 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
     """One run of a workload.
 
     Attributes:
-        workload: how much of what.
-        journals: where to write, with the run's id and clock.
-        clients: how to get clients of plain records.
-        bootstrap: ``host:port`` of every broker's CLIENT listener, for clients of other sorts.
+        workload: kind and size of the load.
+        journals: the run's journals, with its id and clock.
+        clients: makes clients for records without transactions.
+        bootstrap: ``host:port`` of every broker's CLIENT listener, for other kinds of clients.
         brokers: every broker's OBSERVE listener, which no client cut touches.
-        holds: holds connections, for workloads that are scripts; None where nobody can.
+        holds: holds connections, for workloads that are scripts; None if that is not possible.
         controllers: every controller's CONTROLLER listener.
-        sizes: knows of partitions that were added to the topics.
-        deletions: is told of deletions of records that were acknowledged.
+        sizes: known numbers of partitions, including added ones.
+        deletions: gets acknowledged deletions of records.
     """
 
     workload: W_co
@@ -192,7 +193,7 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
         return Record(partition, self.codec.encode(value), encoded, self.workload.is_tombstone(value))
 
     def recorder(self, number: int, role: str | None = None) -> Recorder:
-        """What worker `number` writes its operations with, into a journal of its own that tells its role."""
+        """The recorder of worker `number`, with a separate journal that states its role."""
         return Recorder(self.journals.open(f"worker-{number}", role), number, self.workers)
 
 

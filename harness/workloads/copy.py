@@ -1,11 +1,11 @@
 """The copy workload: consume, transform, produce, exactly once (KIP-98, KIP-447).
 
 Members of one group copy the records of a topic to the same partition of another one, each as a new value,
-and commit the group's offsets in the same transactions.  Some transactions are aborted on purpose and done
-again.  After an error a member leaves, initialises again and begins where the group's offsets say.
+and commit the group's offsets in the same transactions.  Some transactions are aborted on purpose and
+repeated.  After an error a member leaves, initialises again and begins at the group's offsets.
 
-Some members keep a transaction open now and then until the coordinator has aborted it, and continue with it
-as if it had not: with what is left to copy, the offsets and the commit.
+From time to time some members keep a transaction open until the coordinator has aborted it.  Then they
+continue as if it had not been aborted: with the remaining copies, the offsets and the commit.
 """
 
 import random
@@ -63,7 +63,7 @@ def copy_final_workers(context: CopyContext, deadline: float, ask: Ask = committ
 
 
 class CopyingWorker(Worker):
-    """One member of the group, with a transactional id of its own."""
+    """One member of the group, with its own transactional id."""
 
     def __init__(self, context: CopyContext, index: int, make: Make, join: Join) -> None:
         super().__init__(f"copier-{index}")

@@ -17,12 +17,12 @@ from harness.workloads.context import REQUEST_MS, LogContext, WorkloadContext
 from harness.workloads.worker import CLOSE_BOUND_S, Worker
 
 _SHARE = (0.1, 0.4)
-"""Of the records that there are, so many of the oldest go."""
+"""Bounds of the share of existing records that is deleted, the oldest ones first."""
 _OFFSETS_TIMEOUT_S = 2.0
 _BOUND_S = 2.5
 _ROLE = "deleter"
 _ALONE = "deleter-alone"
-"""Who deletes at a script's word, beside the workload's own."""
+"""Name of the deleter that a script controls, in addition to the workload's own."""
 
 AnyContext = WorkloadContext[Workload]
 Where = tuple[str, int]
@@ -108,7 +108,7 @@ class DeletingWorker(_Deletes):
         self._random = random.Random(number)
 
     def work(self) -> None:
-        """Delete until told to stop."""
+        """Delete until stopped."""
         while not self.stopping.wait(self._random.uniform(0.5, 1.5) * self._mean_s):
             self.do_once()
 

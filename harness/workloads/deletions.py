@@ -8,7 +8,7 @@ Deleted = tuple[str, int]
 
 
 class Deletions:
-    """Hands what was deleted to all who listen; all threads of a run share it."""
+    """Passes deletions to all listeners; all threads of a run share it."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -50,14 +50,14 @@ def final_readers(
 ) -> list[Worker]:
     """Workers that read all partitions of all topics, one for each client and isolation level, in parallel.
 
-    What can't be read to its end by the deadline is recorded as ``info``.
+    A partition that can't be read to its end by the deadline is recorded as ``info``.
 
     Args:
-        context: the run's.
+        context: context of the run.
         deadline: time of the monotonic clock at which they end.
         dead: OBSERVE listeners of brokers whose processes have ended by themselves.
-        in_vain: whether recovery waited to its bound already: as soon as all brokers answer, leaders are
-            awaited only briefly.
+        in_vain: whether recovery already timed out: then leaders are awaited only briefly once all brokers
+            answer.
     """
     now = time.monotonic()
     share_s = (deadline - now) * _SHARE_FOR_LEADERS
@@ -68,7 +68,7 @@ def final_readers(
 
 
 def end_by(workers: list[Worker], deadline: float) -> list[str]:
-    """Let workers that end on their own do so; complaints about clients that would not close.
+    """Wait for workers that end by themselves; returns complaints about clients that did not close.
 
     Raises:
         JournalError: the history could not be written.
@@ -86,16 +86,16 @@ def leaderless(
     *,
     heard_by: float = math.inf,
 ) -> frozenset[Place]:
-    """Wait until all brokers see the same leader of each partition; the partitions where they don't.
+    """Wait until all brokers report the same leader of each partition; returns partitions without one.
 
-    A broker that still believes in a deposed leader would send its readers there, and their end would be old.
-    One that is dead sends nobody anywhere; where all are dead nothing is awaited.
+    A broker that still reports a deposed leader would direct its readers there, and their end would be old.
+    A dead broker directs no reader; if all are dead, nothing is awaited.
 
     Args:
-        context: the run's.
+        context: context of the run.
         deadline: time of the monotonic clock at which waiting ends.
         dead: OBSERVE listeners of brokers whose processes have ended by themselves.
-        heard_by: time at which it ends already if all brokers answer.
+        heard_by: time at which waiting ends already if all brokers answer.
     """
     asked = [address for address in context.brokers if address not in dead]
     pause = Event()
@@ -111,9 +111,9 @@ def leaderless(
 
 
 def _leaders(address: Address, context: AnyContext) -> frozenset[tuple[str, int, int, int]] | None:
-    """Topic, partition, leader and leader epoch of what has a leader, as one broker sees it; None: no answer.
+    """Topic, partition, leader and leader epoch of all led partitions by one broker; None without an answer.
 
-    Partitions that were added, whatever became of that request, are learned here.
+    Added partitions are learned here, whatever the outcome of the request was.
     """
     endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
     try:

@@ -20,7 +20,7 @@ from harness.workloads.groups_member import Former, Membered
 GHOST_SHARE = 0.5
 """Of those that leave, or are in a new generation, how many still commit as what they were before."""
 COMMIT_SHARE = 0.7
-"""After how many of the polls something is committed; the rest waits for a later one."""
+"""Share of polls after which an offset is committed; after the others it waits for a later poll."""
 EARLY_INTERVAL_S = 5.0
 """How often on average a member commits as in a generation to come."""
 RESET_INTERVAL_S = 5.0
@@ -38,7 +38,7 @@ CommitAs = Callable[[MemberOptions, Membership, Mapping[int, int]], Answer]
 
 
 class Churn(StrEnum):
-    """What a member does beside reading."""
+    """What a member does in addition to reading."""
 
     LEAVE = "leave"
     """It leaves its group and comes back as a new member."""
@@ -70,7 +70,7 @@ def options_of(context: GroupsContext, group: int) -> MemberOptions:
 
 
 class MemberWorker(Membered):
-    """A member that reads and commits until told to stop, and now and then leaves or stalls."""
+    """A member that reads and commits until stopped, and from time to time leaves or stalls."""
 
     def __init__(
         self,
@@ -116,7 +116,7 @@ class MemberWorker(Membered):
         return True
 
     def _churn(self, churn: Churn) -> bool:
-        """Leave or stall, then perhaps commit late; whether the member may continue."""
+        """Leave or stall, then perhaps commit late; returns whether the member may continue."""
         membership = self.membership
         if churn is Churn.LEAVE:
             self.leave()

@@ -22,11 +22,12 @@ Remove = Callable[[MemberOptions], Answer]
 _OFFSETS_TIMEOUT_S = 5.0
 _AGAIN_PAUSE_S = 0.25
 PATIENCE_S = 15.0
-"""A member without partitions for longer than any session or rebalance here is replaced by another one.
+"""A member without partitions for longer than any session or rebalance here is replaced, seconds.
 
-kafka-python 3.0 was seen to stop its heartbeats after it had been assigned nothing, and never to join again:
-that its library is stuck says nothing about the group, so no single member may decide whether the group
-is."""
+kafka-python 3.0 was seen to stop its heartbeats after an empty assignment, and never to join again.  A
+library that is stuck proves nothing about the group, so one member alone does not decide whether the group is
+stuck.
+"""
 
 
 class DrainWorker(Membered):
@@ -100,7 +101,7 @@ class DrainWorker(Membered):
         return time.monotonic() - self._owned_s > self._patience_s
 
     def _ends(self) -> dict[int, int]:
-        """The end of each partition; nothing where it was not told in time."""
+        """The end of each partition; empty if not all were answered in time."""
         while time.monotonic() < self._deadline:
             client = None
             try:

@@ -31,14 +31,14 @@ class Former(NamedTuple):
 
 
 class Membered(Worker):
-    """One process that is a member of a group: what all of them do.
+    """One process that is a member of a group; the common part of all kinds.
 
     Args:
-        context: the run's.
-        number: the process's.
-        kind: the member's library.
-        options: how it behaves.
-        join: how members are made.
+        context: context of the run.
+        number: number of the process.
+        kind: library of the member.
+        options: options of the member.
+        join: makes members.
     """
 
     def __init__(
@@ -122,7 +122,7 @@ class Membered(Worker):
         return self.committed(offsets, self.membership, commit) if offsets else None
 
     def reset(self, offsets: Mapping[int, int], commit: Commit) -> OperationType:
-        """Commit offsets as somebody who is not a member; how that ended."""
+        """Commit offsets as an outsider of the group; returns the outcome."""
         return self._commit(offsets, None, commit, outsider=True)
 
     def committed(

@@ -19,20 +19,20 @@ class Load:
             worker.start()
 
     def check(self) -> None:
-        """Raise if a worker has died; cheap, to be called now and then.
+        """Raise if a worker has died; cheap enough to be called often.
 
         Raises:
             JournalError: one could not write its history.
-            WorkloadError: one died of anything else.
+            WorkloadError: one died of another error.
         """
         raise_failures(self._workers)
 
     def stop(self, bound_s: float = STOP_BOUND_S) -> list[str]:
-        """Let the workers finish what is outstanding and end; complaints about clients that would not close.
+        """Let the workers finish and end; returns complaints about clients that did not close.
 
         Raises:
             JournalError: a worker could not write its history.
-            WorkloadError: one died of anything else, or did not end within `bound_s`.
+            WorkloadError: one died of another error, or did not end within `bound_s`.
         """
         for worker in self._workers:
             worker.stopping.set()

@@ -37,7 +37,7 @@ _ASK_TIMEOUT_S = 1.5
 _VIEW_PAUSE_S = 0.2
 _LISTING_SHARE = 0.5
 _GROWN_SHARE = 0.3
-"""Of the topics that are created, so many get more partitions."""
+"""Share of created topics that get more partitions."""
 
 
 def metadata_workers(context: MetadataContext, make: Make = open_administrator) -> list[Worker]:
@@ -80,7 +80,7 @@ def _register(topic: str, key: str) -> Register:
 
 
 class CreatorWorker(Worker):
-    """Creates topics under names of its own, deletes the oldest of them, and creates some of those again."""
+    """Creates topics under its own names, deletes the oldest of them, and creates some of those again."""
 
     def __init__(self, context: MetadataContext, index: int, make: Make) -> None:
         super().__init__(f"creator-{index}")
@@ -112,7 +112,7 @@ class CreatorWorker(Worker):
             self._keeper.dismiss()
 
     def create_once(self) -> None:
-        """One creation; whatever became of it, the topic is deleted some day."""
+        """Create one topic; whatever the outcome, the topic is deleted later."""
         name = self._again.popleft() if self._again else self._new_name()
         partitions = self._random.randint(1, _PARTITIONS_MAX)
         asked = TopicAsked(partitions, self._copies)
@@ -128,9 +128,10 @@ class CreatorWorker(Worker):
             self._grow(name, partitions + self._random.randint(1, _PARTITIONS_MAX))
 
     def _grow(self, name: str, count: int) -> None:
-        """Add partitions to a topic that was made just now; asked of one broker, which asks the controller.
+        """Add partitions to a topic that was just created, by one broker, which asks the controller.
 
-        A broker that forwards a request may send it twice, so that no refusal proves that nothing was added.
+        A broker that forwards a request may send it twice, so a refusal does not prove that nothing was
+        added.
         """
         asked = PartitionsAdded(count=count)
         self._recorder.invoke("create-partitions", name, asked)
@@ -163,7 +164,7 @@ class CreatorWorker(Worker):
 
 
 class Viewing:
-    """Asks single nodes for what their own copies of the metadata say, and records it.
+    """Asks single nodes for their own copies of the metadata, and records the answers.
 
     Args:
         recorder: writes as the process that asks.
@@ -207,7 +208,7 @@ class ViewerWorker(Worker):
         self._listeners = client_listeners(context)
 
     def work(self) -> None:
-        """Ask until told to stop."""
+        """Ask until stopped."""
         while not self.stopping.wait(_VIEW_PAUSE_S):
             address = self._random.choice(self._listeners)
             if self._random.random() < _LISTING_SHARE:
@@ -218,7 +219,7 @@ class ViewerWorker(Worker):
 
 
 class FinalViewer(Worker):
-    """Asks every node for every register, and every broker for its topics until all of them say the same."""
+    """Asks every node for every register, and every broker for its topics until all answers agree."""
 
     def __init__(self, context: MetadataContext, index: int, deadline: float) -> None:
         super().__init__("final-viewer")
@@ -256,7 +257,7 @@ def _asked(address: Address, question: Callable[[Connection], T]) -> T | WireErr
     except WireError as error:
         return error
     except (LookupError, ValueError) as error:
-        # An answer that lacks what was requested, or has something else in its place.
+        # An answer that lacks the requested entry, or has another one instead.
         return WireError(describe(error))
 
 

@@ -17,10 +17,11 @@ T = TypeVar("T")
 _ASK_TIMEOUT_S = 0.6
 """Shorter than a creator's turn."""
 _REFUSED = {19: "NOT_ENOUGH_REPLICAS", 100: "UNKNOWN_TOPIC_ID"}
-"""Answers to a Produce that was refused before anything was appended.
+"""Error codes of a Produce that was refused before anything was appended.
 
-UNKNOWN_TOPIC_OR_PARTITION (3) is none of them: an append that waits for its followers gets it too, where its
-topic is deleted meanwhile."""
+UNKNOWN_TOPIC_OR_PARTITION (3) is not one of them: an append that waits for its followers gets it too, if its
+topic is deleted meanwhile.
+"""
 
 
 class RecordsOfTopics:
@@ -78,7 +79,7 @@ class RecordsOfTopics:
 
 
 def _refused(asked: RecordAsked, answer: Appended) -> tuple[OperationType, RecordAsked, str]:
-    """An error after which a record may be there all the same is no proof that it is not."""
+    """The outcome of a refused Produce; an error after which a record may be there proves nothing."""
     known = _REFUSED.get(answer.error)
     if known is None:
         return OperationType.INFO, asked, f"error {answer.error} (may stand for an append)"

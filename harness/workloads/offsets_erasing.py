@@ -79,7 +79,7 @@ class Erasing:
         self._change("delete-offsets", group, asked, ask, classify_deletion)
 
     def fetch(self, group: str) -> bool:
-        """Fetch what a group committed; whether that was told."""
+        """Fetch a group's committed offsets; returns whether there was an answer."""
         try:
             to = self._coordinator(group)
         except WireError:
@@ -104,7 +104,7 @@ class Erasing:
         ask: Callable[[Connection], int],
         fate: Callable[[int], tuple[OperationType, str]],
     ) -> None:
-        """Ask once; where nobody is known to be asked nothing is recorded."""
+        """Send one request; without a known coordinator nothing is recorded."""
         try:
             to = self._coordinator(group)
             connection = self._connected(to)

@@ -31,9 +31,9 @@ class Implementation(NamedTuple):
     """How a kind of workload is carried out.
 
     Attributes:
-        workers: the load's workers, which continue until they are told to stop.
-        final_workers: workers of the phase final-read beside the readers of all records, given the time of
-            the monotonic clock by which they have to end on their own; at most `FINAL_WORKERS`.
+        workers: the load's workers, which continue until they are stopped.
+        final_workers: workers of the phase final-read in addition to the readers of all records, given the
+            time of the monotonic clock by which they have to end by themselves; at most `FINAL_WORKERS`.
     """
 
     workers: Callable[[WorkloadContext[Any]], list[Worker]]

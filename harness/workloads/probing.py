@@ -18,8 +18,9 @@ _RETRY_PAUSE_S = 0.2
 class WriteProbe:
     """Sends one value after the other to each partition until one is acknowledged.
 
-    Every send is an ordinary operation of a process of its own, with acks=all and idempotence whatever the
-    workload has; clients alternate, so that a fault of one library is not taken for the cluster's.
+    Every send is an ordinary operation of a separate process, with acks=all and idempotence, whatever the
+    workload's settings are.  Clients alternate, so that a defect of one library does not look like one of the
+    cluster.
     """
 
     def __init__(self, context: WorkloadContext[Workload]) -> None:

@@ -17,7 +17,7 @@ _REMAKE_PAUSE_S = 0.25
 _CATCH_UP = 5
 _ERRORS_TOLD_MAX = 3
 _GROUP, _EAGER = 4, 2
-"""Of so many producers so many, one of each library, have a new client once partitions were added."""
+"""Of each `_GROUP` producers, `_EAGER`, one of each library, get a new client once partitions are added."""
 
 
 class Pace:
@@ -33,7 +33,7 @@ class Pace:
         self._next_s = time.monotonic() + offset_s
 
     def turn(self, stopping: Event) -> bool:
-        """Wait for the next turn; False if told to stop meanwhile."""
+        """Wait for the next turn; False if stopped meanwhile."""
         now_s = time.monotonic()
         stopped = stopping.wait(max(0.0, self._next_s - now_s))
         self._next_s = max(self._next_s, now_s - _CATCH_UP * self._interval_s) + self._interval_s
@@ -86,10 +86,11 @@ class ProducerWorker(Worker):
         return complete_send(self._recorder, batch, sent) is OperationType.OK
 
     def _take_up(self) -> None:
-        """Write to partitions that were added, with a client that was made since, whose metadata has them.
+        """Write to added partitions, with a new client, whose metadata has them.
 
-        A client that is replaced ends its process, as another one is no successor of its sequences.
-        Half of the workers make one at once; the others keep theirs, with its sequences, as long as it lives.
+        A replaced client ends its process, because a new client does not continue its sequence numbers.  Half
+        of the workers make a new client at once; the others keep theirs, with its sequence numbers, as long
+        as it works.
         """
         everything = self._context.partitions_of(self._context.topic)
         if len(everything) == len(self._everywhere):

@@ -43,7 +43,7 @@ class Keeper:
         self._client: Administrator | None = None
 
     def ask(self, question: Callable[[Administrator], Answer]) -> Answer:
-        """What the client says, or that there is none and so nothing was asked."""
+        """The client's answer; without a client nothing is asked, and the answer says so."""
         try:
             if self._client is None:
                 self._client = self._make(self._kind, self._options)
@@ -65,11 +65,11 @@ class RegisterWorker(Worker):
     """One process that writes and reads registers in turns of a steady pace.
 
     Args:
-        context: the run's.
-        number: the process's; the one of all `clients` of them.
-        clients: how many such processes there are.
-        registers: all of them.
-        make: how clients are made.
+        context: context of the run.
+        number: number of the process among all `clients`.
+        clients: number of such processes.
+        registers: all registers.
+        make: makes clients.
     """
 
     def __init__(
@@ -113,15 +113,15 @@ class RegisterWorker(Worker):
 
 
 class FinalRegisterReader(Worker):
-    """Reads every register, again and again until each was answered; once more where an answer may be behind.
+    """Reads every register until each was answered, and once more if an answer may be old.
 
     Args:
-        context: the run's.
-        index: which of the workload's final workers.
-        registers: all of them.
+        context: context of the run.
+        index: index among the workload's final workers.
+        registers: all registers.
         deadline: time of the monotonic clock by which it ends.
-        make: how clients are made.
-        lag_ns: how long whoever answers may be behind what was acknowledged.
+        make: makes clients.
+        lag_ns: how long an answering broker may lag behind acknowledged writes, nanoseconds.
     """
 
     def __init__(

@@ -41,7 +41,7 @@ CLIENT = "raw"
 HOLD_S = 5.5
 """Longer than the five seconds that a verdict asks of every fault."""
 _TRANSACTION_TIMEOUT_MS = 45_000
-"""Longer than a script takes, whose held request TCP may resend seconds after it is let go."""
+"""Longer than a script takes; TCP may resend a held request seconds after its release."""
 _INSIST_S = 20.0
 _PAUSE_S = 0.1
 _ANSWER_S = 60.0
@@ -156,7 +156,7 @@ class ScriptClient:
     def transaction(
         self, producer: ProducerState, sends: Sequence[Send], end: TxnEnd, process: int = 0
     ) -> Iterator[OpenTransaction]:
-        """A transaction from its invocation to its completion, which the block's end is: as `end` says.
+        """A transaction from its invocation to its completion at the block's end, as `end` says.
 
         An exception leaves it open: ``info``.
         """
@@ -187,7 +187,7 @@ class ScriptClient:
         opened.offsets[send.value] = answer.offset or 0
 
     def produce(self, connection: Connection, producer: ProducerState, send: Send, sequence: int) -> Appended:
-        """Produce one record on this connection and wait for the answer, whatever it is."""
+        """Produce one record on this connection and wait for any answer."""
         return produce(
             connection,
             producer,
@@ -199,7 +199,7 @@ class ScriptClient:
         )
 
     def end(self, producer: ProducerState, *, commit: bool) -> ProducerState:
-        """End the transaction on a connection of its own; the producer from then on."""
+        """End the transaction on a separate connection; returns the producer's new state."""
         connection = self.connect(self.coordinator(producer.transactional_id))
         answer = self.insist(
             lambda: end_transaction(connection, producer, commit=commit, protocol=self.protocol),
@@ -219,10 +219,10 @@ class ScriptClient:
         self._until(ends, lambda pair: pair[0] == pair[1], "the transaction's marker")
 
     def insist(self, call: Callable[[], T], codes: Callable[[T], Iterable[int]], what: str) -> T:
-        """Ask until every code is 0, as long as the codes only say that it is too early.
+        """Repeat a request until every code is 0, while the codes only say that it is too early.
 
         Raises:
-            ScriptError: another code, no answer, or it stayed too early.
+            ScriptError: another code, no answer, or it was still too early at the end.
         """
 
         def settled(answer: T) -> bool:

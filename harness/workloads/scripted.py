@@ -31,7 +31,7 @@ def scripted_workers(context: ScriptContext) -> list[Worker]:
 
 
 class ScriptWorker(Worker):
-    """Plays the script once; the operation ``control`` says whether it went as it must."""
+    """Carries out the script once; the operation ``control`` records whether it went as required."""
 
     def __init__(self, context: ScriptContext) -> None:
         super().__init__("script")
@@ -98,8 +98,8 @@ class ScriptWorker(Worker):
 def hanging_transaction(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
     """A Produce arrives after its transaction was aborted; then another producer commits a record.
 
-    Before KIP-890's verification (KAFKA-14402) the broker appends it: a transaction begins that nobody will
-    end, and the last stable offset stays there forever.
+    Before KIP-890's verification (KAFKA-14402) the broker appends it: a transaction begins that no producer
+    will end, and the last stable offset stays there forever.
     """
     producer = client.begin_producer("hanging-0")
     early, late = (Send(0, client.values.draw()) for _ in range(2))

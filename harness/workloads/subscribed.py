@@ -25,7 +25,7 @@ class SubscribedWorker(Membered):
         super().__init__(context, number, tuple(ClientKind)[index % len(ClientKind)], options, join)
 
     def work(self) -> None:
-        """Read and commit until told to stop."""
+        """Read and commit until stopped."""
         try:
             while not self.stopping.is_set():
                 member = self.joined()

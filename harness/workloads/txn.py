@@ -1,9 +1,9 @@
 """The txn workload: transactions over several partitions, and producers that fence each other.
 
-Transactors stay with an instance as long as it does what it should; now and then one keeps a transaction open
-for a while.  Meanwhile a process takes over one of their ids after the other, so that an old instance
-continues in the middle of a transaction, or begins one, after it was fenced; and it continues itself with
-instances that were fenced by those whose ids it had taken.
+A transactor keeps its producer instance until an error.  From time to time it keeps a transaction open for a
+while.  Meanwhile another process takes over one of their ids after the other.  So an old instance continues
+in the middle of a transaction, or begins one, after it was fenced.  That process also continues with
+instances that were fenced by the former owners of the ids.
 """
 
 import random
@@ -61,7 +61,7 @@ class Drawing:
 
 
 class TransactionWorker(Worker):
-    """One process that transacts under a name of its own; a new instance after anything but success."""
+    """One process that transacts under its own id; a new instance after anything but success."""
 
     def __init__(self, context: TxnContext, index: int, make: Make) -> None:
         super().__init__(f"transactor-{index}")

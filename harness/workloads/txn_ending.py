@@ -20,13 +20,14 @@ _CLOSE_S = 2.0
 def await_ended(
     context: WorkloadContext[Workload], deadline: float, missing: frozenset[Place]
 ) -> frozenset[Place]:
-    """Wait until no transaction is open in any partition; those partitions where one still may be.
+    """Wait until no transaction is open in any partition; returns partitions where one may still be open.
 
-    A transaction is open where the last stable offset, the end that read_committed sees, is below the end of
-    the log.  The wait ends when the coordinator must have aborted whatever nobody ended, or at the deadline.
+    A transaction is open if the last stable offset, the end for read_committed, is below the end of the log.
+    The wait ends when the coordinator must have aborted all transactions that were not ended, or at the
+    deadline.
 
     Args:
-        context: the run's.
+        context: context of the run.
         deadline: time of the monotonic clock.
         missing: partitions without a leader, which are not asked.
     """

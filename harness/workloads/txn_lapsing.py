@@ -1,10 +1,10 @@
 """Transactions that outlive their timeout: abandoned, continued too late, or aborted by an administrator.
 
-Each takes one of a few transactional ids that nobody else has, sends a record to each of some partitions,
-request by request, and is looked at: its coordinator is asked for the transaction, the partitions' leaders
-are asked for the producer (KIP-664).  An administrator's abort is for transactions that nobody will end, and
-comes to those alone.  What a zombie sends after the timeout is reported as a transaction of its own, of whose
-end nothing is known: it may be a part of the first one, where that was not aborted yet.
+Each uses one of a few transactional ids that no other client has, and sends a record to each of some
+partitions, request by request.  Then it is described: its coordinator is asked for the transaction, the
+partitions' leaders for the producer (KIP-664).  An administrator aborts only transactions that no producer
+will end.  Records that a zombie sends after the timeout are recorded as a separate transaction with an
+unknown end: they may be a part of the first one, if that was not aborted yet.
 """
 
 import random
@@ -53,7 +53,7 @@ TxnContext = WorkloadContext[TxnWorkload]
 
 CLIENT = "raw"
 _NAMES = 8
-"""So many that one that is left alone has timed out before its name's next turn."""
+"""So many names that an abandoned transaction has timed out before its name is used again."""
 _PARTITIONS_MAX = 3
 _ASK_S = 2.5
 _RETRIES = 15
@@ -124,7 +124,7 @@ class LapsingWorker(Worker):
             coordinator, topic = self._look(name)
             producer = self._initialise(name, coordinator)
         except WireError:
-            return  # nothing was requested that a history would have to tell
+            return  # nothing was requested that the history would have to record
         if producer is not None:
             self._lapse(lapse, producer, coordinator, topic)
 
@@ -331,7 +331,7 @@ class LapsingWorker(Worker):
             )
 
     def _describe_producer(self, opened: Open, partition: int, leader: int) -> int | None:
-        """The coordinator's epoch that a leader knows of the producer; None where it did not answer."""
+        """The producer's coordinator epoch as a leader knows it; None without an answer."""
         asked = _leader_asked(opened.producer, partition, leader)
         with self._describer.operation("describe-producer", self._context.topic, asked) as outcome:
             outcome.end(OperationType.FAIL, asked)
@@ -355,7 +355,7 @@ class LapsingWorker(Worker):
         return told.coordinator_epoch
 
     def _insist(self, broker: int, ask: Callable[[Connection], T], code_of: Callable[[T], int]) -> T:
-        """Ask until it is not too early any more, or that was said often enough; the last answer.
+        """Repeat a request while it is too early, a limited number of times; returns the last answer.
 
         Raises:
             WireError: no answer.
@@ -379,7 +379,7 @@ def _address(server: str) -> Address:
 
 
 def _asked(sends: list[TxnSendAsked]) -> TxnAsked:
-    """A transaction that would be committed, if somebody asked for it."""
+    """A transaction to be committed, although no commit is requested yet."""
     return TxnAsked(client=CLIENT, end="commit", mops=[*sends])
 
 

@@ -56,11 +56,11 @@ class Intent(NamedTuple):
 
     Attributes:
         sends: its records.
-        commits: whether it is meant to be committed; aborted on purpose otherwise.
-        pause_s: how long it stays open before it is ended.
-        late: how many of its records, the last of them, and the offsets with them, are sent after that time.
+        commits: whether it is to be committed; otherwise it is aborted on purpose.
+        pause_s: how long it stays open before it is ended, seconds.
+        late: how many of its last records, and the offsets with them, are sent after that time.
         offsets: offsets that it commits for a group.
-        consumed: the records that it answers, as a history has them.
+        consumed: the records that it copies, as in the history.
     """
 
     sends: tuple[Send, ...]
@@ -75,10 +75,10 @@ class _End(NamedTuple):
     """How a transaction ended.
 
     Attributes:
-        outcome: of the whole operation.
+        outcome: outcome of the whole operation.
         ended: the end that was acknowledged, if any.
-        error: why it is not the one that was meant.
-        ending_ns: a time before which neither commit nor abort was requested; None where neither was at all.
+        error: why it is not the intended end.
+        ending_ns: a time before which neither commit nor abort was requested; None if neither was requested.
     """
 
     outcome: OperationType
@@ -102,15 +102,15 @@ class Staff(NamedTuple):
 
 
 class Transactor:
-    """One instance of a transactional producer after the other, under one transactional id.
+    """Successive instances of a transactional producer, under one transactional id.
 
     Args:
-        context: the run's.
-        staff: of the worker that it works for.
-        kind: whose library.
+        context: context of the run.
+        staff: resources of its worker.
+        kind: the client library.
         name: the transactional id.
         make: makes producers.
-        timeout_ms: of its transactions; None: as the workload has it.
+        timeout_ms: timeout of its transactions; None: that of the workload.
     """
 
     def __init__(
@@ -165,9 +165,9 @@ class Transactor:
         return True
 
     def carry_out(self, intent: Intent) -> bool:
-        """One transaction, from invocation to completion; whether it ended as it was meant to.
+        """Carry out one transaction; returns whether it ended as intended.
 
-        An instance whose transaction did not is given up.
+        An instance whose transaction did not end so is given up.
 
         Raises:
             RuntimeError: there is no instance.
@@ -248,7 +248,7 @@ def _committed(client: TransactionalProducer) -> _End:
 
 
 def _aborted(client: TransactionalProducer, trouble: str | None) -> _End:
-    """The end of what is not to be committed: nobody asked for its commit, whatever becomes of the abort."""
+    """The end of a transaction that is not to be committed: its commit was not requested in any case."""
     try:
         client.abort(_ABORT_S)
     except TransactionError as error:

@@ -1,4 +1,4 @@
-"""Workers: threads whose failures are noticed."""
+"""Workers: threads whose failures are reported."""
 
 import threading
 import time
@@ -29,11 +29,11 @@ class Closable(Protocol):
 
 
 class Worker(threading.Thread):
-    """A thread that works until it is told to stop.
+    """A thread that works until it is stopped.
 
     Attributes:
         failure: the exception that ended it, if one did.
-        complaints: clients that would not close; worth a look, no reason to stop.
+        complaints: clients that did not close; reported, but no reason to stop.
     """
 
     def __init__(self, name: str) -> None:
@@ -46,7 +46,7 @@ class Worker(threading.Thread):
         """Work, and keep what went wrong."""
         try:
             self.work()
-        except BaseException as error:  # noqa: BLE001 - raised by `join_all`, where somebody listens
+        except BaseException as error:  # noqa: BLE001 - `join_all` raises it in the thread that waits
             self.failure = error
 
     def work(self) -> None:
@@ -54,7 +54,7 @@ class Worker(threading.Thread):
         raise NotImplementedError
 
     def dismiss(self, client: Closable | None) -> None:
-        """Close a client; one that won't be closed is left behind and told of."""
+        """Close a client; one that can't be closed is abandoned and reported."""
         if client is None:
             return
         try:
@@ -64,11 +64,11 @@ class Worker(threading.Thread):
 
 
 def join_all(workers: Sequence[Worker], bound_s: float) -> list[str]:
-    """Wait for workers that were told to stop, or end on their own; what they complained about.
+    """Wait for workers that were stopped, or end by themselves; returns their complaints.
 
     Raises:
         JournalError: one could not write its history.
-        WorkloadError: one died of anything else, or did not end within `bound_s`.
+        WorkloadError: one died of another error, or did not end within `bound_s`.
     """
     deadline = time.monotonic() + bound_s
     for worker in workers:
@@ -86,11 +86,11 @@ def join_all(workers: Sequence[Worker], bound_s: float) -> list[str]:
 
 
 def raise_failures(workers: Sequence[Worker]) -> None:
-    """Raise what ended any of the workers.
+    """Raise the error that ended any of the workers.
 
     Raises:
         JournalError: one could not write its history.
-        WorkloadError: one died of anything else.
+        WorkloadError: one died of another error.
     """
     failures = [(worker.name, worker.failure) for worker in workers if worker.failure is not None]
     for _, failure in failures:

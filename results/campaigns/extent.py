@@ -1,4 +1,4 @@
-"""What checkers looked at: how many things of each kind, summed over runs.
+"""What checkers judged: numbers by kind, summed over runs.
 
 A valid verdict means only as much as was checked.  Only figures that can be summed are shown: the largest,
 the smallest, durations and rates of single runs are left out.
@@ -20,12 +20,12 @@ _NO_SUM = re.compile(r"_(max|min|ms|ns|s)$")
 
 
 class CheckerTotal(msgspec.Struct, frozen=True):
-    """What one checker looked at in several runs.
+    """What one checker judged in several runs.
 
     Attributes:
         checker: its name.
-        runs: in how many of them it had anything to judge.
-        of: how many runs there are.
+        runs: number of runs in which it had anything to judge.
+        of: number of all runs.
         figures: sums by name, largest first.
     """
 

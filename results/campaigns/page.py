@@ -33,10 +33,10 @@ _LOOKS = {
 
 
 def render_campaign_page(summary: Summary, reports: Mapping[str, str]) -> str:
-    """The page as text; whatever comes from runs is cleaned and escaped.
+    """The page as text; all texts from runs are cleaned and escaped.
 
     Args:
-        summary: of the runs.
+        summary: summary of the runs.
         reports: by name of a run's folder, the address of its report, relative to the page. Runs without one
             are named and not linked.
     """

@@ -106,7 +106,7 @@ def _anomalies(summary: Summary) -> Section:
 
 
 def _causes(summary: Summary) -> Section:
-    """Causes of all runs, those together whose anomalies are of the same kinds."""
+    """Causes of all runs, grouped by the kinds of their anomalies."""
     lead = (
         "Illegal anomalies by cause. A cause is a group of anomalies in one place and one epoch, close "
         "in time."

@@ -1,8 +1,8 @@
-"""What a CI job shows of its runs: Kafka's own words, what needs a look first, within GitHub's limit.
+"""The summary of a CI job's runs, in the terms of Kafka's CI, problems first, within GitHub's limit.
 
-Failed: not as expected, unknown and broken-off runs included. Flaky: by `results.repeats.flakes`, the same
-Kafka and schedule with different verdicts; other seeds are other tests, and one red seed of twenty is a
-finding.  Skipped: not run, with the reason. Quarantined: red as it is expected to be of this version.
+Failed: not as expected, including unknown and aborted runs.  Flaky: by `results.repeats.flakes`, the same
+Kafka and schedule with different verdicts; other seeds are other tests, and one invalid seed of twenty is a
+finding.  Skipped: not run, with the reason.  Quarantined: invalid, as expected for this version.
 """
 
 import os
@@ -20,7 +20,7 @@ from results.repeats.flakes import Told, minority, runs_alike, told_of
 from results.run.text import seconds
 
 ENVIRONMENT = "GITHUB_STEP_SUMMARY"
-"""Names the file that GitHub shows; whoever appends to it adds to the same step's page."""
+"""Environment variable with the file that GitHub shows; appending to it adds to the step's page."""
 BYTES_MAX = 1_024 * 1_024
 """GitHub drops a step's whole summary if it is larger."""
 _RESERVE_BYTES = 1_024
@@ -48,7 +48,7 @@ class Skip(NamedTuple):
 
 
 class Line(msgspec.Struct, frozen=True):
-    """All runs of one schedule on one content of Kafka, and their word."""
+    """All runs of one schedule on one content of Kafka, and their result."""
 
     word: Word
     runs: tuple[RunOutcome, ...]
@@ -71,13 +71,13 @@ def run_passes(run: RunOutcome) -> bool:
 def render_step_summary(
     title: str, runs: Sequence[RunOutcome], skipped: Sequence[Skip] = (), limit_bytes: int = BYTES_MAX
 ) -> str:
-    """The page, with a newline at its end, of at most so many bytes; what is left out is said.
+    """The page, with a newline at its end, of at most `limit_bytes` bytes; it states what is left out.
 
     Args:
-        title: what was run.
+        title: title of the runs.
         runs: all of them.
-        skipped: what was not.
-        limit_bytes: how much room there is.
+        skipped: runs that were skipped.
+        limit_bytes: largest size, bytes.
     """
     lines = sorted_out(runs)
     blocks = [f"## {told(title)}", _counts(lines, skipped), _figures(summarise(runs))]
@@ -143,7 +143,7 @@ def _counts(lines: Sequence[Line], skipped: Sequence[Skip]) -> str:
 
 
 def _figures(summary: Summary) -> str:
-    """What the good news rests on, whatever it is."""
+    """Numbers of operations, records and faults behind the result."""
     faults = sum(total.count for total in summary.faults)
     proven = sum(total.proven for total in summary.faults)
     recovery = "" if summary.recovery is None else f"; recovery at most {seconds(summary.recovery.max_ms)}"
@@ -205,7 +205,7 @@ def _anomalies(line: Line) -> str:
 
 
 def _within(blocks: Sequence[str], limit_bytes: int, whole: str) -> str:
-    """As many blocks as there is room for; a sentence says how many are missing."""
+    """As many blocks as fit; a sentence states how many are missing."""
     kept: list[str] = []
     size = 0
     for position, block in enumerate(blocks):

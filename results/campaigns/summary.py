@@ -1,4 +1,4 @@
-"""Sums up several runs: what all of them together found, and one row for each."""
+"""Sums up several runs: what they found in total, and one row for each."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -24,7 +24,7 @@ from results.store.runs import RunUnreadableError, anomaly_counts, load_identity
 
 REASONS_MAX = 3
 CAUSES_MAX = 5
-"""How many causes of a run have a line of their own."""
+"""How many causes of a run have their own line."""
 
 
 class Outcome(StrEnum):
@@ -82,7 +82,7 @@ class AnomalyTotal(msgspec.Struct, frozen=True):
 
 
 class CauseTotal(msgspec.Struct, frozen=True):
-    """Broken promises whose causes have the same kinds: how many causes and anomalies, in which runs."""
+    """Broken promises whose causes have the same kinds: numbers of causes and anomalies, and the runs."""
 
     kinds: tuple[str, ...]
     causes: int
@@ -114,12 +114,12 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         counts: runs by outcome, every outcome listed.
         as_expected: runs whose verdict was the expected one.
         unexpected: runs whose verdict was not.
-        sent_ok: acknowledged records of all runs; `sent_info` and `sent_fail` alike.
-        anomalies: by id.
-        causes: those that break a promise, by their kinds, the most severe kind first.
+        sent_ok: acknowledged records of all runs; `sent_info` and `sent_fail` likewise.
+        anomalies: anomalies by id.
+        causes: causes that break a promise, by their kinds, the most severe kind first.
         faults: by kind.
-        recovery: of the runs that recovered.
-        checkers: what they looked at in the runs that were judged.
+        recovery: recovery times of the runs that recovered.
+        checkers: what checkers judged in the runs.
         runs: in the order of their seeds.
     """
 
@@ -139,7 +139,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def outcome_of(folder: Path) -> RunOutcome:
-    """Read what a run left; one without a readable verdict has failed, and says why."""
+    """Read the outcome of a run; a run without a readable verdict has failed, with the reason."""
     identity: RunIdentity | None = None
     measures: Measures | None = None
     try:
@@ -177,7 +177,7 @@ def judged(
 
 
 def summarise(runs: Iterable[RunOutcome]) -> Summary:
-    """Sum up runs; none at all are unknown."""
+    """Sum up runs; without any the outcome is unknown."""
     ordered = tuple(sorted(runs, key=lambda run: (_seed(run) is None, _seed(run) or 0, run.folder)))
     counts = {outcome.value: sum(run.outcome is outcome for run in ordered) for outcome in Outcome}
     measured = [run.measures for run in ordered if run.measures is not None]

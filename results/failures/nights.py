@@ -28,7 +28,7 @@ from results.store.runs import (
 
 KEPT_FILES = (IDENTITY_FILE, VERDICT_FILE, MEASURES_FILE)
 LEFT_OUT_FILE = "left-out.json"
-"""Is beside them where a signature of the run got no issue, because there were too many that night."""
+"""File next to them if a signature of the run got no issue, because there were too many that night."""
 
 
 class _LeftOut(msgspec.Struct, frozen=True):
@@ -63,7 +63,7 @@ def past_runs(past: Path) -> Iterator[SignedRun]:
 
 
 def part_of(root: Path) -> str:
-    """The scenario of a run of which a folder holds too little to be a store; empty if it is a store.
+    """The scenario of the run in a folder that is only a part of a store; empty if it is a store.
 
     The places of such runs lack the beginning of the scenario's name: added to the past, a run would have
     another place than if its whole store were added, and count twice.
@@ -125,7 +125,7 @@ def _forget(past: Path, keep_days: int) -> int:
 
 
 def _moment(folder: Path) -> datetime | None:
-    """When a run began; None where it does not say so."""
+    """When a run began; None if not recorded."""
     try:
         return datetime.fromisoformat(load_identity(folder).began_at).replace(tzinfo=None)
     except (RunUnreadableError, ValueError):

@@ -16,12 +16,12 @@ _LISTS = re.compile(r"#(?:, #)+")
 
 
 class Signature(msgspec.Struct, frozen=True):
-    """What a run found, without what differs from run to run.
+    """The findings of a run, without details that differ from run to run.
 
     Attributes:
-        validity: of its verdict.
-        anomalies: ``checker/id`` of every kind of anomaly against what is promised, sorted.
-        summary: of the first of them, with a ``#`` for each number.
+        validity: validity of its verdict.
+        anomalies: ``checker/id`` of every kind of illegal anomaly, sorted.
+        summary: summary of the first anomaly, with a ``#`` for each number.
     """
 
     validity: Validity
@@ -29,7 +29,7 @@ class Signature(msgspec.Struct, frozen=True):
     summary: str = ""
 
     def told(self) -> str:
-        """In a few words."""
+        """A short text of the signature."""
         return ", ".join(self.anomalies) or f"the verdict {self.validity}"
 
 
@@ -90,7 +90,7 @@ class Reproduction(msgspec.Struct, frozen=True):
 
 
 def signature_of(verdict: Verdict) -> Signature:
-    """What a verdict says, without what differs from run to run."""
+    """The signature of a verdict, without details that differ from run to run."""
     found = _illegal(verdict)
     first = min(found, key=lambda each: _moment(each[1]), default=None)
     return Signature(
@@ -106,7 +106,7 @@ def normalised(summary: str) -> str:
 
 
 def came_back(wanted: Signature, found: Signature) -> bool:
-    """Whether a run found all that was wanted, whatever else it found, and came to the same verdict."""
+    """Whether a run has all wanted findings, with or without others, and the same verdict."""
     return found.validity is wanted.validity and set(wanted.anomalies) <= set(found.anomalies)
 
 

@@ -1,8 +1,8 @@
 """Broken promises distinguished over many runs: which of them no earlier run had.
 
-A signature is the checker, the anomaly's id, and the words of its sentence without those that have a digit,
-such as offsets and names of nodes.  Faults and scenario are no part of it: one defect shows under many.
-`results.pipeline` has another one, which also distinguishes kinds of faults.
+A signature is the checker, the anomaly's id, and the words of its summary without a digit, so without offsets
+and names of nodes.  Faults and scenario are not part of it, because one defect shows under many of them.
+`results.pipeline` has another signature, which also distinguishes kinds of faults.
 """
 
 import hashlib
@@ -28,12 +28,12 @@ _CUT = "The rest is left out, because trackers limit the size of an issue: see t
 
 
 class FailureSignature(msgspec.Struct, frozen=True, order=True):
-    """What is equal for the same failure in other runs.
+    """The part of a failure that is equal in other runs.
 
     Attributes:
-        checker: that found it.
+        checker: the checker that found it.
         anomaly: its id.
-        words: of its sentence, without those that have a digit in them.
+        words: words of its summary without a digit.
     """
 
     checker: str
@@ -114,8 +114,8 @@ def seen_in(runs: Iterable[SignedRun], past: Iterable[SignedRun]) -> tuple[Seen,
     """Every signature of some runs: new ones first, then the most severe anomaly first.
 
     Args:
-        runs: those that are looked at.
-        past: those before; what is among `runs` as well does not count, wherever it lies.
+        runs: the runs to list.
+        past: earlier runs; those that are also in `runs` do not count, in any folder.
     """
     now = list(runs)
     looked_at = {_itself(run) for run in now}
@@ -135,11 +135,11 @@ def seen_in(runs: Iterable[SignedRun], past: Iterable[SignedRun]) -> tuple[Seen,
 
 
 def issue_of(seen: Seen, text: str) -> str:
-    """The text for a tracker: that of the signature's first run, then what else is known of the signature.
+    """The text for a tracker: that of the signature's first run, then further facts about the signature.
 
     Args:
         seen: the signature.
-        text: of its first run in Markdown, as `results.run.issue` renders it.
+        text: text of its first run in Markdown, as `results.run.issue` renders it.
     """
     listed = [f"- `{code(place)}`" for place in seen.runs[:_RUNS_MAX]]
     if left := seen.runs[_RUNS_MAX:]:

@@ -1,1 +1,1 @@
-"""Findings: the page that holds them, and each of them as a ticket for Kafka's JIRA."""
+"""Findings: the page with all of them, and each finding as a ticket for Kafka's JIRA."""

@@ -18,7 +18,7 @@ _HEAD = ("| | |", "|---|---|")
 
 
 class PageError(ValueError):
-    """The page of findings is not written as this module reads it; says in which section."""
+    """The page of findings has another format than this module reads; the message has the section."""
 
 
 class Finding(msgspec.Struct, frozen=True):
@@ -27,7 +27,7 @@ class Finding(msgspec.Struct, frozen=True):
     Attributes:
         name: its short name, words joined by hyphens.
         title: its heading.
-        component: of Kafka.
+        component: component of Kafka.
         facts: Markdown within a line, by the names in `FACTS`.
         rest: what follows the facts, as Markdown.
     """

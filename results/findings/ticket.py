@@ -19,7 +19,7 @@ _HEADINGS = {
     "suspected": "Suspected cause",
     "workaround": "Workaround",
 }
-"""Facts in the order of a ticket, each with its heading; the command stands with the steps."""
+"""Facts in the order of a ticket, each with its heading; the command is among the steps."""
 _SUSPICION = "This cause comes from reading the source; no fix was tested."
 _NEEDS = "Commands of krucible need a checkout of it, and Docker."
 _FORMATS: dict[Format, Callable[[str], str]] = {

@@ -35,7 +35,7 @@ def clean(text: str, limit: int) -> str:
 
 
 def clean_value(value: Any, limit: int) -> str:
-    """Any JSON value as one visible line of compact JSON; None is empty, a text stands without quotes."""
+    """Any JSON value as one visible line of compact JSON; None is empty, a text has no quotes."""
     if value is None:
         return ""
     return clean(value if isinstance(value, str) else _as_json(value), limit)

@@ -26,10 +26,10 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def distinct(texts: Iterable[str]) -> list[str]:
-    """Each of them once, in the order in which they came."""
+    """Each text once, in the order of their first occurrence."""
     return list(dict.fromkeys(texts))
 
 
 def number(count: int, thing: str) -> str:
-    """So many things, in words: one thing, or several."""
+    """A number with its noun, singular or plural."""
     return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -1,6 +1,6 @@
 """Markup of trackers: Markdown, as GitHub has it, and the wiki markup of Kafka's JIRA.
 
-Whatever comes from records and logs is in code, where it is neither markup nor a mention of somebody.
+Texts from records and logs are in code, where they are neither markup nor a mention of a user.
 """
 
 import re
@@ -31,7 +31,7 @@ class Markup(Protocol):
         """A heading; its text is markup already."""
 
     def bold(self, text: str) -> str:
-        """A paragraph that stands out; its text is one of ours."""
+        """A bold paragraph; its text is krucible's own."""
 
     def code(self, text: str, limit: int = _VALUE_MAX) -> str:
         """Any text within a line, as code."""
@@ -55,7 +55,7 @@ class Markdown:
         return f"**{text}**"
 
     def code(self, text: str, limit: int = _VALUE_MAX) -> str:
-        """A code span that holds the text whatever backticks are in it."""
+        """A code span that is valid whatever backticks are in the text."""
         cleaned = clean(text, limit) or " "
         ticks = "`" * (_longest_run(cleaned) + 1)
         pad = " " if cleaned.startswith("`") or cleaned.endswith("`") else ""

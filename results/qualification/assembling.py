@@ -1,6 +1,6 @@
-"""Puts a qualification together: from planned runs and the outcome of them to everything a report says.
+"""Assembles a qualification: from planned runs and their outcomes to all data of a report.
 
-Nothing here reads a clock or a folder: the same records make the same qualification.
+Pure: the same records make the same qualification.
 """
 
 import math
@@ -33,7 +33,7 @@ from results.qualification.spent import ended_at, spent_on
 from results.run.coverage import LABELS
 
 DECIDED_SHARE_MIN = 0.75
-"""A cell says something if so many of its planned runs came to a verdict, rounded up."""
+"""Share of a cell's planned runs, rounded up, that must have a verdict for the cell to count."""
 _CONTENT_SHOWN = 19
 """Characters enough to find a content in the list of images."""
 
@@ -45,14 +45,14 @@ def qualify(
     elsewhere: Sequence[Elsewhere] = (),
     on_record: Sequence[OnRecord] = (),
 ) -> Qualification:
-    """Everything that is to be said.
+    """Assemble the whole qualification.
 
     Args:
-        question: what was asked.
-        runs: every planned run, those that were not run among them.
+        question: the question to answer.
+        runs: every planned run, including those that were not made.
         controls: the positive controls.
         elsewhere: other runs of the store.
-        on_record: what is known of the candidate's version.
+        on_record: known findings of the candidate's version.
     """
     ordered = tuple(sorted(runs, key=lambda run: (run.planned.command, run.outcome is None, _folder(run))))
     candidate = of_role(ordered, Role.CANDIDATE)
@@ -102,7 +102,7 @@ def qualify(
 
 
 def claim_of(found: Sequence[Found], operations: int, faults: int) -> str:
-    """What can be said of the candidate; never that it is correct."""
+    """The claim about the candidate, which is never that it is correct."""
     if not operations:
         return "Nothing was run."
     mine = [one for one in found if one.standing is not Standing.GONE]
@@ -197,7 +197,7 @@ def _tells(run: RunOutcome, name: str) -> bool:
 
 
 def _fault_kinds(runs: Sequence[Run]) -> Iterator[FaultKind]:
-    """By kind, the candidate's and the baseline's beside each other."""
+    """By kind, faults of the candidate and the baseline."""
     totals = [
         FaultKind(role=role, total=total, recovery=_recovery(total.kind, outcomes(of_role(runs, role))))
         for role in (Role.CANDIDATE, Role.BASELINE)
@@ -241,7 +241,7 @@ def _controls(sides: Sequence[SideRecord]) -> Iterator[str]:
 
 
 def _silent(question: Question, runs: Sequence[Run]) -> Iterator[str]:
-    """Sides that were requested and say nothing at all."""
+    """Requested sides without any result."""
     asked = [Role.CANDIDATE] if question.baseline is None else list(Role)
     for role in asked:
         if not any(run.decided for run in of_role(runs, role)):
@@ -249,7 +249,7 @@ def _silent(question: Question, runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _mixed(question: Question, runs: Sequence[Run]) -> Iterator[str]:
-    """Sides of several contents, of which nobody knows what a decision would be; two sides of one content."""
+    """Sides with several contents, for which a decision is meaningless; and two sides with one content."""
     asked = {Role.CANDIDATE: question.candidate, Role.BASELINE: question.baseline}
     counts = {role: Counter(run.content for run in of_role(runs, role) if run.content) for role in asked}
     for role, found in counts.items():

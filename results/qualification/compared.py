@@ -1,4 +1,4 @@
-"""What comparisons say, as frozen values: figures of pairs, tests, and what could have been seen."""
+"""Results of comparisons, as frozen values: figures of pairs, tests, and detectable differences."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -10,14 +10,14 @@ from results.run.text import seconds
 
 MARGIN_MS = 1_000
 MARGIN_OF_MEDIAN = 0.25
-"""A shift is worth a word if it is more than both: a second, and a quarter of the baseline's median."""
+"""A shift is reported if it exceeds both a second and this share of the baseline's median."""
 MARGIN_SHARE = 0.05
 SIGHT = 2
-"""A comparison can say "nothing worse" if it would have detected a difference of so many margins."""
+"""A comparison may report "nothing worse" if it would have detected a difference of this many margins."""
 
 
 class Finding(StrEnum):
-    """What a comparison says."""
+    """The result of a comparison."""
 
     WORSE = "worse"
     BETTER = "better"
@@ -44,19 +44,19 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: what was measured.
-        pairs: of runs that both have a figure.
+        pairs: number of pairs of which both runs have a figure.
         candidate: median and maximum, over those pairs.
         baseline: median and maximum of the baseline.
-        shift_ms: of the median, candidate less baseline; positive is longer.
-        low_ms: lower end of its interval; None where there are too few pairs.
+        shift_ms: shift of the median, candidate less baseline; positive is longer.
+        low_ms: lower end of its interval; None if there are too few pairs.
         high_ms: upper end.
-        margin_ms: what a shift has to exceed.
+        margin_ms: margin that a shift has to exceed.
         p: uncorrected.
-        p_corrected: by Holm, over all comparisons of the report; None where there are too few pairs.
-        finding: what it says.
-        detectable_ms: the smallest shift that it would have reported, by `power`; None where
-            it could have reported none.
-        figures: of every pair, by scenario, mode and seed.
+        p_corrected: corrected by Holm, over all comparisons of the report; None if there are too few pairs.
+        finding: the result.
+        detectable_ms: the smallest shift that it would have reported, by `power`; None if it could not have
+            reported any.
+        figures: figures of every pair, by scenario, mode and seed.
     """
 
     name: str
@@ -79,18 +79,18 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         name: what happened.
-        candidate: in how many of the candidate's runs.
+        candidate: number of the candidate's runs with it.
         candidate_of: of how many.
-        baseline: in how many of the baseline's.
+        baseline: number of the baseline's runs with it.
         baseline_of: of how many.
         low: lower end of the interval of the difference of the shares, candidate less baseline.
         high: upper end.
         p: uncorrected.
-        p_corrected: by Holm, over all comparisons of the report.
-        finding: what it says.
-        detectable: the smallest difference that it would have reported, by `power`; None where
-            it could have reported none.
-        candidate_folders: of the candidate's runs in which it happened.
+        p_corrected: corrected by Holm, over all comparisons of the report.
+        finding: the result.
+        detectable: the smallest difference that it would have reported, by `power`; None if it could not have
+            reported any.
+        candidate_folders: folders of the candidate's runs in which it happened.
         baseline_folders: of the baseline's.
     """
 
@@ -144,7 +144,7 @@ class Comparisons(msgspec.Struct, frozen=True):
         return len(self.durations) + len(self.shares) - len(self.too_few())
 
     def tried(self) -> int:
-        """How many comparisons could speak."""
+        """Number of comparisons that could have been significant."""
         return self.tests() - len(self.blind())
 
     def _told(self) -> Iterator[tuple[str, Finding]]:

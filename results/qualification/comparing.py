@@ -189,7 +189,7 @@ def _shares_of(name: str, candidate: _Tally, baseline: _Tally) -> Shares:
 
 
 def _corrected(durations: list[Durations], shares: list[Shares]) -> Comparisons:
-    """With Holm's correction; what can't speak, whatever its figures, is not counted among the tests."""
+    """Apply Holm's correction; comparisons that can't be significant are not counted among the tests."""
     able = [one for one in durations if one.pairs >= pairs_needed()]
     tests = len(able) + len(shares)
     corrected = holm([*(one.p for one in able), *(one.p for one in shares)])
@@ -233,7 +233,7 @@ def _cannot_be_worse(one: Shares, tests: int) -> bool:
 
 
 def _seen(found: Finding, *, blind: bool) -> Finding:
-    """That nothing was shown says something only if something could have been."""
+    """The finding; "nothing shown" counts only if something could have been shown."""
     return Finding.BLIND if found is Finding.NO_DIFFERENCE and blind else found
 
 
@@ -242,7 +242,7 @@ def _counts(one: Shares) -> tuple[tuple[int, int], tuple[int, int]]:
 
 
 def finding_of(effect: float, interval: Interval, p_corrected: float, margin: float) -> Finding:
-    """Worse or better if the corrected test, the interval and the margin all say so."""
+    """Worse or better if the corrected test, the interval and the margin all agree."""
     excluded = interval.low > 0 or interval.high < 0
     if p_corrected >= ALPHA or not excluded or abs(effect) <= margin:
         return Finding.NO_DIFFERENCE

@@ -26,7 +26,7 @@ PairKey = tuple[str, str, int | None, str, str]
 
 
 def comparison_sections(compared: Comparisons) -> Iterator[Section]:
-    """What the comparisons say, with what they could have said; nothing where nothing was compared."""
+    """Results of the comparisons, and what they could have shown; empty without comparisons."""
     if not (compared.durations or compared.shares):
         return
     tests = compared.tests()

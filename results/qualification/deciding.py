@@ -1,4 +1,4 @@
-"""The decision of a qualification, by one documented rule: docs/qualification.md says it in words."""
+"""The decision of a qualification, by one documented rule, see docs/qualification.md."""
 
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ RULE = (
 
 
 class Decision(StrEnum):
-    """What is said of the candidate; the order is from the most severe."""
+    """The decision about the candidate, from the most severe on."""
 
     NOT_QUALIFIED = "NOT QUALIFIED"
     INCONCLUSIVE = "INCONCLUSIVE"
@@ -22,22 +22,22 @@ class Decision(StrEnum):
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """One thing that speaks against QUALIFIED, and what it makes of the decision."""
+    """One reason against QUALIFIED, and the decision that it leads to."""
 
     makes: Decision
     text: str
 
 
 class RuleInput(msgspec.Struct, frozen=True, kw_only=True):
-    """All that the rule looks at; each is a list of sentences, empty where there is nothing to say.
+    """Input of the rule; each field is a list of sentences, which may be empty.
 
     Attributes:
         unexplained: anomalies of the candidate that nothing explains.
-        worse: comparisons that say worse.
+        worse: comparisons with the result worse.
         controls: positive controls that are not as expected, or were not run.
         mixed: sides whose runs are of more than one content of Kafka, and two sides of one.
-        doubtful: anomalies that may or may not be what is on record.
-        short: cells with too few runs that came to a verdict.
+        doubtful: anomalies that may or may not be known findings.
+        short: cells with too few runs with a verdict.
         unreached: required states that the candidate did not reach.
     """
 

@@ -21,7 +21,7 @@ from results.report.drawing import svg
 from results.run.text import seconds
 
 PAIRS_MAX = 60
-"""With more of them each scenario has one row, of its medians."""
+"""With more pairs each scenario has one row, for its medians."""
 _ROW = 14
 _HEAD = 20
 _FOOT = 62
@@ -79,7 +79,7 @@ def paired_dots(one: Durations, targets: Mapping[PairKey, str]) -> Markup:
 
 
 def said(one: Durations) -> str:
-    """What a chart shows, in words."""
+    """The content of a chart, as a text."""
     known = one.low_ms is not None and one.high_ms is not None
     interval = f", 95 % interval {one.low_ms:+,} to {one.high_ms:+,} ms" if known else ", no interval"
     medians = (

@@ -16,9 +16,9 @@ class Standing(StrEnum):
     """What explains an anomaly of the candidate; the order is from the most severe."""
 
     UNEXPLAINED = "unexplained"
-    """Neither the baseline nor anything on record has it: a regression, until somebody shows otherwise."""
+    """Neither the baseline nor any known finding has it: a regression, until the opposite is shown."""
     DOUBTFUL = "perhaps known"
-    """Of the same name as something on record, but seen in another scenario: a person has to tell."""
+    """Same name as a known finding, but seen in another scenario: a person has to decide."""
     ON_BASELINE = "on the baseline too"
     EXPECTED = "expected"
     """The scenario expects it of this version."""
@@ -30,22 +30,22 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         id: the anomaly's name.
-        scenario: where.
+        scenario: name of the scenario.
         mode: of the cluster.
         standing: what explains it.
-        because: that in words.
-        candidate: in how many of the candidate's decided runs there.
+        because: the explanation as a text.
+        candidate: number of the candidate's decided runs there with it.
         candidate_of: of how many.
         low: lower end of the interval of that share.
         high: upper end.
-        baseline: in how many of the baseline's.
+        baseline: number of the baseline's decided runs with it.
         baseline_of: of how many.
         first_seen: the oldest version of the store with it in this scenario.
         seen: all versions with it.
         tried: all versions on which this scenario was run.
         example: one of the candidate's (or else the baseline's).
-        folder: of the run that has the example.
-        command: that runs it again.
+        folder: folder of the run with the example.
+        command: command that repeats that run.
     """
 
     id: str
@@ -87,10 +87,10 @@ def found_in(
     """Every illegal anomaly, the most severe standing first.
 
     Args:
-        runs: of the matrix.
+        runs: runs of the matrix.
         elsewhere: other runs of the store; those of the baseline's version explain as well, unless they are
             of other bytes of Kafka than the baseline's.
-        on_record: what is known of the candidate's version.
+        on_record: known findings of the candidate's version.
     """
     seen = [_found(place, runs, elsewhere, on_record) for place in _places(runs)]
     gravity = list(Standing)

@@ -16,7 +16,7 @@ from scipy import stats
 from results.repeats.wilson import LEVEL, Interval, wilson
 
 ALPHA = 0.05
-"""A test speaks below it; every interval that is told is at `LEVEL`, its complement."""
+"""A test is significant below it; every stated interval is at `LEVEL`, its complement."""
 
 
 class Shift(NamedTuple):
@@ -60,7 +60,7 @@ def shares_p(count: int, of: int, other: int, of_other: int) -> float:
 
 
 def shift(differences: Sequence[float], alpha: float = ALPHA) -> Shift:
-    """What the differences of pairs tell.
+    """Estimate the shift from the differences of pairs.
 
     Args:
         differences: the first figure of each pair less the second; at least one.
@@ -78,7 +78,7 @@ def shift(differences: Sequence[float], alpha: float = ALPHA) -> Shift:
 
 
 def pairs_needed() -> int:
-    """The fewest pairs that can ever speak: all of them must agree."""
+    """Fewest pairs that can be significant: all of them must agree."""
     return next(count for count in range(1, 100) if _left_out(count, ALPHA) is not None)
 
 
@@ -94,7 +94,7 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def _signed_ranks_p(figures: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-    """Wilcoxon's test, two-sided; pairs without a difference say nothing and are left out."""
+    """Wilcoxon's test, two-sided; pairs without a difference are left out."""
     told = figures[figures != 0]
     if not len(told):
         return 1.0

@@ -7,7 +7,7 @@ from results.run.text import seconds
 from results.sections.section import Section
 
 RUNS_MAX = 2_000
-"""Rows of runs, or of pairs of them, that a page has."""
+"""Largest number of rows of runs, or of pairs of runs, on a page."""
 
 
 def runs_section(runs: Sequence[Run]) -> Section:

@@ -1,4 +1,4 @@
-"""Everything a qualification report says, as frozen values; the JSON of a report is these."""
+"""All data of a qualification report, as frozen values; the report's JSON has the same."""
 
 import msgspec
 
@@ -30,12 +30,12 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """One scenario in one mode on one side.
 
     Attributes:
-        role: whose it is.
+        role: its side.
         scenario: its name.
         mode: of the cluster.
-        planned: runs there are to be.
-        needed: how many of them have to come to a verdict.
-        decided: how many did.
+        planned: number of planned runs.
+        needed: number of runs that need a verdict.
+        decided: number of runs with a verdict.
         counts: runs by outcome.
         unexpected: runs with a verdict other than the expected one.
         operations: of all its histories.
@@ -97,34 +97,34 @@ class Undecided(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Qualification(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything a qualification report says.
+    """All data of a qualification report.
 
     Attributes:
         preset: what was planned.
-        decision: by `rule`.
-        reasons: what speaks against QUALIFIED.
+        decision: the decision by `rule`.
+        reasons: reasons against QUALIFIED.
         why: the decision's reason in a sentence.
-        rule: in words.
+        rule: the rule as a text.
         generated_at: when the last run ended, ISO 8601 in UTC; empty without runs.
-        candidate: what was tried.
-        baseline: what it is compared to; None: to nothing.
-        gaps: what this report can't say, a sentence each.
-        claim: what it can say, in a sentence.
-        operations: of the candidate's histories.
-        acknowledged: the candidate's records.
-        faults: proven ones of the candidate's.
+        candidate: the tested version.
+        baseline: the version that it is compared to; None if there is none.
+        gaps: what this report can't show, a sentence each.
+        claim: what it shows, in a sentence.
+        operations: number of operations in the candidate's histories.
+        acknowledged: number of acknowledged records of the candidate.
+        faults: number of proven faults of the candidate.
         cells: the matrix.
         found: illegal anomalies.
-        permitted: those that were seen where they are permitted.
+        permitted: anomalies that were seen and are permitted.
         comparisons: candidate and baseline.
         fault_kinds: durations by kind of fault.
         states: coverage.
         undecided: runs without a verdict.
         controls: positive controls.
-        commits: of krucible.
-        hosts: on what it ran.
+        commits: commits of krucible.
+        hosts: hosts of the runs.
         spent: how long the runs took, controls included, and how much of it was load.
-        runs: of both sides.
+        runs: runs of both sides.
     """
 
     preset: str

@@ -30,10 +30,10 @@ _RED = (Standing.UNEXPLAINED, Standing.DOUBTFUL)
 
 
 def render_page(said: Qualification, places: Mapping[str, str] | None = None) -> str:
-    """The page as text; whatever comes from runs is cleaned and escaped.
+    """The page as text; all texts from runs are cleaned and escaped.
 
     Args:
-        said: what it is about.
+        said: the qualification.
         places: by name of a run's folder, the address of its report, relative to the page. Runs without one
             are named and not linked.
     """

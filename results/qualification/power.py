@@ -1,6 +1,6 @@
-"""What a comparison could have seen: the smallest difference that it detects four times in five.
+"""The smallest difference that a comparison detects four times in five.
 
-"No difference shown" says little without this.  The figures come from the samples themselves, at the
+"No difference shown" means little without this.  The figures come from the samples themselves, at the
 strictest level of Holm's correction: a difference in a single measure has to pass that one.  Each says how
 much the candidate would have to be worse.
 
@@ -21,7 +21,7 @@ from scipy import stats
 from results.qualification.inference import ALPHA, share_difference, shares_p, shift
 
 POWER = 0.8
-"""How often a difference of the size that is told is detected."""
+"""Probability with which a difference of the stated size is detected."""
 _DEVIATIONS = NormalDist().inv_cdf(POWER)
 
 

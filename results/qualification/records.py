@@ -13,25 +13,25 @@ from results.repeats.flakes import content_of
 from results.store.runs import RunUnreadableError, load_identity, load_verdict
 
 DECIDED = (Outcome.VALID, Outcome.INVALID)
-"""Outcomes that say something of Kafka."""
+"""Outcomes that are a result about Kafka."""
 
 
 class Role(StrEnum):
-    """Whose run it is."""
+    """Side that a run belongs to."""
 
     CANDIDATE = "candidate"
     BASELINE = "baseline"
 
 
 class Planned(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that there is to be.
+    """A planned run.
 
     Attributes:
-        role: whose it is.
+        role: its side.
         scenario: its name.
         mode: of the cluster: ``combined`` or ``isolated``; empty if unknown.
-        pair: the line that runs the same on any build; equal for the candidate's run and the baseline's.
-        command: the line that runs it.
+        pair: the command without the build; equal for the candidate's run and the baseline's.
+        command: the command that makes it.
     """
 
     role: Role
@@ -60,7 +60,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def decided(self) -> bool:
-        """Whether it came to a verdict that says something."""
+        """Whether it has a verdict about Kafka."""
         return self.outcome is not None and self.outcome.outcome in DECIDED
 
     @property
@@ -91,13 +91,13 @@ class Elsewhere(msgspec.Struct, frozen=True):
 
 
 class OnRecord(msgspec.Struct, frozen=True):
-    """An anomaly that is known of the candidate's version.
+    """A known anomaly of the candidate's version.
 
     Attributes:
         id: the anomaly's.
         ticket: Kafka's ticket or KIP.
         scenario: the scenario that shows it.
-        why: what is on record about it.
+        why: what is known about it.
     """
 
     id: str

@@ -34,7 +34,7 @@ def sections_of(said: Qualification) -> tuple[Section, ...]:
 
 
 def identity_of(said: Qualification) -> Section:
-    """What was tried, candidate beside baseline."""
+    """The tested versions, candidate and baseline."""
     builds = [said.candidate, *([said.baseline] if said.baseline else [])]
     rows = (
         ("asked for", *(build.asked for build in builds)),
@@ -47,7 +47,7 @@ def identity_of(said: Qualification) -> Section:
 
 
 def facts_of(found: Found) -> tuple[tuple[str, str], ...]:
-    """What is to be said of an anomaly, by label."""
+    """The facts about an anomaly, by label."""
     share = f"{found.candidate} of {number(found.candidate_of, 'run')}"
     others = f"{found.baseline} of {number(found.baseline_of, 'run')}" if found.baseline_of else "no run"
     tried = ", ".join(found.tried)

@@ -16,16 +16,16 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
     """Time that runs took, controls included.
 
     Attributes:
-        runs: how many tell when they began and how long they took.
-        of: how many were carried out.
+        runs: number of runs with recorded begin and duration.
+        of: number of runs that were carried out.
         began_at: when the first of them began, ISO 8601 in UTC; empty without any.
         ended_at: when the last of them ended.
-        wall_ms: from the one to the other: what lies between runs (images, judgement, removal of clusters,
-            breaks) is in it, and what several machines did at once is in it once.
-        runs_ms: of all of them together, each from its beginning to its last operation. It may be more than
+        wall_ms: time from `began_at` to `ended_at`: it includes the time between runs (images, judgement,
+            removal of clusters, breaks), and counts simultaneous work of several machines once.
+        runs_ms: sum over all runs, each from its beginning to its last operation.  It may be more than
             `wall_ms`, even on one machine: the next cluster starts while the last one is read.
-        load_ms: how much of `runs_ms` their loads were on, faults and recovery included; None where not
-            every one of them recorded it.
+        load_ms: how much of `runs_ms` their loads were on, faults and recovery included; None if not all of
+            them recorded it.
         outside: share of `runs_ms` in which no load was on; None like `load_ms`.
     """
 

@@ -1,4 +1,4 @@
 """Repetitions of the same thing: confidence intervals of rates, and verdicts that differ.
 
-The store lists flakes with it, and whatever compares rates uses its intervals.
+The store lists flakes with it, and comparisons of rates use its intervals.
 """

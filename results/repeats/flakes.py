@@ -1,10 +1,10 @@
-"""What is flaky: the same content of Kafka and the same schedule, and yet different verdicts.
+"""Flakes: different verdicts for the same content of Kafka and the same schedule.
 
-The rarer verdict is the flake, whatever it is: one green run of three is as odd as one red run of three.
-Runs with other seeds have other schedules; one red seed of twenty is a finding.  A replay carries out the
-schedule of the run that it names, and so does a replay of that replay.  A rerun has the line of its original,
-and so its schedule.  A run without a verdict is no flake.  This is the only definition; the table `flakes`
-has it as columns of Spark (`results.pipeline.analytics.flakes`), and a test compares both.
+The rarer verdict is the flake: a single valid run of three counts as well as a single invalid one.  Runs with
+other seeds have other schedules; one invalid seed of twenty is a finding.  A replay carries out the schedule
+of the run that it names, and so does a replay of that replay.  A rerun has the line of its original, and so
+its schedule.  A run without a verdict is no flake.  This is the only definition; the table `flakes` has it as
+columns of Spark (`results.pipeline.analytics.flakes`), and a test compares both.
 """
 
 import hashlib
@@ -17,23 +17,23 @@ from checkers.history.identity import ImageIdentity, RunIdentity
 from results.repeats.wilson import wilson
 
 CHOICE_OF_KAFKA = r"\s+--(kafka-(version|image|tarball)|image-source)[ =]\S+"
-"""What a reproduce line says of Kafka, and not of the schedule: its bytes are compared, from wherever."""
+"""Options of a reproduce line that concern Kafka, not the schedule: Kafka's bytes are compared instead."""
 REPLAYS = r"krucible\s+replay\s"
 """How the reproduce line of a replay begins."""
 TWICE = 2
-"""Verdicts that a schedule needs before anything can be said of it."""
+"""Verdicts that a schedule needs before it can be called flaky or stable."""
 
 
 Some = TypeVar("Some")
 
 
 class Told(NamedTuple):
-    """What decides whether runs should have the same verdict.
+    """The data that decide whether runs should have the same verdict.
 
     Attributes:
         run: the run's id.
         content: what distinguishes the bytes of Kafka from others.
-        schedule: the line that runs it, without the choice of Kafka.
+        schedule: the command of the run, without the choice of Kafka.
         replay_of: id of the run whose schedule it carried out; empty if it planned its own.
         verdict: empty if it has none.
     """
@@ -75,11 +75,11 @@ def minority(verdicts: Mapping[str, int]) -> int:
 
 
 def runs_alike(runs: Iterable[Some], told: Callable[[Some], Told | None]) -> list[list[Some]]:
-    """Runs of one schedule on one content together, in the order in which they first came.
+    """Group runs by schedule and content of Kafka, in the order of their first runs.
 
     Args:
-        runs: whatever stands for a run.
-        told: what is known of it; where that is None, the run is alone.
+        runs: objects that represent runs.
+        told: returns what is known of a run; a run without it (None) is a group by itself.
     """
     known = [(run, told(run)) for run in runs]
     here = {one.run: one for _run, one in known if one}
@@ -112,7 +112,7 @@ def told_of(identity: RunIdentity, verdict: str) -> Told:
     known = content_of(image, image.checksums) if image else ""
     content = " ".join(filter(None, (identity.kafka_version, identity.seeded_bug, known)))
     schedule = re.sub(CHOICE_OF_KAFKA, "", identity.reproduce)
-    # A run that makes another one smaller names that one too, but has a schedule of its own.
+    # A run that minimises another one names it too, but has a different schedule.
     replay_of = identity.replay_of if re.match(REPLAYS, identity.reproduce) else ""
     return Told(identity.run, content, schedule, replay_of, verdict)
 

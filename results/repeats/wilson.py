@@ -1,8 +1,8 @@
-"""Wilson's score interval: where the true share may lie, after something happened so often of so many.
+"""Wilson's score interval of a share, given a number of events and a number of trials.
 
-E. B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of the American
-Statistical Association 22 (1927), 209-212.  Unlike the share give or take some standard errors, it stays
-between 0 and 1, and says something where nothing happened or everything did.
+E.  B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of the American
+Statistical Association 22 (1927), 209-212.  Unlike the share plus or minus some standard errors, it stays
+between 0 and 1, and is useful even if no trial or every trial had the event.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""How much of a run a report shows, so that its size stays bounded whatever the run holds."""
+"""How much of a run a report shows, so that its size is bounded for any run."""
 
 import msgspec
 

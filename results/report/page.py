@@ -56,13 +56,13 @@ class _Run(msgspec.Struct, frozen=True):
 def write_report(
     folder: Path, history: History, verdict: Verdict, identity: RunIdentity | None = None
 ) -> Path:
-    """Write ``report.html`` into a run's folder, whole or not at all.
+    """Write ``report.html`` into a run's folder, completely or not at all.
 
     Args:
         folder: the run's folder.
         history: as read, damaged or nearly empty ones included.
-        verdict: what was found in it.
-        identity: None where ``run.json`` could not be read.
+        verdict: its verdict.
+        identity: None if ``run.json`` could not be read.
 
     Raises:
         OSError: if it can't be written.

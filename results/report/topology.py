@@ -74,7 +74,7 @@ def topology(observed: Observed, limits: Limits) -> ClusterDrawing | None:
         viewBox=f"0 0 {svg.number(_WIDTH)} {svg.number(_HEIGHT)}",
         width=_WIDTH,
         height=_HEIGHT,
-        aria_hidden="true",  # the text beside it says the same
+        aria_hidden="true",  # the text next to it says the same
     )
     attempted = [fault for fault in observed.faults if fault.attempted]
     faults = tuple(_faults(attempted[: limits.segments], observed.end_ns))
@@ -128,7 +128,7 @@ def _link(
     cut: Mapping[Pair, Times],
     disturbed: Mapping[Pair, Times],
 ) -> Markup:
-    """Lengths are told so that a dash can leave out the middle."""
+    """Draw a link; its path length is fixed, so that a dash can leave out the middle."""
     (x1, y1), (x2, y2) = ends
     a, b = pair
     return svg.element(
@@ -199,7 +199,7 @@ def _node(name: str, roles: tuple[str, ...], place: tuple[float, float], states:
 
 
 def _faults(attempted: Iterable[FaultSeen], end_ns: int) -> Iterable[tuple[str, str]]:
-    """From the beginning of each until it was healed: a fault that no probe confirmed says so."""
+    """From the beginning of each until it was healed; a fault that no probe confirmed is marked so."""
     for fault in attempted:
         unproven = "" if fault.effective_ns is not None else ", not proven"
         times = (fault.invoked_ns, fault.healed_ns or end_ns)

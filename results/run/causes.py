@@ -1,7 +1,7 @@
 """Groups the anomalies of a verdict by their cause: one place, one epoch, near each other.
 
-A result lists some of its anomalies and counts all. What is not listed is placed by the result's tallies.
-Numbers that no tally places make a cause of their own, so that the totals are those of all anomalies.
+A result lists some of its anomalies and counts all.  The result's tallies give the places of the others.
+Numbers without a tally form a separate cause, so that the totals are those of all anomalies.
 """
 
 from collections import Counter
@@ -78,8 +78,8 @@ class KindsTogether(msgspec.Struct, frozen=True):
 
     Attributes:
         kinds: ids, the most severe one first.
-        causes: how many causes there are.
-        anomalies: how many anomalies these have together.
+        causes: number of causes.
+        anomalies: number of their anomalies.
     """
 
     kinds: tuple[str, ...]
@@ -88,7 +88,7 @@ class KindsTogether(msgspec.Struct, frozen=True):
 
 
 class _Sighting(msgspec.Struct, frozen=True, kw_only=True):
-    """An anomaly that is listed, or a number of them, at one place."""
+    """A listed anomaly, or a number of anomalies, at one place."""
 
     id: str
     place: str
@@ -104,8 +104,8 @@ def causes_of(verdict: Verdict, checker: str | None = None) -> tuple[Cause, ...]
     """All anomalies by their causes: broken promises first, then the most severe kind, then the earliest.
 
     Args:
-        verdict: what was found.
-        checker: whose anomalies alone are wanted; None for those of all checkers.
+        verdict: the verdict.
+        checker: only anomalies of this checker; None for those of all checkers.
     """
     starts = {name: told for result in verdict.results for name, told in result.epoch_starts.items()}
     alike: dict[tuple[bool, str, int | None], list[_Sighting]] = {}
@@ -187,7 +187,7 @@ def kinds_text(cause: Cause) -> str:
 
 
 def other_reasons(verdict: Verdict) -> tuple[str, ...]:
-    """Why a verdict is not valid, without the reasons that its causes tell."""
+    """Why a verdict is not valid, without the reasons that its causes state."""
     told = {reason for result in verdict.results for reason in anomaly_reasons(result)}
     return tuple(reason for reason in verdict.reasons if reason not in told)
 
@@ -254,14 +254,14 @@ def _counts(tally: Tally, anomaly: Anomaly, place: Place) -> bool:
 
 
 def _name(checker: str, name: str, *, placed: bool, starts: Mapping[str, object]) -> str:
-    """The place; transactions that form a cycle have none of their own."""
+    """The name of a place; cycles of transactions have none."""
     if checker not in _TRANSACTIONAL or placed or name in starts or name == QUORUM:
         return name
     return "transactions"
 
 
 def _epoch_at(starts: Sequence[tuple[int, int]], offset: int | None) -> int | None:
-    """The latest epoch that began at or before an offset, whatever the order of the beginnings."""
+    """The latest epoch that began at or below an offset, for epoch starts in any order."""
     if offset is None:
         return None
     return max((epoch for epoch, start in starts if start <= offset), default=None)

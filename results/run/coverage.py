@@ -1,4 +1,4 @@
-"""Which interesting states a run reached, counted: a green run says little of what it never came near."""
+"""Counts the interesting states that a run reached; a valid run proves nothing about other states."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from checkers.verdict.verdict import Verdict
 
 
 class _Counter(NamedTuple):
-    """One counter: whose figure it is, by its name there, and what it is called."""
+    """One counter: the checker with the figure, the figure's name, and the counter's name."""
 
     checker: str
     figure: str
@@ -29,12 +29,12 @@ COUNTERS = (
     _Counter("reassignments", "cancelled", "reassignments cancelled"),
     _Counter("reassignments", "overridden", "reassignments overridden"),
 )
-"""All counters, in the order in which they are told."""
+"""All counters, in the order in which they are listed."""
 LABELS: Mapping[str, str] = {counter.figure: counter.label for counter in COUNTERS}
 
 
 def coverage_of(verdict: Verdict) -> dict[str, int]:
-    """The counters of a run by the names of their figures; those that no checker told are left out."""
+    """The counters of a run by the names of their figures; counters that no checker has are left out."""
     figures = {result.checker: result.figures for result in verdict.results}
     told = ((counter.figure, figures.get(counter.checker, {}).get(counter.figure)) for counter in COUNTERS)
     return {name: count for name, count in told if isinstance(count, int)}
@@ -46,7 +46,7 @@ def coverage_line(coverage: Mapping[str, int]) -> str:
 
 
 class Reached(NamedTuple):
-    """One state over several runs: how many of them told, how many reached it, and how often in all."""
+    """One state over several runs: how many recorded it, how many reached it, and how often in total."""
 
     label: str
     told: int
@@ -55,7 +55,7 @@ class Reached(NamedTuple):
 
 
 def reached(runs: Iterable[Mapping[str, int]]) -> tuple[Reached, ...]:
-    """Every counter over several runs; those that no run told are left out."""
+    """Every counter over several runs; counters that no run has are left out."""
     every = list(runs)
     counts = [(label, [run[name] for run in every if name in run]) for name, label in LABELS.items()]
     return tuple(

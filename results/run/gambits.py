@@ -1,4 +1,4 @@
-"""Gambits as a run recorded them: with whom each was played, and how far it got."""
+"""Gambits as a run recorded them: the nodes of each, and how far it got."""
 
 import msgspec
 
@@ -8,17 +8,18 @@ from checkers.history.operations import Operation, OperationType
 
 
 class GambitSeen(msgspec.Struct, kw_only=True):
-    """A gambit; what was not recorded of it is empty.
+    """A gambit; fields that were not recorded are empty.
 
     Attributes:
         id: e.g. ``g1``.
         kind: its name among those that are drawn from.
-        invoked_ns: when its first choice began; None where it made none.
+        invoked_ns: when its first choice began; None without one.
         parts: names of nodes by part.
         where: the partition that was chosen, as a text.
-        outcome: `ok`: played to its end; `info`: ended early; `fail`: not begun; empty: the run ended first.
-        planned: how many moves it has.
-        made: how many of them succeeded.
+        outcome: `ok`: carried out to its end; `info`: ended early; `fail`: not begun; empty: the run ended
+            first.
+        planned: number of its moves.
+        made: number of moves that succeeded.
         error: why it ended early.
     """
 
@@ -60,7 +61,7 @@ class GambitsSeen:
             seen.outcome, seen.error = str(operation.type.value), operation.error
 
     def all(self) -> tuple[GambitSeen, ...]:
-        """In the order in which they were first told of."""
+        """All gambits, in the order of their first records."""
         return tuple(self._seen.values())
 
     def _of(self, operation: Operation) -> GambitSeen:

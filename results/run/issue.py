@@ -1,4 +1,4 @@
-"""``issue.md``: a run that is not as expected, told so that it can be pasted into a tracker."""
+"""``issue.md``: a run that is not as expected, as a text for an issue tracker."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,10 +22,10 @@ _LINE_MAX = 1_000
 
 
 def save_issue(folder: Path, verdict: Verdict, identity: RunIdentity | None) -> Path | None:
-    """Write a run's ``issue.md``, or remove the one of an earlier judgement where there is nothing to tell.
+    """Write a run's ``issue.md``, or remove that of an earlier judgement if the run is as expected.
 
     Raises:
-        OSError: if the disk does not take it.
+        OSError: if it can't be written.
     """
     place = folder / ISSUE_FILE
     if passes(verdict):
@@ -42,7 +42,7 @@ def render_issue(
 
 
 class _Issue:
-    """What is told of one run."""
+    """The content of one run's issue."""
 
     def __init__(self, markup: Markup, folder: Path, verdict: Verdict, identity: RunIdentity | None) -> None:
         self._markup = markup

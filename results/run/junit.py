@@ -1,8 +1,8 @@
-"""JUnit files, for whatever shows tests: one suite per run, one test case per checker.
+"""JUnit files, for tools that show test results: one suite per run, one test case per checker.
 
-The form is that of Ant's JUnit schema, which Jenkins and its followers read: properties, then cases, then
-what was said. What is expected passes; a checker that could not decide is an error, because nobody may take
-a doubt for a success.  A checker that had nothing to judge is skipped.
+The format is Ant's JUnit schema, which Jenkins and similar tools read: properties, then cases, then output.
+An expected result passes.  A checker that could not decide is an error, because a doubt must not look like a
+success.  A checker that had nothing to judge is skipped.
 """
 
 import re
@@ -23,7 +23,7 @@ from results.store.runs import RunUnreadableError, load_identity, load_verdict, 
 
 JUNIT_FILE = "junit.xml"
 EXPECTATION = "expectation"
-"""The case that says whether the whole is as expected, beside those of the checkers."""
+"""The test case for the expected verdict, in addition to those of the checkers."""
 _MESSAGE_MAX = 500
 _LINE_MAX = 2_000
 _LINES_MAX = 100
@@ -44,11 +44,11 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """One test case.
 
     Attributes:
-        name: the checker's.
-        standing: the outcome of it.
-        kind: what is wrong, in a word or two; empty where it passed.
-        message: what is wrong, in a sentence.
-        text: why, in lines.
+        name: name of the checker.
+        standing: outcome of the case.
+        kind: kind of the problem, in one or two words; empty if it passed.
+        message: the problem, in a sentence.
+        text: the reasons, as lines.
     """
 
     name: str
@@ -62,12 +62,12 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     """One run.
 
     Attributes:
-        name: its scenario's.
+        name: name of its scenario.
         cases: one per checker, and `EXPECTATION`.
         properties: what distinguishes it from other runs, and how to run it again.
-        began_at: ISO 8601 in UTC; empty where it is not known.
-        duration_ms: from its beginning to its last operation.
-        said: its reasons, one a line.
+        began_at: ISO 8601 in UTC; empty if unknown.
+        duration_ms: time from its beginning to its last operation.
+        said: its reasons, one per line.
     """
 
     name: str
@@ -161,7 +161,7 @@ def explained(result: CheckerResult, verdict: Verdict) -> tuple[str, ...]:
 
 
 def render_junit(suites: Iterable[Suite]) -> bytes:
-    """The file, with a newline at its end; whatever texts hold, it is well-formed."""
+    """The file, with a newline at its end; it is well-formed for any texts."""
     root = ET.Element("testsuites")
     for number, suite in enumerate(suites):
         root.append(_suite_element(number, suite))
@@ -171,10 +171,10 @@ def render_junit(suites: Iterable[Suite]) -> bytes:
 
 
 def save_junit(folder: Path, suite: Suite) -> Path:
-    """Write a run's ``junit.xml``, whole or not at all.
+    """Write a run's ``junit.xml``, completely or not at all.
 
     Raises:
-        OSError: if the disk does not take it.
+        OSError: if it can't be written.
     """
     return write_whole(folder / JUNIT_FILE, render_junit([suite]))
 

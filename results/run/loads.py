@@ -6,14 +6,14 @@ from checkers.history.operations import Operation, OperationType
 
 _ANSWERED = len(("partition", "value", "offset", "outcome"))
 LOADS = ("send", "txn", "write")
-"""Functions that ask the cluster to keep something, of whose operations the load's latencies are drawn."""
+"""Functions that write to the cluster; the load's latencies are those of their operations."""
 
 
 class RecordsOutcome(NamedTuple):
-    """What became of an operation's records.
+    """Outcomes of an operation's records.
 
     Attributes:
-        outcomes: records by outcome: ``ok``, ``fail`` or ``info``; those not told are left out.
+        outcomes: records by outcome: ``ok``, ``fail`` or ``info``; those not recorded are left out.
         acks: topic, partition and number of records that were acknowledged.
     """
 
@@ -45,7 +45,7 @@ def answer(operation: Operation) -> RecordsOutcome:
 
 
 def _of_transaction(operation: Operation) -> RecordsOutcome:
-    """A transaction's records share its outcome, whatever each was answered."""
+    """A transaction's records share its outcome, whatever answers they got."""
     sends = [mop for mop in operation.value["mops"] if mop[0] == "send"]
     committed = operation.type is OperationType.OK
     acks = [(mop[1], mop[2], 1) for mop in sends] if committed else []

@@ -1,6 +1,6 @@
-"""The numbers of a run that its last lines, its report and the summary of a campaign repeat.
+"""The numbers of a run for its last lines, its report and the summary of a campaign.
 
-They are kept in the run's folder beside the verdict, so that a campaign can be summed up without reading
+They are stored in the run's folder next to the verdict, so that a campaign can be summed up without reading
 every history again.
 """
 
@@ -19,7 +19,7 @@ from results.store.runs import load_record, save_record
 
 MEASURES_FILE = "measures.json"
 UNDER_LOAD = (Phase.LOAD, Phase.HEAL, Phase.RECOVER)
-"""Phases in which the load is on: it begins with the first of them and is off before any other."""
+"""Phases with a load: it begins with the first of them and ends before any other phase."""
 
 
 class _Unavailability(msgspec.Struct, frozen=True):
@@ -37,7 +37,7 @@ class FaultMeasures(msgspec.Struct, frozen=True, kw_only=True):
         proven: whether the probe confirmed that it took effect.
         held_ms: how long it was proven to be in force.
         unavailable_ms_max: longest time from an acknowledgement of one partition to its next one, or to the
-            load's end, of all such times that overlap the fault; None where it was not measured.
+            load's end, of all such times that overlap the fault; None if it was not measured.
     """
 
     id: str
@@ -52,19 +52,20 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     """A run in numbers.
 
     Attributes:
-        duration_ms: from its beginning to its last operation.
-        load_ms: how much of that the load was on, faults and recovery included; None if it never was, and
-            in what an older krucible measured.
+        duration_ms: time from its beginning to its last operation.
+        load_ms: how long the load was on, including faults and recovery; None if it never was, and in
+            measures of an older krucible.
         operations: operations in its history.
         sent_ok: records acknowledged, each counted.
         sent_fail: records that were certainly not appended.
         sent_info: records whose outcome the client does not know.
         polled: records that polls returned, each counted.
         read_finally: records that the final read returned, both clients and isolation levels together.
-        others: what clients did beside sending and reading records: ok, info and fail of each f.
+        others: operations of clients other than sends and reads of records: numbers of ok, info and fail by
+            f.
         faults: those that were attempted.
         unavailable_ms_max: the longest of all faults' unavailability.
-        recovered: whether the cluster recovered within its bound; None if the run did not come to it.
+        recovered: whether the cluster recovered within its bound; None if the run did not reach recovery.
         recovery_ms: how long it took, or was waited for.
         starts: how many starts the cluster took until it was ready, or until that was given up.
         coverage: interesting states by name, how often each was reached; see `results.run.coverage`.
@@ -113,7 +114,7 @@ def measure(observed: Observed, verdict: Verdict) -> Measures:
 
 
 def save_measures(folder: Path, measures: Measures) -> Path:
-    """Write ``measures.json`` whole or not at all.
+    """Write ``measures.json`` completely or not at all.
 
     Raises:
         OSError: if it can't be written.
@@ -131,7 +132,7 @@ def load_measures(folder: Path) -> Measures:
 
 
 def _starts(verdict: Verdict) -> int:
-    """What the starts checker counted; 1 where nothing was recorded of them."""
+    """Number of starts by the starts checker; 1 if none was recorded."""
     figures = next((result.figures for result in verdict.results if result.checker == STARTS), {})
     counted = figures.get("starts")
     return counted if isinstance(counted, int) and counted > 0 else 1
@@ -158,7 +159,7 @@ def _of_fault(fault: FaultSeen, unavailable_ms: int | None) -> FaultMeasures:
 
 
 def _unavailable_ms(verdict: Verdict) -> dict[str, int]:
-    """Per fault what the availability checker measured; a verdict of another krucible may lack it."""
+    """Unavailability per fault by the availability checker; a verdict of another krucible may lack it."""
     figures = next((result.figures for result in verdict.results if result.checker == AVAILABILITY), {})
     try:
         told = msgspec.convert(figures.get("faults", []), list[_Unavailability])

@@ -1,4 +1,4 @@
-"""What a run looked like: one pass over its history that sorts out what is drawn, counted and listed.
+"""Reads a run's history once and sorts its operations for drawings, counts and lists.
 
 A history may be cut short or hand-made, so an operation whose value has an unexpected shape is counted as
 a misfit and left out; nothing here fails.
@@ -33,13 +33,13 @@ _COUNTED_ELSEWHERE = frozenset(
     ("send", "assign", "poll", "final-read", "inject", "heal", "recover", *OBSERVATIONS)
 )
 _BEFORE_ALL = frozenset(("setup", START, OPENED))
-"""What the runner reports before anything is asked of the cluster."""
+"""Records of the runner before the first request to the cluster."""
 _LATEST_NS = 2**62
 _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
 
 
 class FaultSeen(msgspec.Struct, kw_only=True):
-    """A fault as the nemesis recorded it; times in ns, None where it did not come to that.
+    """A fault as the nemesis recorded it; times in ns, None if that did not happen.
 
     Attributes:
         id: e.g. ``f1``.
@@ -47,12 +47,12 @@ class FaultSeen(msgspec.Struct, kw_only=True):
         spec: the planned fault with its symbolic target.
         targets: names of the nodes that the target was resolved to.
         cut: pairs of nodes between which packets were dropped or disturbed, from sender to receiver.
-        attempted: False where the nemesis decided not to inject it.
+        attempted: False if the nemesis decided not to inject it.
         invoked_ns: when injecting began.
         effective_ns: when the probe had confirmed it.
         heal_invoked_ns: when healing began.
         healed_ns: when the probe had confirmed the heal.
-        error: what was told of an injection or heal that was not confirmed.
+        error: error of an injection or heal that was not confirmed.
         glyph: its shape as its history reports it, unchecked.
     """
 
@@ -78,7 +78,7 @@ class FaultSeen(msgspec.Struct, kw_only=True):
 
 
 class Claim(NamedTuple):
-    """A controller's answer: the epoch that it leads, or None where it does not or did not say."""
+    """A controller's answer: the epoch that it leads, or None if it does not lead or did not say."""
 
     time_ns: int
     epoch: int | None
@@ -96,7 +96,7 @@ class PartitionView(NamedTuple):
 
 
 class LogLine(NamedTuple):
-    """A line of a node's log that deserves a look; no line number where it sums up the rest."""
+    """A notable line of a node's log; it has no line number if it summarises further lines."""
 
     node: str
     line: int | None
@@ -138,7 +138,7 @@ class Polls(NamedTuple):
 
 
 class Observed(msgspec.Struct, frozen=True, kw_only=True):
-    """A history, sorted out.
+    """A history by kinds of operations.
 
     Attributes:
         begin_ns: time of the first operation after the setup, 0 without one.
@@ -147,18 +147,19 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
         setup: the setup operation's value; empty without one.
         phases: name and beginning of each phase, in order.
         sends: completed sends.
-        records: sent records by outcome; what was never answered counts as info.
+        records: sent records by outcome; unanswered ones count as info.
         acks: acknowledged records.
-        others: what clients did beside sending and reading records: ok, info and fail of each f.
+        others: operations of clients other than sends and reads of records: numbers of ok, info and fail by
+            f.
         polls: polls with records.
         records_final: records that the final read returned.
         faults: in order of injection.
         gambits: in order.
-        statuses: per node, when its container entered which status.
+        statuses: per node, the changes of its container's status, with times.
         claims: per controller, its answers.
-        views: partitions as told, in order of time.
+        views: partitions as reported, in order of time.
         logs: lines of node logs.
-        recovery: None if the run did not come to it.
+        recovery: None if the run did not reach it.
         misfits: operations that were left out because of their shape.
     """
 

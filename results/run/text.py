@@ -1,4 +1,4 @@
-"""The last lines of a run as plain text: what was found, why, in numbers, where it lies, what to do next."""
+"""The last lines of a run as plain text: verdict, reasons, numbers, folder, and next commands."""
 
 import shlex
 from collections import Counter
@@ -79,7 +79,7 @@ def headline(verdict: Verdict) -> str:
 
 
 def expectation(verdict: Verdict) -> str:
-    """How a verdict compares with its scenario's expectation, in a few words."""
+    """How a verdict compares with its scenario's expectation, as a short text."""
     if verdict.expected is None:
         return "nothing was expected"
     wanted = verdict.expected.value
@@ -98,7 +98,7 @@ def identity_line(identity: RunIdentity) -> str:
 
 
 def figures(measures: Measures) -> tuple[str, ...]:
-    """Numbers worth a line each."""
+    """Measured numbers, each with its own line."""
     sent = (
         f"{measures.sent_ok:,} records acknowledged, {measures.sent_fail:,} failed, "
         f"{measures.sent_info:,} unknown; {measures.polled:,} polled, "
@@ -129,7 +129,7 @@ def seconds(milliseconds: int | None) -> str:
 
 
 def _other_figures(measures: Measures) -> Iterator[str]:
-    """What clients did beside sending and reading records, if anything, on one line."""
+    """Operations of clients other than sends and reads of records, if any, on one line."""
     told = (
         f"{clean(name, _TEXT_MAX)} {', '.join(f'{count:,} {outcome}' for outcome, count in counts.items())}"
         for name, counts in sorted(measures.others.items())
@@ -190,7 +190,7 @@ def _legal(causes: Sequence[Cause]) -> Iterator[str]:
 
 
 def _checkers(verdict: Verdict) -> Iterator[str]:
-    """How many checkers said what, and which had nothing to judge."""
+    """Numbers of checkers by result, and which ones had nothing to judge."""
     said = Counter(result.validity for result in verdict.results)
     idle = [result.checker for result in verdict.results if result.validity is Validity.NOT_EXERCISED]
     told = [f"{said[validity]} {validity}" for validity in VERDICTS if said[validity]]

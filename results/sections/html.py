@@ -20,7 +20,7 @@ _KINDS = {">": "n", "`": "code", "/": "runs"}
 
 
 def environment_of(templates: Path) -> jinja2.Environment:
-    """Templates of a page, beside those of sections; whatever they are given is escaped."""
+    """Templates of a page, in addition to those of sections; all values are escaped."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader([templates, TEMPLATES]),
         autoescape=True,
@@ -69,7 +69,7 @@ def cleaned(section: Section, places: Mapping[str, str] | None = None) -> dict[s
 
 
 def _cell(kind: str, cell: str, places: Mapping[str, str]) -> Any:
-    """A text; of a cell of runs, each of its words with the address that it leads to."""
+    """The content of a cell: a text, or in a column of runs, its words with their links."""
     if kind != "runs":
         return clean(cell, _TEXT_MAX)
     return [(clean(word, _NAME_MAX), places.get(word, "")) for word in cell.split()]

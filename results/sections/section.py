@@ -1,9 +1,9 @@
-"""A section of a page: a heading, plain texts and a table, whatever the page is made of."""
+"""A section of a page: a heading, plain texts and a table, for any format."""
 
 from typing import NamedTuple
 
 ROWS_MAX = 200
-"""Of a table, unless its section says otherwise; the JSON has all."""
+"""Largest number of rows of a table, unless its section says otherwise; the JSON has all."""
 NAMES_MAX = 3
 """Runs that a cell names."""
 
@@ -13,14 +13,14 @@ class Section(NamedTuple):
 
     Attributes:
         title: the heading.
-        lead: what is before the table; may be empty.
-        head: names of columns; one that begins with ``>`` is of numbers, with a backtick of code, with a
-            slash of runs: names of folders with spaces between.
-        rows: plain texts, hostile ones as they are: whoever makes a page escapes them.
-        note: what is behind the table; may be empty.
-        targets: for each row, the id on the page that its first cell leads to; empty: to none. No targets at
-            all: of no row.
-        ids: for each row, its own id; alike.
+        lead: text before the table; may be empty.
+        head: names of columns; a prefix ``>`` marks a column of numbers, a backtick one of code, a slash one
+            of runs (names of folders with spaces between).
+        rows: plain texts, not escaped: the code that makes a page escapes them.
+        note: text after the table; may be empty.
+        targets: for each row, the id on the page that its first cell links to, empty for no link; no targets
+            at all if no row has a link.
+        ids: for each row, its own id; empty likewise.
         rows_max: how many rows are shown.
     """
 

@@ -90,7 +90,7 @@ def _rates(measured: Sequence[Sensitivity]) -> Section:
 
 
 def _rates_of(said: Sensitivity) -> list[tuple[str, Callable[[Sequence[Sought]], Rate]]]:
-    """What is told of a measurement; where a bug has one run both would be the same."""
+    """The rates of a measurement; if each bug has one run, both would be equal."""
     all_runs = [(f"within {said.runs} runs", rate_of)] if said.runs > 1 else []
     return [("first run", first_rate_of), *all_runs]
 
@@ -118,7 +118,7 @@ def _endings(measured: Sequence[Sensitivity]) -> Section:
 
 
 def _scenarios(measured: Sequence[Sensitivity]) -> Section:
-    """What a scenario's time is worth, given that its runs have bugs that it can meet."""
+    """How much a scenario's runs find per time, given the bugs that they can meet."""
     tried = [_by_scenario(said) for said in measured]
     names = distinct(name for trials in tried for name in trials)
     last = tried[-1]
@@ -176,6 +176,6 @@ def _told(bug: Sought | None) -> str:
 
 
 def _own(said: Sensitivity) -> Iterator[Section]:
-    """What is told of one measurement alone."""
+    """Sections about one measurement only."""
     for section in (*troubles_of(said), controls_of(said), *left_out_of(said)):
         yield section._replace(title=f"{section.title}: {said.series}")

@@ -1,7 +1,7 @@
-"""What was tried to see seeded bugs, and what came of it; pure.
+"""The runs of a measurement with seeded bugs, and their results; pure.
 
-A miss says nothing before one knows which one it is: a bug that was never triggered asks for other faults,
-one that was triggered and not seen asks for another checker.
+There are two kinds of misses: a bug that was never triggered needs other faults, and one that was triggered
+and not seen needs another checker.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -30,7 +30,7 @@ class Ending(StrEnum):
     SEEN = "seen"
     """The verdict is invalid with an anomaly that the catalogue names of the bug, and it was triggered."""
     OTHERWISE = "invalid with other anomalies"
-    """The bug was triggered, and nothing that was found is known of it: maybe a bug of Kafka's."""
+    """The bug was triggered, and no finding is one of its anomalies: maybe another bug of Kafka."""
     UNEXPLAINED = "invalid without a trigger"
     """The verdict is invalid, and no log reports a trigger: no find of this bug, and to be looked at."""
     TRIGGERED = "triggered and not seen"
@@ -45,7 +45,7 @@ class Ending(StrEnum):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """An illegal anomaly, and when it was visible first, from the run's beginning; None: no one knows."""
+    """An illegal anomaly, and when it was first visible, from the run's beginning; None if unknown."""
 
     id: str
     at_ms: int | None
@@ -164,13 +164,13 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LeftOut(msgspec.Struct, frozen=True):
-    """What is known of a run and does not count.
+    """A stored run that does not count.
 
     Attributes:
-        bug: that was looked for.
-        number: of the try.
+        bug: the bug of the run.
+        number: number of the try.
         control: whether it is the run without the bug.
-        why: it does not count.
+        why: why it does not count.
     """
 
     bug: str
@@ -180,19 +180,19 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a page is made from.
+    """All data of a page.
 
     Attributes:
         version: the version of Kafka.
-        preset: whose drawn runs these are.
+        preset: the preset of the random runs.
         budget: runs and seconds of each bug, as it is typed.
-        seed: that the plan was drawn from.
+        seed: seed of the plan.
         bugs: by area and name.
         controls: the runs without a bug.
         withheld: bugs of the catalogue that do not fit the version.
-        series: what the measurement is called; empty where nobody named it.
-        commits: those of krucible by which its runs were made.
-        left_out: what is known and does not count.
+        series: name of the measurement; empty without one.
+        commits: commits of krucible with which its runs were made.
+        left_out: known runs that do not count.
     """
 
     version: str

@@ -95,10 +95,10 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
         return self.outcome is Outcome.FAILED or self.ending is Ending.FAILED
 
     def __post_init__(self) -> None:
-        """Refuse a line that reports nothing.
+        """Refuse a line without an outcome.
 
         Raises:
-            ValueError: it says not how the run ended.
+            ValueError: it does not state how the run ended.
         """
         if (self.outcome if self.control else self.ending) in (None, Ending.NOT_RUN):
             what = "outcome" if self.control else "ending"
@@ -135,13 +135,13 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
 
 class Asked(msgspec.Struct, frozen=True, kw_only=True):
-    """What was measured; outcomes of one measurement have the same, but for the number of runs.
+    """The options of a measurement; all its outcomes have the same, except for the number of runs.
 
     Attributes:
         kafka_version: the version of Kafka.
-        preset: whose drawn runs these are.
+        preset: the preset of the random runs.
         budget: runs of each bug and seconds of each run, ``3x120``.
-        seed: that the plan was drawn from.
+        seed: seed of the plan.
     """
 
     kafka_version: str
@@ -160,7 +160,7 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         return int(self.budget.split("x")[1])
 
     def told(self) -> str:
-        """In words, without the number of runs."""
+        """The options as a text, without the number of runs."""
         return (
             f"Kafka {self.kafka_version}, preset {self.preset}, seed {self.seed}, runs of {self.duration_s} s"
         )
@@ -271,7 +271,7 @@ class _Versioned(msgspec.Struct):
 
 
 def _version_in(data: bytes) -> int:
-    """The format's version, looked for before the rest is checked against it."""
+    """The format's version, read before the rest is checked against it."""
     try:
         return msgspec.json.decode(data, type=_Versioned).krucible_sensitivity
     except msgspec.ValidationError:

@@ -16,7 +16,7 @@ _TEXT_MAX = 4_000
 
 
 def render_page(said: Sensitivity) -> str:
-    """The page as text; whatever comes from runs is cleaned and escaped."""
+    """The page as text; all texts from runs are cleaned and escaped."""
     return _rendered(title_of(said), [headline(said)], lead_of(said), sections_of(said))
 
 

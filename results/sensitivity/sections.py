@@ -39,7 +39,7 @@ def told_rate(rate: Rate) -> str:
 
 
 def told_alarms(said: Sensitivity) -> str:
-    """False alarms, of so many controls that were decided."""
+    """The number of false alarms among the decided controls."""
     alarms, decided = alarms_of(said)
     return f"{number(alarms, 'false alarm')} in {number(decided, 'decided control run')}"
 
@@ -163,7 +163,7 @@ def _control_rows(one: Control) -> Iterator[tuple[str, ...]]:
 
 
 def left_out_of(said: Sensitivity) -> Iterator[Section]:
-    """What is known of runs and does not count, if anything."""
+    """Stored runs that do not count, if any."""
     rows = [(one.bug, f"{one.number}", "yes" if one.control else "", one.why) for one in said.left_out]
     if rows:
         lead = "Outcomes that do not count, because they do not belong to this measurement."

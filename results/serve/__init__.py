@@ -1,7 +1,7 @@
-"""The store browser: pages over a store's runs, for this host's own browser alone.
+"""The store browser: pages about a store's runs, only for browsers on this host.
 
-``listing`` knows the runs, ``query`` chooses among them, ``places`` opens files and lets nothing out of the
-store, ``pages`` draws, ``server`` speaks HTTP.
+``listing`` knows the runs, ``query`` chooses among them, ``places`` opens files of the store and no others,
+``pages`` draws, ``server`` speaks HTTP.
 """
 
 from results.serve.server import Browser, open_browser

@@ -36,7 +36,7 @@ def write_archive(root: Path, parts: Sequence[str], sink: Sink) -> None:
         OSError: if there is no such folder, if a file ends before its size, or if the sink takes no more.
     """
     left_out: list[str] = []
-    with tarfile.open(mode="w|gz", fileobj=sink, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
+    with tarfile.open(mode="w|gz", fileobj=sink, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]  # it only needs `write`
         for file in files_below(root, parts):
             try:
                 opened = open_file(root, (*parts, *file.path))

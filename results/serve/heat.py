@@ -32,7 +32,7 @@ class HeatCell(NamedTuple):
 
     @property
     def told(self) -> str:
-        """All counts in words."""
+        """All counts as a text."""
         return ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
 
 

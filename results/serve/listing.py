@@ -31,10 +31,10 @@ READ = (IDENTITY_FILE, VERDICT_FILE, MEASURES_FILE)
 BYTES_MAX = 64 * 1024 * 1024
 """A file of `READ` that is larger is no such file."""
 NAME_CHARACTERS_MAX = 200
-"""Of a longer name (of a scenario, a version, an anomaly) the beginning is kept: nobody filters by more."""
+"""Longer names (of a scenario, a version, an anomaly) are cut."""
 KINDS_MAX = 100
 CAUSES_MAX = 3
-"""How many causes of a red run have a line of their own."""
+"""How many causes of an invalid run have their own line."""
 UNJUDGED = "unjudged"
 _Stamp = tuple[int, int, int, int] | None
 
@@ -45,13 +45,13 @@ class Entry(NamedTuple):
     Attributes:
         place: its folder's path within the store, with slashes.
         name: its folder's name, which begins with the time.
-        summary: what its identity and its verdict say.
-        faults: how many of each kind were injected; None where that is not known.
-        operations: how many operations its history has; None where that is not known.
-        duration_ms: from its beginning to its last operation; None where that is not known.
-        causes: of a red run, its broken promises by cause, a line each; the last one counts the rest.
-        legal: of a red run, how many anomalies of each id are permitted; None of all other runs.
-        signatures: of a red run, what its broken promises are known by in other runs.
+        summary: data from its identity and its verdict.
+        faults: number of injected faults by kind; None if unknown.
+        operations: number of operations in its history; None if unknown.
+        duration_ms: time from its beginning to its last operation; None if unknown.
+        causes: for an invalid run, its broken promises by cause, a line each; the last one counts the others.
+        legal: for an invalid run, numbers of permitted anomalies by id; None for all other runs.
+        signatures: for an invalid run, the signatures of its broken promises.
     """
 
     place: str
@@ -161,7 +161,7 @@ def _with_causes(entry: Entry, folder: Path) -> Entry:
 
 
 def _shortened(run: RunSummary) -> RunSummary:
-    """A summary whose size is bounded, whatever the files say."""
+    """A summary whose size is bounded, for any files."""
     return msgspec.structs.replace(
         run,
         scenario=_short(run.scenario),

@@ -1,4 +1,4 @@
-"""Short names that pages show: the seed where no other run has it, else as much of the folder's name."""
+"""Short names that pages show: the seed if no other run has it, else a part of the folder's name."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +30,7 @@ def run_named(entries: Iterable[Entry], name: str) -> Entry | None:
 
 
 def _beginnings(entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
-    """By place, as much of each folder's name as no other one begins with."""
+    """By place, the shortest unique beginning of each folder's name."""
     ordered = sorted(entries, key=lambda entry: entry.name)
     shared = [0, *(_shared(one.name, other.name) for one, other in pairwise(ordered)), 0]
     for entry, before, after in zip(ordered, shared, shared[1:], strict=False):

@@ -82,9 +82,9 @@ def runs_page(entries: Sequence[Entry], page: Page, query: Query, root: Path) ->
 
     Args:
         entries: all runs of the store.
-        page: those that the query chose.
+        page: the entries that the query selects.
         query: what was requested.
-        root: the store, for telling.
+        root: the store, to be shown.
     """
     names, new = short_names(entries), new_in(entries)
     columns = [_column(name, told, query, numeric=numeric) for name, told, numeric in _COLUMNS]
@@ -201,7 +201,7 @@ def size_text(size: int) -> str:
 
 
 def _anomalies(entry: Entry) -> tuple[tuple[Markup, str, str], ...]:
-    """Icon, count and id of each, illegal ones first; those that causes tell are left out."""
+    """Icon, count and id of each anomaly, illegal ones first; those that are in causes are left out."""
     run = entry.summary
     if entry.causes:
         legal = (entry.legal or {}).items()

@@ -91,7 +91,7 @@ def _walk(handle: int, above: tuple[str, ...], depth: int) -> Iterator[StoredFil
     for entry in listed:
         try:
             found = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:  # gone since: a run may be under way
+        except FileNotFoundError:  # deleted since: a run may be in progress
             continue
         if stat.S_ISREG(found.st_mode):
             yield StoredFile((*above, entry.name), found.st_size)
@@ -102,7 +102,7 @@ def _walk(handle: int, above: tuple[str, ...], depth: int) -> Iterator[StoredFil
 def _enter(handle: int, name: str, above: tuple[str, ...], depth: int) -> Iterator[StoredFile]:
     try:
         inside = os.open(name, _FOLDER, dir_fd=handle)
-    except OSError:  # gone since, or nobody's to read; a listing shows what can be had
+    except OSError:  # deleted since, or not readable; a listing shows what is readable
         return
     try:
         yield from _walk(inside, (*above, name), depth - 1)

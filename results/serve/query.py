@@ -20,15 +20,15 @@ _DIGITS = re.compile(r"[0-9]{1,18}|[^0-9]+")
 
 
 class Query(msgspec.Struct, frozen=True, kw_only=True):
-    """Which runs, in which order, which page of them.
+    """Selection of runs, their order, and the page.
 
     Attributes:
         scenario: exactly this one; empty for any.
-        version: exactly this of Kafka.
+        version: exactly this version of Kafka.
         verdict: an outcome, or `UNEXPECTED`.
         anomaly: runs that have one with this id.
         fault: runs that had a fault of this kind.
-        text: words that all occur somewhere in a run's line, whatever their case.
+        text: words that all occur in a run's line, in any case.
         sort: a name of `ORDERS`.
         down: whether the largest comes first.
         page: from 1.
@@ -51,7 +51,7 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Page(msgspec.Struct, frozen=True):
-    """Runs that a query chose: all of them in their order, and those of its page."""
+    """Runs that a query selects: all of them in their order, and those of its page."""
 
     chosen: tuple[Entry, ...]
     shown: tuple[Entry, ...]

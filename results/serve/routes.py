@@ -1,4 +1,4 @@
-"""Which address leads to what, as values: nothing here knows of sockets."""
+"""Maps addresses to responses, as values: this module does not use sockets."""
 
 import json
 import re
@@ -30,7 +30,7 @@ REPORT_POLICY = (
     "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
-"""A report may come from anywhere: what runs in it is nobody of ours, and asks no network."""
+"""A report may come from anywhere: no external script runs in it, and it makes no network requests."""
 FILE_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 _STATIC = {
     "report.css": (REPORT_TEMPLATES / "report.css", "text/css; charset=utf-8"),
@@ -44,15 +44,15 @@ _UNSAFE_IN_NAME = re.compile(r"[^A-Za-z0-9._-]")
 
 
 class Response(msgspec.Struct, kw_only=True):
-    """What is answered.
+    """A response.
 
     Attributes:
-        status: of HTTP.
-        content_type: of the body.
-        body: where it is no file and no archive.
+        status: HTTP status.
+        content_type: type of the body.
+        body: the body, if it is no file and no archive.
         file: open; its size is taken when it is sent, and it is closed then.
         archive: writes the body, whose length is not known before.
-        headers: further ones.
+        headers: further headers.
         policy: the content security policy.
     """
 
@@ -66,7 +66,7 @@ class Response(msgspec.Struct, kw_only=True):
 
 
 class Site:
-    """Answers what is asked of a store."""
+    """Answers requests about a store."""
 
     def __init__(self, root: Path) -> None:
         self._listing = Listing(root)
@@ -79,7 +79,7 @@ class Site:
             return self._routed(asked.path, asked.query)
         except ValueError:  # brackets that are no address, more fields than a query has
             return refusal(400, "that is not an address of this server")
-        except OSError:  # a run's folder that is gone since it was listed
+        except OSError:  # the folder of the run was deleted since it was listed
             return _nothing()
 
     def _routed(self, path: str, query: str) -> Response:
@@ -168,7 +168,7 @@ def _redirected(entry: Entry) -> Response:
 
 
 def refusal(status: int, reason: str) -> Response:
-    """An answer that says in a line why there is no other one."""
+    """A response that gives a reason in one line."""
     return Response(status=status, content_type=_TEXT, body=f"{reason}\n".encode(), policy=FILE_POLICY)
 
 

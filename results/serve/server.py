@@ -1,4 +1,4 @@
-"""Speaks HTTP for a site: to this host alone, and to nobody who was sent here by another name."""
+"""An HTTP server for a site: only for this host, and only for requests with this host's name."""
 
 import os
 import re
@@ -15,7 +15,7 @@ from results.serve.routes import Response, Site, refusal
 
 ADDRESS = "127.0.0.1"
 SILENCE_S_MAX = 60
-"""A client that says or takes nothing for so long is gone."""
+"""A client that sends or accepts nothing for this long counts as gone, seconds."""
 _PIECE_BYTES = 256 * 1024
 _HOST = re.compile(r"(127\.0\.0\.1|localhost)(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
 """Names by which we may be asked, at any port (a tunnel's may be another one).  Who has a name of
@@ -38,7 +38,7 @@ class Browser(ThreadingHTTPServer):
         super().__init__((ADDRESS, port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of clients that have gone; a defect is reported on stderr."""
+        """Ignore clients that have gone; a defect is reported on stderr."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -81,7 +81,7 @@ class _Handler(BaseHTTPRequestHandler):
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """What the standard library refuses by itself: what it can't parse, and methods other than ours."""
         del explain
-        self.close_connection = True  # whatever else was sent is not read
+        self.close_connection = True  # other sent data is not read
         refused = refusal(code, message or "that was not a valid request")
         if code == HTTPStatus.NOT_IMPLEMENTED:
             refused = refusal(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are answered")
@@ -89,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(refused)
 
     def log_message(self, *_: object) -> None:
-        """Say nothing: the terminal is its user's."""
+        """Log nothing: the terminal belongs to its user."""
 
     def _answer(self) -> Response:
         hosts = self.headers.get_all("Host", [])
@@ -102,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, response: Response) -> None:
         try:
             self._send_whole(response)
-        except OSError:  # the client has gone, or a file broke off: then half an answer must not look whole
+        except OSError:  # client gone, or file cut off: half a response must not look complete
             self.close_connection = True
         finally:
             if response.file is not None:
@@ -142,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class _Chunks:
-    """Pieces of what has no length yet; whoever misses the last one knows that it is not whole."""
+    """Chunks of a response without a known length; a missing last chunk shows that it is incomplete."""
 
     def __init__(self, wire: Sink) -> None:
         self._wire = wire
@@ -153,12 +153,12 @@ class _Chunks:
             self._wire.write(b"%x\r\n%b\r\n" % (len(data), data))
 
     def end(self) -> None:
-        """Say that this was all."""
+        """Mark the end of the response."""
         self._wire.write(b"0\r\n\r\n")
 
 
 def _copy(file: BinaryIO, wire: Sink, size: int) -> None:
-    """Send as much as was announced: a file of a run under way may have grown since.
+    """Send the announced number of bytes: a file of a run in progress may have grown since.
 
     Raises:
         OSError: if it has become shorter instead.

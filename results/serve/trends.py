@@ -32,8 +32,8 @@ class Trend(NamedTuple):
     Attributes:
         counts: runs by outcome, worst first; outcomes without a run are left out.
         unexpected: runs whose verdict is not the expected one.
-        flakes: among its runs and their replays; None where no schedule was judged twice.
-        days: those that had runs, oldest first.
+        flakes: flakes among its runs and their replays; None if no schedule was judged twice.
+        days: days with runs, oldest first.
         newest: its newest run.
     """
 
@@ -48,11 +48,11 @@ class Trend(NamedTuple):
 
 
 def trends(entries: Iterable[Entry]) -> tuple[Trend, ...]:
-    """One for every pair of scenario and version, by name and by version; of replays and seeded bugs, none.
+    """One trend for every pair of scenario and version, sorted; replays and seeded bugs are left out.
 
-    A replay carries out a schedule that another run drew and that somebody chose, most often because it was
-    red: how often such runs are red says nothing about how often the scenario is. It does report flakes.
-    A bug that was put into Kafka says nothing about Kafka.
+    A replay repeats the schedule of another run, which was usually chosen because it was invalid.  So the
+    rate of invalid replays says nothing about the scenario, but replays do show flakes.  Runs with a seeded
+    bug say nothing about Kafka.
 
     Args:
         entries: runs, newest first.

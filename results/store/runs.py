@@ -1,9 +1,8 @@
 """The run store: finds, lists and reads what runs left under ``runs/<scenario>/<UTC time>-<seed>/``.
 
 Runs are made by the harness, which also keeps the links ``runs/latest`` and ``runs/<scenario>/latest``, and
-the folders of clusters that no run started, ``runs/clusters/<id>/``, which are no runs.
-A run may have been killed at any moment, so every file may be missing or cut short: a listing says so
-instead of failing.
+the folders of clusters that no run started, ``runs/clusters/<id>/``, which are no runs.  A run may have been
+killed at any moment, so every file may be missing or cut short: a listing reports that instead of failing.
 """
 
 import contextlib
@@ -26,7 +25,7 @@ VERDICT_FILE = "verdict.json"
 REPORT_FILE = "report.html"
 LATEST = "latest"
 LEDGER_FILE = "ledger.jsonl"
-"""The first file of whoever starts a cluster, be it for a run or for somebody's hands."""
+"""The first file in the folder of a cluster, started by a run or by hand."""
 _Record = TypeVar("_Record", bound=msgspec.Struct)
 _DEPTH_MAX = 8
 _NAME_MAX = 200
@@ -37,11 +36,11 @@ _DEFAULT = Path("runs")
 
 
 class StoreError(Exception):
-    """A run, or a file of one, can't be had; the message says what, where and what to do next."""
+    """A run, or one of its files, can't be read; the message says what, where and what to do next."""
 
 
 class RunNotFoundError(StoreError):
-    """Nothing in the store goes by that name."""
+    """No run in the store has that name."""
 
 
 class RunAmbiguousError(RunNotFoundError):
@@ -58,17 +57,16 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         folder: the run's folder.
         scenario: its scenario, from the identity or else from its place in the store.
-        kafka_version: empty where the identity can't be read.
-        seed: None where neither the identity nor the folder's name reports.
-        began_at: ISO 8601 in UTC; empty where the identity can't be read.
-        validity: None where there is no readable verdict.
-        as_expected: None where nothing was expected or nothing was judged.
+        kafka_version: empty if the identity can't be read.
+        seed: None if neither the identity nor the folder's name has it.
+        began_at: ISO 8601 in UTC; empty if the identity can't be read.
+        validity: None if there is no readable verdict.
+        as_expected: None if nothing was expected or nothing was judged.
         anomalies: exact number per id, over all checkers.
         illegal: those ids of which at least one breaks a promise.
         replay_of: id of the run that it replays, runs again or makes smaller; empty if there is none.
         seeded_bug: name of the bug that was put into Kafka; empty if it ran as it was released.
-        told: what reports whether it should have another run's verdict; None where the identity can't be
-            read.
+        told: data that show whether it should have another run's verdict; None if the identity can't be read.
         problems: what could not be read, one sentence each; empty for a whole run.
     """
 
@@ -137,9 +135,9 @@ def run_folders(folder: Path, depth: int = _DEPTH_MAX) -> Iterator[Path]:
 
 
 def followed(folder: Path) -> Path:
-    """The folder that somebody named, absolute and without links, so that a link to a run is searched too.
+    """A given folder, absolute and without links, so that a link to a run is searched too.
 
-    ``runs/latest`` is such a link.  What leads nowhere stays as it is.
+    ``runs/latest`` is such a link.  A broken link is returned unchanged.
     """
     return _resolved(folder) or folder
 
@@ -151,8 +149,7 @@ def find_run(root: Path, name: str, *, originals: bool = False) -> Path:
         root: the store.
         name: ``latest``, a scenario's name (its latest run), a run's place in the store, any path, or a short
             name: see `results.store.naming.runs_meant`, alone or after the scenario's name.
-        originals: pass over replays where the latest or a short name is meant; one whose own place is named
-            is found.
+        originals: ignore replays for ``latest`` and for short names; a replay is found by its own place.
 
     Raises:
         RunNotFoundError: if there is no such run.
@@ -186,7 +183,7 @@ def command_to_list(root: Path) -> str:
 
 
 def place_of(root: Path, folder: Path) -> str:
-    """A run as `find_run` takes it back, whatever else is in the store: its place there."""
+    """The name of a run's place, by which `find_run` finds it, whatever else is in the store."""
     return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder)
 
 
@@ -224,7 +221,7 @@ def load_verdict(folder: Path) -> Verdict:
 
 
 def save_verdict(folder: Path, verdict: Verdict) -> Path:
-    """Write ``verdict.json`` whole or not at all, synced to disk.
+    """Write ``verdict.json`` completely or not at all, synced to disk.
 
     Raises:
         OSError: if the disk is full or the folder is gone; an earlier verdict is then untouched.
@@ -243,7 +240,7 @@ def load_record(path: Path, kind: type[_Record]) -> _Record:
 
 
 def save_record(path: Path, record: msgspec.Struct) -> Path:
-    """Write a Struct as indented JSON, whole or not at all, synced to disk.
+    """Write a Struct as indented JSON, completely or not at all, synced to disk.
 
     Raises:
         OSError: if it can't be written.
@@ -297,7 +294,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """Whatever goes wrong while a file is read becomes one kind of error that names the file."""
+    """Convert every error of reading a file to one kind of error that names the file."""
     try:
         yield
     except FileNotFoundError:
@@ -326,11 +323,11 @@ def _resolved(path: Path) -> Path | None:
 
 
 def _newest(root: Path, place: Path, *, originals: bool) -> Path | None:
-    """The newest run below a place in the store, or one that is told from here."""
+    """The newest run below a place, relative to the store or to the current folder; None if there is none."""
     place = place.parent if place.name == LATEST else place
     for below in (root / place, place):
         resolved = _resolved(below)
-        # A folder elsewhere may hold anybody's runs, whose verdicts nobody asked to be written again.
+        # A folder elsewhere may contain any runs, whose verdicts must not be written again.
         if resolved is None or not resolved.is_relative_to(root.resolve()):
             continue
         for folder in sorted(run_folders(below), key=lambda folder: folder.name, reverse=True):
@@ -359,7 +356,7 @@ def _by_short_name(root: Path, name: str, *, originals: bool) -> Path | None:
 
 
 def _is_replay(folder: Path) -> bool:
-    """Whether it is known to be one; whoever needs the identity reports what is wrong with it."""
+    """Whether it is known to be a replay; callers that need the identity report errors in it."""
     try:
         return bool(load_identity(folder).replay_of)
     except RunUnreadableError:
@@ -367,10 +364,10 @@ def _is_replay(folder: Path) -> bool:
 
 
 def _is_run(folder: Path) -> bool:
-    """Judged with `os.path`, which says no of a place that can't be looked at, where `Path` would raise."""
-    return os.path.isdir(folder) and (  # noqa: PTH112
-        os.path.isfile(folder / IDENTITY_FILE)  # noqa: PTH113
-        or os.path.isfile(folder / VERDICT_FILE)  # noqa: PTH113
+    """Whether a folder is a run; False, and no error, if it can't be read."""
+    return os.path.isdir(folder) and (  # noqa: PTH112 - False, not an error, if it can't be read
+        os.path.isfile(folder / IDENTITY_FILE)  # noqa: PTH113 - as above
+        or os.path.isfile(folder / VERDICT_FILE)  # noqa: PTH113 - as above
         or (is_run_name(folder.name) and not _is_cluster(folder))
     )
 

@@ -36,8 +36,8 @@ SCENARIO = Scenario(
             Await(Acknowledged(100), within_ms=60_000),
             Inject("behind", Stop(Target.QUORUM_FOLLOWER)),
             Await(Acknowledged(150), within_ms=60_000),
-            # The one that is behind is not free, so these are the other two.  The leader starts last: a node
-            # that knows nothing ends when it is told that it leads.
+            # The node that lags is not free, so these are the other two.  The leader starts last: a node
+            # without a log ends when it is informed that it leads.
             Inject("first", WipeDisk(Target.QUORUM_FOLLOWER)),
             Inject("second", WipeDisk(Target.ACTIVE_CONTROLLER)),
             # A broker that runs ends when it is to truncate what it knows to be committed.

@@ -1,1 +1,1 @@
-"""Random faults and operations, to find what nobody thought of."""
+"""Random faults and operations, to find unforeseen defects."""

@@ -31,7 +31,7 @@ SCENARIO = Scenario(
         changes={"alter": 2, "add-partitions": 1},
     ),
     topology=Topology(mode=Mode.ISOLATED),
-    # One is enough to take writes, so that the last replica in sync has what nobody else has.
+    # One replica is enough to take writes, so the last replica in sync has records that no other replica has.
     workload=LogWorkload(min_insync_replicas=1),
     ticket="KIP-101, KIP-595, KIP-966",
 )

@@ -1,4 +1,4 @@
-"""findings/eligible-none: min.insync.replicas is altered while nobody of a partition is in sync."""
+"""findings/eligible-none: min.insync.replicas is altered while no replica of a partition is in sync."""
 
 from harness.vocabulary import (
     Acknowledged,

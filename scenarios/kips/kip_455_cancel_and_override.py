@@ -51,7 +51,8 @@ SCENARIO = Scenario(
             Perform(Reassign((("log-0", 0, None),)), expect=(ErrorCode.NONE,)),
             # Those that were there, but as the first request had put them: its order is not taken back.
             Await(ReplicasAre("log-0", 0, (_B[1], _B[2], _B[0]))),
-            # One that added nobody would not take the cut-off broker back: findings/reassignment-without-end.
+            # A request that adds no replica would not take the cut-off broker back:
+            # findings/reassignment-without-end.
             Perform(Reassign((("log-0", 1, (3, 2)), ("log-0", 2, (4, 1, 2)))), expect=(ErrorCode.NONE,)),
             Await(ReplicasAre("log-0", 1, (_B[2], _B[1]))),
             Await(Moves("log-0", 2)),

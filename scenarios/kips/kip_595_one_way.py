@@ -22,7 +22,7 @@ from harness.vocabulary import (
 
 
 def _cut(name: str, pattern: Pattern, *, inward: bool) -> tuple[Move, ...]:
-    """Cut whoever leads now off in one direction, and see a leader and all voters afterwards."""
+    """Cut the current leader off in one direction, and wait for a leader and all voters afterwards."""
     cut = Partition(pattern, Target.ACTIVE_CONTROLLER, among=Among.CONTROLLERS, inward=inward)
     return (
         Await(LeadsQuorum()),

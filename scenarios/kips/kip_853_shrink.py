@@ -24,7 +24,7 @@ _C = tuple(controller(number) for number in range(1, 6))
 
 
 def _left(count: int) -> tuple[Perform | Await, ...]:
-    """Let the last voter go, and see the leader tell of one less."""
+    """Remove the last voter, and wait until the leader reports one voter less."""
     return (
         Perform(RemoveVoter(_C[count]), expect=(ErrorCode.NONE, ErrorCode.VOTER_NOT_FOUND), until_ms=30_000),
         Await(VotersAre(_C[:count])),

@@ -1,4 +1,4 @@
-"""regressions/kafka-17754-transaction-version-2: the same late commit, told apart by its epoch."""
+"""regressions/kafka-17754-transaction-version-2: the same late commit, distinguished by its epoch."""
 
 import msgspec
 

@@ -77,7 +77,7 @@ class _Story(NamedTuple):
 
 
 def check_descriptions(history: History) -> CheckerResult:
-    """Judge all descriptions; not exercised where nobody asked for any.
+    """Judge all descriptions; not exercised if none was requested.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -150,7 +150,7 @@ def _unknown_transactions(story: _Story) -> Iterator[Anomaly]:
 
 
 def _not_under_way(told: TransactionAnswer[TransactionDescribed], one: Transaction) -> str | None:
-    """What an answer lacks of a transaction that is open; None if nothing."""
+    """What an answer wrongly lacks of an open transaction; None if nothing."""
     now = told.told
     if Producer(now.told_id, now.told_epoch) != told.producer:
         return f"producer {now.told_id} in epoch {now.told_epoch}"
@@ -162,7 +162,7 @@ def _not_under_way(told: TransactionAnswer[TransactionDescribed], one: Transacti
 
 
 def _producers(story: _Story) -> Iterator[Anomaly]:
-    """What leaders reported about producers, whose transactions were open, or aborted there."""
+    """What leaders reported about producers whose transactions were open or aborted there."""
     lost: dict[tuple[str, int], bool] = {}
     for told in story.producer_told:
         place = (str(told.asked.key), told.told.partition)
@@ -189,12 +189,12 @@ def _heard(story: _Story, told: AnyAnswer, abort: AnyAnswer, place: tuple[str, i
 
 
 def _of(abort: TransactionAnswer[MarkerAnswered], told: AnyAnswer, place: tuple[str, int]) -> bool:
-    """Whether an abort is that of the producer that is told of, in that partition."""
+    """Whether an abort is that of the described producer in the described partition."""
     return abort.producer == told.producer and (abort.asked.key, abort.told.partition) == place
 
 
 def _concerns(asked: Operation, told: AnyAnswer, place: tuple[str, int]) -> bool:
-    """Whether an abort that was requested, whatever became of it, may have come before an answer."""
+    """Whether a requested abort, with any outcome, may have come before an answer."""
     about = msgspec.convert(asked.value, LeaderAsked)
     return (
         asked.time_ns <= told.answered.time_ns
@@ -244,7 +244,7 @@ def _committed_after(story: _Story) -> Iterator[Anomaly]:
         one, now = story.transactions.get(told.producer), told.told
         if one is None or one.ended.type is not OK or now.told_id != told.producer.producer_id:
             continue
-        # Who reports an earlier epoch has not heard of this transaction yet.
+        # A broker that reports an earlier epoch has not learned of this transaction yet.
         aborted = now.state in _ABORTED and now.told_epoch >= told.producer.epoch
         if aborted and one.ending_ns is not None and told.answered.time_ns <= one.ending_ns:
             text = (

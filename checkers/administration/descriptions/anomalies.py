@@ -42,6 +42,6 @@ COMMIT_AFTER_ABORT = AnomalyKind(
     source="KIP-98, transaction.timeout.ms; Kafka's TransactionCoordinator.endTransaction",
 )
 ANOMALIES = by_id(TRANSACTION_UNKNOWN, PRODUCER_UNKNOWN, ABORTED_OPEN, COMMIT_AFTER_ABORT)
-"""All of them by id."""
+"""All anomalies by id."""
 NEEDS = Needs((Source.CLIENTS,), all_rest_on=(Source.CLIENTS, *PERMITTED), workloads=frozenset({"txn"}))
 """The journals that its rules need."""

@@ -56,7 +56,7 @@ class TransactionAnswer(NamedTuple, Generic[Told_co]):
     """A question to one broker, and its answer.
 
     Attributes:
-        told: what was asked and answered.
+        told: request and answer.
         asked: the invocation.
         answered: the completion, `ok`.
     """
@@ -67,7 +67,7 @@ class TransactionAnswer(NamedTuple, Generic[Told_co]):
 
     @property
     def producer(self) -> Producer:
-        """Whose transaction is meant."""
+        """The producer of the described transaction."""
         return Producer(self.told.producer_id, self.told.epoch)
 
     @property
@@ -77,7 +77,7 @@ class TransactionAnswer(NamedTuple, Generic[Told_co]):
 
 
 def transactions_known(history: History) -> dict[Producer, Transaction]:
-    """Transactions whose producer and coordinator are known, by producer: of each the first.
+    """Transactions whose producer and coordinator are known; the first of each producer.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.

@@ -1,12 +1,12 @@
-"""The election checker: every leader was allowed to lead, and answers were right (KIP-460).
+"""The election checker: every leader was allowed to lead, and answers were correct (KIP-460).
 
 Evidence is the metadata log.  It shows every unclean election (``leaderRecoveryState``, KIP-704), which must
 have been allowed by unclean.leader.election.enable (from 3.9 on), by a request for an unclean election at
 that time, or, with eligible leader replicas, by the replica being the last known leader:
-``unclean-election-unlicensed``.  This applies to Kafka's own topics too.  Answers to requests must agree
-with some state that may have been there: ``election-contradicts-state``.  A partition that permits unclean
-elections must not stay without a leader: ``election-withheld``.  What an unclean election may lose is judged
-with the log, see `checkers.licences`.
+``unclean-election-unlicensed``.  This applies to Kafka's internal topics too.  Answers to requests must agree
+with some state that may have been current: ``election-contradicts-state``.  A partition that permits unclean
+elections must not stay without a leader: ``election-withheld``.  Losses by unclean elections are judged with
+the log, see `checkers.licences`.
 """
 
 from collections import Counter
@@ -41,7 +41,7 @@ _SLACK_NS = 1_000_000_000
 
 
 def check_elections(history: History) -> CheckerResult:
-    """Judge elections; unknown where some were requested and the metadata log does not report the states.
+    """Judge elections; unknown if some were requested and the metadata log does not have the states.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -73,7 +73,7 @@ def _doubt(facts: Facts) -> str | None:
 
 
 def _permitting(facts: Facts) -> list[PartitionName]:
-    """Partitions whose configs enabled unclean elections all the time, honoured or not."""
+    """Partitions whose configs allowed unclean elections all the time, in any version."""
     topics = {topic.name for topic in facts.setup.topics if enabled_always(facts, topic)}
     return [partition for partition in facts.partitions if partition.topic in topics]
 
@@ -94,7 +94,7 @@ def _behind_ns(facts: Facts) -> int:
 
 
 def _unlicensed(facts: Facts) -> list[Anomaly]:
-    """Unclean elections that nobody permitted, of topics of the run, and of Kafka's own."""
+    """Unclean elections that were not permitted, of topics of the run and of Kafka's internal topics."""
     return [
         _found(facts, partition, before, state)
         for partition, states in facts.changes.states.items()

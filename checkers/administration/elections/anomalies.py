@@ -31,6 +31,6 @@ WITHHELD = AnomalyKind(
 )
 
 ANOMALIES = by_id(UNLICENSED, CONTRADICTION, WITHHELD)
-"""All of them by id."""
+"""All anomalies by id."""
 NEEDS = Needs((Source.ADMIN, Source.DISKS), {}, (Source.ADMIN, Source.FAULTS, Source.MOVES))
 """The journals that its rules need."""

@@ -1,8 +1,8 @@
 """Compares the answers to requests for elections with the states in the metadata log.
 
-A controller answers by the state that it has when the request reaches it, which lies between invocation and
-completion; one that has lost its majority and does not know it may be behind by its fetch timeout.  So an
-answer is wrong only if none of the states that may have been there allows it, and all of them are known.
+A controller answers by its state when the request arrives, which is between invocation and completion.  A
+controller that has lost its majority and does not know it yet may lag by its fetch timeout.  So an answer is
+wrong only if all possible states are known and none of them allows it.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 class _Rule(NamedTuple):
-    """What a state must be like for an answer, and that in words."""
+    """A condition on a state for an answer, and a text about it."""
 
     allows: Callable[[PartitionState], bool]
     text: str

@@ -43,7 +43,7 @@ CHECKER = "reassignments"
 
 
 def check_reassignments(history: History) -> CheckerResult:
-    """Judge reassignments; unknown where some were requested and no metadata log shows what came of them.
+    """Judge reassignments; unknown if some were requested and no metadata log shows their results.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.

@@ -53,7 +53,7 @@ WITHOUT_RECORD = AnomalyKind(
 )
 
 ANOMALIES = by_id(PREMATURE, LOST, NOT_RESTORED, TOO_FEW, WITHOUT_END, UNASKED, WITHOUT_RECORD)
-"""All of them by id."""
+"""All anomalies by id."""
 NEEDS = Needs(
     (Source.ADMIN, Source.DISKS, Source.REASSIGNMENTS),
     {"reassignment-without-record": (Source.FAULTS,)},

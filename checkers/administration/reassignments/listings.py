@@ -44,15 +44,15 @@ class Listed(NamedTuple):
 
 
 class Listings:
-    """All that was listed.
+    """All listed reassignments.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
 
     Attributes:
-        first: of each reassignment the first observation that has it.
-        most: how many were listed at once.
-        longest_ms: how long some were listed without a pause.
+        first: for each reassignment, the first observation that lists it.
+        most: largest number that was listed at once.
+        longest_ms: longest time during which some were listed without interruption.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -73,14 +73,14 @@ class Listings:
 
 
 def find_without_record(history: History, changes: PartitionChanges, listings: Listings) -> Iterator[Anomaly]:
-    """Reassignments that were listed and that the metadata log did not have until then.
+    """Listed reassignments that the metadata log did not have until then.
 
-    Those of topics that were removed are left out: another topic may have their name.
+    Removed topics are left out, because another topic may have the same name.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
         changes: the partitions' states.
-        listings: what was listed.
+        listings: the listed reassignments.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation, or the set-up, is not as docs/histories.md says.

@@ -88,7 +88,8 @@ def _ending(before: PartitionState, after: PartitionState) -> Ending | None:
         return Ending.OVERRIDDEN if after.target != before.target else None
     if after.replicas == before.target:
         return Ending.COMPLETED
-    # Whoever asks for what a partition already has overrides a reassignment, too, and nothing is to be moved.
+    # A request for the replicas that a partition already has also overrides a reassignment, and moves
+    # nothing.
     return Ending.CANCELLED if set(after.replicas) == set(before.original) else Ending.OVERRIDDEN
 
 
@@ -121,11 +122,11 @@ def find_premature(steps: list[Step], op: int | None) -> Iterator[Anomaly]:
 def find_too_few(
     changes: PartitionChanges, asked: Mapping[PartitionName, set[frozenset[int]]]
 ) -> Iterator[Anomaly]:
-    """Partitions with fewer replicas than they were made with and than anybody requested.
+    """Partitions with fewer replicas than at their creation and than in any request.
 
     Args:
         changes: the partitions' states.
-        asked: by partition all sets of replicas that a request may have requested.
+        asked: by partition, all sets of replicas that may have been requested.
     """
     for partition, states in changes.states.items():
         made = len(states[0].replicas)
@@ -144,11 +145,11 @@ def find_too_few(
 def find_not_restored(
     steps: list[Step], asked: Mapping[PartitionName, set[frozenset[int]]], op: int | None
 ) -> Iterator[Anomaly]:
-    """Reassignments that ended with replicas that nobody requested, and that were not the old ones.
+    """Reassignments that ended with replicas that were neither requested nor the old ones.
 
     Args:
         steps: all ends of reassignments.
-        asked: by partition all sets of replicas that a request may have requested.
+        asked: by partition, all sets of replicas that may have been requested.
         op: index of the observation that reports the metadata log.
     """
     for step in steps:
@@ -167,13 +168,13 @@ def find_not_restored(
 def find_unasked(
     changes: PartitionChanges, asked: Mapping[PartitionName, set[frozenset[int]]]
 ) -> Iterator[Anomaly]:
-    """Replicas that were begun to be added, or were there at once, and that nobody had requested.
+    """Replicas that were being added, or were there at once, although they had not been requested.
 
-    What ends a reassignment is judged by the others, and so is a partition that has fewer replicas.
+    Ends of reassignments, and partitions with fewer replicas, are judged by other rules.
 
     Args:
         changes: the partitions' states.
-        asked: by partition all sets of replicas that a request may have requested.
+        asked: by partition, all sets of replicas that may have been requested.
     """
     for partition, states in changes.states.items():
         for before, after in pairwise(states):

@@ -2,23 +2,23 @@
 
 Operations are *create-topic*, *delete-topic* and *list-topics* of docs/histories.md.  A name may be created
 again after its deletion.  That is another topic, with another id (`lives`).  A broker's list may be old while
-faults last: its cache of the metadata applies the log at its own time.  So what a list lacks or still has is
-judged by the last one of each broker in the final phase alone.
+faults last, because the broker applies the metadata log with a delay.  So missing and remaining topics are
+judged only by the last list of each broker in the final phase.
 
 1. No list, at any time, has a topic whose creation had not begun or had failed: ``phantom-topic``.
-2. Where all creations of a name were acknowledged, there are no more ids than those: ``changed-topic-id``.
-   Where one was not, the broker that forwarded it may have asked twice, and the topic come back after its
+2.  If all creations of a name were acknowledged, the name has no other ids than theirs: ``changed-topic-id``.
+   If one was not acknowledged, the broker may have forwarded it twice, and the topic may come back after its
    deletion.
-3. What was acknowledged is in the last lists: ``lost-topic``, ``resurrected-topic``.
+3.  The last lists show what was acknowledged: ``lost-topic``, ``resurrected-topic``.
 4. The last lists are the same: ``divergent-metadata``.
-5. A topic that is created again has an id that nobody had before, and a broker that reported it does not go
-   back (`identities`): ``reused-topic-id``, ``topic-created-twice``, ``returned-topic-id``.
+5.  A topic that is created again has a new id, and a broker that reported the new id does not report an older
+   one afterwards (`identities`): ``reused-topic-id``, ``topic-created-twice``, ``returned-topic-id``.
 6. What is fetched by a topic's id was appended to that topic (`records`): ``deleted-topic-read``.
-7. The metadata log has what was acknowledged, topics or not, and had it in time, and lists agree with it
-   (`kept`).
+7.  The metadata log has every acknowledged change, not only of topics, and had it in time, and lists agree
+   with it (`kept`).
 
-Where the disks of a majority of the voters were wiped, what was acknowledged may be lost (`wipes`).
-Configs are registers too, which `checkers.registers` judges.
+If the disks of a majority of the voters were wiped, acknowledged changes may be lost (`wipes`).  Configs are
+registers too, which `checkers.registers` judges.
 """
 
 from checkers.evidence.faults import fault_windows
@@ -43,11 +43,11 @@ CHECKER = "metadata"
 WORKLOAD = "metadata"
 CREATED_MIN = 10
 DELETED_MIN = 5
-"""Acknowledged creations and deletions of a run with the metadata workload; fewer say little."""
+"""Least number of acknowledged creations and deletions of a run with the metadata workload."""
 
 
 def check_metadata(history: History) -> CheckerResult:
-    """Judge the topics that come and go; not exercised where a history has none and none were meant to be.
+    """Judge topics that are created and deleted; not exercised if there are none and none were planned.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.

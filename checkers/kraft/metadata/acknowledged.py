@@ -30,17 +30,18 @@ _Place = tuple[int, int, tuple[int, ...]]
 
 
 class Acknowledgement(NamedTuple):
-    """One change that Kafka said was done.
+    """One change that Kafka acknowledged.
 
     Attributes:
         kind: what kind of change, as figures name it.
-        what: the change in words.
+        what: the change as a text.
         subject: what was changed.
         asked_ns: when it was requested.
-        answered_ns: when the answer was there.
+        answered_ns: when the answer arrived.
         operations: indices of its operations.
-        records: records that may be its doing.
-        tells: whether the log would have one if it was done; else other rules judge its absence.
+        records: records that it may have caused.
+        tells: whether the log has such a record if the change was made; if not, other rules judge its
+            absence.
         lacks: what is missing of it, although a record is there.
     """
 
@@ -56,7 +57,7 @@ class Acknowledgement(NamedTuple):
 
 
 def acknowledgements(history: History, metadata: Metadata, log: Logged) -> list[Acknowledgement]:
-    """All of them, in no order.
+    """All acknowledged changes, in no order.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -101,7 +102,7 @@ def _of_topics(metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
 
 
 def _of_partitions(history: History, metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
-    """Partitions that were added to topics, each request with the last of them; all are to be there."""
+    """Partitions that were added to topics: each request with its last partition; all must be there."""
     for request in requests_of(history, "create-partitions"):
         if not _done(request.ended):
             continue
@@ -140,7 +141,7 @@ def _named(log: Logged, name: str, topic_id: str | None) -> list[TopicLogged]:
 
 
 def _partitions(found: list[TopicLogged], wanted: int) -> str | None:
-    """What is missing where no topic of that name was made with so many partitions."""
+    """What is missing if no topic of that name was created with so many partitions."""
     if not found or any(set(range(wanted)) <= topic.replicas.keys() for topic in found):
         return None
     return f"of its {wanted} partitions the log has {len(found[0].replicas)}"
@@ -161,7 +162,8 @@ def _deletions(
     places = [TopicChange(topic.topic_id, topic.removed) for topic in found if topic.removed is not None]
     there = {topic.topic_id for topic in found}
     for change, topic_id, records in zip(deletions, known, matched(calls, places), strict=True):
-        # Of what a snapshot has left out nobody knows the name; what it still has was not deleted before.
+        # Records that a snapshot replaced have no known name; topics in a snapshot were not deleted before
+        # it.
         known_there = topic_id in there if topic_id is not None else bool(found) and not lives[1:]
         tells = log.whole or known_there
         what = f"deletion of topic {name}"

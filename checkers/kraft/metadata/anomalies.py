@@ -122,7 +122,7 @@ ANOMALIES = by_id(
     TOPIC_UNKNOWN,
     UNFOUNDED_MARK,
 )
-"""All of them by id; one is the quorum's, too, which finds it by other evidence."""
+"""All anomalies by id; the quorum's checker finds one of them too, by other evidence."""
 NEEDS = Needs(
     (Source.CLIENTS,),
     {

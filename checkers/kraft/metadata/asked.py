@@ -1,8 +1,8 @@
 """High watermarks beyond records whose change had not been requested yet.
 
-A record that makes a topic that only the workload makes, or gives a config a value that only the workload
-writes, was appended after that was requested first.  So no leader can have reported before that this record,
-and all records before it, were committed.
+Some records can only be caused by the workload: a topic's creation under one of its names, or a config's
+value that only it writes.  Such a record was appended after the change was first requested.  So before that
+request no leader can have reported that this record, and all records before it, were committed.
 """
 
 from collections.abc import Iterator
@@ -23,13 +23,13 @@ from checkers.verdict.verdict import Anomaly
 
 
 class RequestedRecord(NamedTuple):
-    """A record that nothing but a request can have caused.
+    """A record that only a request can have caused.
 
     Attributes:
         record: the record.
-        asked_ns: when that was requested first.
+        asked_ns: when the change was first requested.
         operation: index of the invocation.
-        what: what was requested, in words.
+        what: what was requested, as a text.
     """
 
     record: Record
@@ -39,7 +39,7 @@ class RequestedRecord(NamedTuple):
 
 
 def asked_of(history: History, metadata: Metadata, log: Logged) -> list[RequestedRecord]:
-    """Records of which it is certain that they are behind a request, in the order of the log.
+    """Records that certainly were appended after a request, in the order of the log.
 
     Raises:
         msgspec.ValidationError: the set-up is not as docs/histories.md says.
@@ -61,7 +61,7 @@ def _topics(setup: Setup, metadata: Metadata, log: Logged) -> Iterator[Requested
 
 
 def _configs(history: History, setup: Setup, log: Logged) -> Iterator[RequestedRecord]:
-    """Values of registers; of configs that are set otherwise, too, nobody knows by whom."""
+    """Values of registers; configs that others change too are left out, because their author is unknown."""
     otherwise = {(topic.name, config) for topic in setup.topics for config in topic.config}
     otherwise |= {(str(operation.key), asked.config) for operation, asked in alterations_of(history)}
     written: set[tuple[str, str]] = set()

@@ -2,7 +2,7 @@
 
 A log proves that something never existed if it begins with the cluster's first record, lacks no record, and
 reaches as far as the node that reported it can have known.  If a controller's disk was wiped, and that may be
-the reason why something is not in the log, it proves nothing (`wipes`).
+why something is not in the log, the log proves nothing (`wipes`).
 """
 
 from typing import NamedTuple
@@ -48,11 +48,11 @@ class CertainTopics(NamedTuple):
 
 @once
 def certain_topics(history: History) -> CertainTopics | None:
-    """The topics of the metadata log that reaches farthest; None where it does not report what never was.
+    """The topics of the metadata log that reaches farthest; None if it can't prove absence.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
-        KeyError, TypeError: a record of the log has not the fields that Kafka gives it.
+        KeyError, TypeError: a record of the log lacks a field that Kafka writes.
     """
     found = logged(history)
     if found is None or not found.whole or found.log.operation.index in thinned_logs(history):
@@ -63,11 +63,11 @@ def certain_topics(history: History) -> CertainTopics | None:
 
 
 def certain_at(history: History, time_ns: int) -> CertainTopics | None:
-    """As `certain_topics`, of what may have been known at a time; None where the log does not report that.
+    """As `certain_topics`, for what may have been known at a time; None if the log does not reach it.
 
     Raises:
         msgspec.ValidationError, ValueError: an observation, or the set-up, is not as docs/histories.md says.
-        KeyError, TypeError: a record of the log has not the fields that Kafka gives it.
+        KeyError, TypeError: a record of the log lacks a field that Kafka writes.
     """
     found = certain_topics(history)
     known = found is not None and time_ns <= found.until_ns and emptied(history, time_ns) is None

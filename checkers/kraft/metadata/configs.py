@@ -50,7 +50,7 @@ def judge_configs(history: History, log: Logged) -> ToldConfigs:
 
 
 def _told(seen: TopicConfigsSeen, log: Logged) -> Iterator[tuple[str, str, str | None]]:
-    """Topic, config and value of all that is told, or in the log of a topic that is told of."""
+    """Topic, config and value of all that an answer has, or that the log has of a topic in the answer."""
     for topic, configs in seen.topics.items():
         logged = {name for known, name in log.configs if known == topic}
         yield from ((topic, name, configs.get(name)) for name in sorted(logged | configs.keys()))

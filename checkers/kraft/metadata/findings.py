@@ -21,7 +21,7 @@ _NAMED_MAX = 5
 
 
 class Telling(NamedTuple):
-    """The first time that somebody reported an id under a name: the id, and the operation that told it."""
+    """The first time that an id was reported under a name: the id, and the operation that reported it."""
 
     topic_id: str
     operation: Operation
@@ -47,7 +47,7 @@ def tellings_of(metadata: Metadata) -> dict[str, dict[str, Telling]]:
 
 
 def find_phantoms(metadata: Metadata) -> Iterator[Anomaly]:
-    """Topics that nobody had created, each where it was seen first."""
+    """Topics whose creation was never requested, each where it was first seen."""
     told: set[str] = set()
     for listing in metadata.listings:
         for name in sorted(listing.topics.keys() - told):
@@ -93,10 +93,10 @@ def find_changed_ids(metadata: Metadata) -> Iterator[Anomaly]:
 
 
 def find_in_final(metadata: Metadata, windows: Sequence[FaultWindow] = ()) -> Iterator[Anomaly]:
-    """Topics that the last lists lack or still have, each once.
+    """Topics that the last lists wrongly lack or still have, each once.
 
     Args:
-        metadata: all that was requested, and all lists.
+        metadata: all requests and all lists.
         windows: the faults, during which a request may have been sent more than once.
     """
     listings, tellings = metadata.final_listings(), tellings_of(metadata)
@@ -127,9 +127,9 @@ def may_repeat(change: Change, windows: Sequence[FaultWindow]) -> bool:
 
 
 def _dead(lives: Sequence[Life], tellings: Iterable[Telling]) -> Iterator[tuple[str, Change]]:
-    """Ids that were known before a deletion that was acknowledged, with the first such one.
+    """Ids that were known before an acknowledged deletion, with the first such deletion.
 
-    Of topics of one name only one exists at a time, so that all of them are gone then.
+    Only one topic of a name exists at a time, so the deletion removed all of them.
     """
     for telling in tellings:
         gone = (
@@ -146,7 +146,7 @@ def _dead(lives: Sequence[Life], tellings: Iterable[Telling]) -> Iterator[tuple[
 def _resurrected(
     name: str, lives: Sequence[Life], dead: Mapping[str, Change], listings: Sequence[Listing]
 ) -> Iterator[Anomaly]:
-    """Of an id that nobody knew before, a creation with an unknown outcome may be the cause."""
+    """An id that was unknown before may come from a creation with an unknown outcome."""
     certain = all(life.creation.acknowledged for life in lives)
     last = lives[-1].deleted
     for listing in listings:

@@ -39,7 +39,7 @@ def find_identities(history: History, metadata: Metadata) -> Iterator[Anomaly]:
 
 
 def _reused(metadata: Metadata) -> Iterator[Anomaly]:
-    """Creations that reported an id which another one reported, or somebody before they were requested."""
+    """Creations whose id another creation reported, or which was reported before they were requested."""
     first: dict[str, tuple[str, Operation]] = {}
     for name, tellings in tellings_of(metadata).items():
         for telling in tellings.values():
@@ -53,7 +53,7 @@ def _reused(metadata: Metadata) -> Iterator[Anomaly]:
             continue
         before = answered.setdefault(topic_id, (name, change.last))
         known = first[topic_id]
-        # Who lists a topic that nobody had begun to create reports a phantom, which is another matter.
+        # A list with a topic whose creation had not begun shows a phantom, which another rule reports.
         begun = (each.begin.index < known[1].index for each in metadata.created.get(known[0], ()))
         if before[1] is change.last and known[1].index < change.begin.index and any(begun):
             before = known

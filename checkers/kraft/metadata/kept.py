@@ -2,17 +2,18 @@
 
 A controller answers a change once the records that make it are committed (KIP-631), so that:
 
-1. The log has a record of everything that was acknowledged: ``metadata-ack-lost``.
-2. That record had been appended, and was committed, when the answer was given: ``metadata-ack-early``.  It is
-   certain that it was not where its leader, asked after the answer, reported an end of its log, or a high
-   watermark, that does not reach beyond the record.
+1.  The log has a record of every acknowledged change: ``metadata-ack-lost``.
+2.  That record had been appended and committed when the change was answered: ``metadata-ack-early``.  It
+   certainly had not if its leader, asked after the answer, reported an end of its log, or a high watermark,
+   that is not above the record.
 3. Brokers list what the log has, by the ids of topics: ``listed-against-log`` (`listed`).
-4. While one controller leads alone, it knows every topic that it has made: ``acknowledged-topic-unknown``.
-5. No high watermark lay beyond its record before it was requested: ``high-watermark-unfounded`` (`asked`).
+4.  While one controller leads alone, it knows every topic that it has created:
+   ``acknowledged-topic-unknown``.
+5.  No high watermark was above its record before it was requested: ``high-watermark-unfounded`` (`asked`).
 6. At the end brokers report the configs that the log has: ``config-against-log`` (`configs`).
 
-Of elections and reassignments other checkers judge whether they are in the log; here it is whether that was
-committed in time.
+Whether elections and reassignments are in the log is judged by other checkers; here it is judged whether they
+were committed in time.
 """
 
 import re
@@ -48,11 +49,11 @@ _SETTLED_NS = 10_000_000_000
 
 
 class Kept(NamedTuple):
-    """What became of all that was acknowledged.
+    """What became of all acknowledged changes.
 
     Attributes:
-        anomalies: what is not there, or came late.
-        figures: how much was looked at.
+        anomalies: changes that are missing or were committed late.
+        figures: how many changes were judged.
         doubt: why not all could be judged; None if it could.
     """
 
@@ -62,7 +63,7 @@ class Kept(NamedTuple):
 
 
 def judge_kept(history: History, metadata: Metadata) -> Kept:
-    """Compare what was acknowledged with the metadata log.
+    """Compare acknowledged changes with the metadata log.
 
     Raises:
         msgspec.ValidationError: an operation, or an observation, is not as docs/histories.md says.
@@ -174,7 +175,7 @@ def _refused_as_unknown(deletion: Change) -> bool:
 
 
 def _undisturbed(history: History, from_ns: int, to_ns: int) -> bool:
-    """Whether one controller led alone all the time, so that nobody can have asked another one."""
+    """Whether one controller led alone all the time, so that no request went to another one."""
     views = views_of(history)
     epochs = {
         view.epoch
@@ -215,7 +216,7 @@ def _doubt(history: History, acks: Sequence[Acknowledgement], log: Logged) -> st
 
 
 def _untold(acks: Iterable[Acknowledgement]) -> list[Acknowledgement]:
-    """Those whose absence says nothing here; of elections and reassignments others judge it."""
+    """Changes whose absence proves nothing here; for elections and reassignments other checkers judge it."""
     return [ack for ack in acks if not ack.tells and ack.kind not in {"elections", "reassignments"}]
 
 

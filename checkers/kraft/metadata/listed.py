@@ -70,7 +70,7 @@ def _unlogged(listing: Listing, name: str, logged: tuple[str, TopicLogged] | Non
 
 
 def _at_the_end(listing: Listing, name: str, topic: TopicLogged) -> str | None:
-    """What a last list lacks or has too much of one topic that the log made; None if nothing."""
+    """What a last list wrongly lacks or has of one topic that the log created; None if nothing."""
     settled_ns, removed = listing.begin.time_ns - SETTLED_NS, topic.removed
     if name in listing.topics and listing.topics[name] in {None, topic.topic_id}:
         if listing.topics[name] is None or removed is None or removed.span.to_ns > settled_ns:

@@ -1,8 +1,8 @@
-"""The lives of a topic name: each is a creation and the deletions before the next creation.
+"""The lives of a topic name: a life is a creation with the deletions before the next creation.
 
-A topic that is created under the name of one that was deleted is another topic, with an id of its own
-(KIP-516).  What was asked without an answer may happen later, and more than once, because a broker that
-forwards it sends it again by itself; so what exists under a name is certain only while nothing is open.
+A topic that is created under the name of a deleted one is another topic, with another id (KIP-516).  An
+unanswered request may be executed later, and more than once, because the broker that forwards it retries.  So
+what exists under a name is certain only while no request is open.
 """
 
 from collections.abc import Sequence
@@ -33,12 +33,12 @@ class Life(NamedTuple):
 
     @property
     def kept(self) -> bool:
-        """Whether nobody can have deleted it by what was requested since it began."""
+        """Whether no request since it began can have deleted it."""
         return all(each.failed for each in self.deletions)
 
 
 def lives_of(metadata: Metadata, name: str) -> list[Life]:
-    """The lives of a name, in the order in which their creations began; those that failed are left out."""
+    """The lives of a name, in the order in which their creations began; failed creations are left out."""
     creations = [change for change in metadata.created.get(name, ()) if not change.failed]
     deletions = metadata.deleted.get(name, [])
     lives: list[Life] = []

@@ -85,7 +85,7 @@ def told_id(change: Change) -> str | None:
 
 
 def metadata_of(operations: Iterable[Operation]) -> Metadata:
-    """Everything about topics that come and go.
+    """Collect all operations on topics that are created and deleted.
 
     Raises:
         MetadataShapeError: an operation is not as docs/histories.md says.

@@ -1,8 +1,8 @@
 """Topics, configs and voters by name, from the metadata log that reaches farthest.
 
 A record has a place in the log and a span of time in which it was appended
-(`checkers.evidence.metadata_log`).  What a snapshot has replaces records that are gone: it was appended
-before everything else.
+(`checkers.evidence.metadata_log`).  A snapshot replaces records that are gone: its content was appended
+before all records of the log.
 """
 
 from collections.abc import Callable, Hashable, Iterator
@@ -35,7 +35,7 @@ class Record(NamedTuple):
 
 
 BEFORE = Record(NONE, NONE, Span(0, 0))
-"""Stands for what was there before the log's first record."""
+"""Represents what existed before the log's first record."""
 
 
 @dataclass(slots=True)
@@ -114,11 +114,11 @@ class Logged:
 
 @once
 def logged(history: History) -> Logged | None:
-    """The metadata log that reaches farthest; None where none could be read.
+    """The metadata log that reaches farthest; None if none could be read.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
-        KeyError, TypeError: a record of the log has not the fields that Kafka gives it.
+        KeyError, TypeError: a record of the log lacks a field that Kafka writes.
     """
     log = farthest(history)
     if log is None:
@@ -187,11 +187,11 @@ _APPLIED = frozenset(
 
 
 def _until_ns(history: History, found: Logged, times: AppendTimes) -> int:
-    """Until when the log certainly has all that was committed.
+    """Until when the log certainly has all committed records, nanoseconds.
 
-    What is committed is on a majority of the voters' disks; so if a majority was read, the log that reaches
-    farthest of it has all that was committed before (Raft, Leader Completeness).  Otherwise, or where records
-    are missing at its end, what leaders reported must be known.
+    Committed records are on the disks of a majority of the voters.  So if a majority was read, the log that
+    reaches farthest among them has all records that were committed before (Raft, Leader Completeness).
+    Otherwise, or if records are missing at its end, leaders' reports decide.
     """
     read = _voters_read(history, found)
     if read and found.log.end == found.log.seen.end:

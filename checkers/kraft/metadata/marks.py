@@ -35,11 +35,11 @@ class Marks:
         return next(told, None)
 
     def denied(self, record: Record, after_ns: int) -> int | None:
-        """An answer to a question after a time, by which a record was not committed; None without one.
+        """The operation after a time whose answer shows that a record was not committed; None without one.
 
-        The leader is that of the record's epoch, or a later one.  The first answer of each that reports a
-        high watermark counts: in its epoch it never decreases.  One that fell says nothing; another rule
-        reports it.
+        The leader is that of the record's epoch, or a later one.  For each leader the first answer with a
+        high watermark counts, because it never decreases within an epoch.  A high watermark that decreased
+        proves nothing here; another rule reports it.
         """
         for epoch, claims in self._by_epoch.items():
             if epoch >= record.epoch:

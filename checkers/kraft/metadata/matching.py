@@ -1,7 +1,7 @@
 """Assigns records of the metadata log to calls, where one name was created or deleted several times.
 
-Calls whose topic's id is known have the record with that id.  The others, in their order, each have the next
-record that may have been appended between the request and the answer: no record comes from two calls.
+A call whose topic id is known gets the record with that id.  The others, in their order, each get the next
+record that may have been appended between the request and the answer.  No record is assigned twice.
 """
 
 from collections.abc import Sequence

@@ -40,7 +40,7 @@ class _Append(NamedTuple):
 
 
 def judge_fetched(history: History, metadata: Metadata) -> Fetched:
-    """Judge all fetches of topics whose creation was acknowledged; others have nothing to compare with.
+    """Judge all fetches of topics whose creation was acknowledged; others can't be compared with anything.
 
     Raises:
         MetadataShapeError: an operation is not as docs/histories.md says.

@@ -1,10 +1,10 @@
 """Wiped disks of controllers: when a majority of the voters had lost its logs.
 
-A controller whose disk was wiped counts as wiped until the quorum's leader reports that its log reaches what
-is committed.  In a static quorum it votes on with an empty log, and so it does in a dynamic one where its
-disk keeps its directory's id; with another id it has no vote (KIP-853, Motivation).  While a majority of the
-voters is wiped, they may elect one of them, or no voter has what was committed: no quorum guarantees to keep
-it.
+A controller whose disk was wiped counts as wiped until the quorum's leader reports that its log reaches the
+committed end.  In a static quorum it continues to vote with an empty log.  So it does in a dynamic quorum if
+its disk keeps its directory id; with another id it has no vote (KIP-853, Motivation).  While a majority of
+the voters is wiped, they may elect one of themselves, or no voter may have the committed records.  Then no
+quorum guarantees to keep them.
 """
 
 from collections.abc import Iterable
@@ -46,10 +46,10 @@ def licensed(anomalies: Iterable[Anomaly], history: History) -> list[Anomaly]:
 
 
 def emptied(history: History, before_ns: int) -> str | None:
-    """Why what was committed at a time may be gone from the log; None if no wiped disk explains it.
+    """Why records that were committed at a time may be gone; None if no wiped disk explains it.
 
-    One disk is enough that votes with an empty log, be it wiped before and not filled until then, or later.
-    Of disks with a new identity, which have no vote, a majority must be gone.
+    One disk that votes with an empty log is enough, whether it was wiped before and not filled until then, or
+    wiped later.  Disks with a new identity have no vote, so a majority of them must be gone.
 
     Raises:
         msgspec.ValidationError: the set-up is not as docs/histories.md says.
@@ -72,7 +72,7 @@ def emptied(history: History, before_ns: int) -> str | None:
 
 
 def _majority_wiped(history: History) -> tuple[int, str] | None:
-    """Since when a majority was wiped, and that in words; None if it never was."""
+    """Since when a majority was wiped, and a text about it; None if it never was."""
     wipes = [wipe.window for wipe in wipes_of(history, fault_windows(history)).wipes]
     setup = setup_of(history) if wipes else None
     controllers = {} if setup is None else setup.controllers

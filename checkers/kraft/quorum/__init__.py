@@ -120,10 +120,10 @@ NEEDS = Needs(
 
 
 def check_quorum(history: History) -> CheckerResult:
-    """Judge the metadata quorum by what its nodes answered and wrote down.
+    """Judge the metadata quorum by its nodes' answers, files and logs.
 
     Unknown without a setup, and unless at least one node answered as leader and at least one quorum-state
-    file was read: otherwise nothing was tested.  Unknown also where a controller was silent for so long that
+    file was read: otherwise nothing was tested.  Unknown also if a controller gave no answer for so long that
     a zombie could have gone unseen, or did not come back.
 
     Raises:
@@ -219,7 +219,7 @@ def _judged(
 def _answers(
     history: History, setup: Setup, views: Views, changes: Sequence[VoterChange], wipes: Wipes
 ) -> list[Anomaly]:
-    """What leaders' answers say of logs, and what the logs at the end say of the answers."""
+    """Compare leaders' answers about logs with the logs that were read at the end."""
     by_name = _struck_metadata(history)
     dynamic_ns = dynamic_since_ns(history, setup.features)
 
@@ -243,7 +243,7 @@ def _strikes(history: History) -> list[FaultWindow]:
 
 
 def _struck_metadata(history: History) -> candidates.Struck:
-    """Says whether a fault may have hit the disk of a node's metadata log between two times."""
+    """Return a function that reports whether a fault may have hit a metadata log's disk between two times."""
     strikes = _strikes(history)
 
     def struck(node: str, from_ns: int, to_ns: int) -> bool:

@@ -52,11 +52,11 @@ Key = tuple[int, str | None]
 Struck = Callable[[int, int, int], bool]
 """Whether a fault of its disk may have hit a node, by its id, at some time between two."""
 Licence = Callable[[LeaderClaim], str | None]
-"""Why what was committed may be gone when a leader answers; None if nothing explains it."""
+"""Why committed records may be gone when a leader answers; None if nothing explains it."""
 
 
 class Grounds(NamedTuple):
-    """What answers are judged by, beside themselves.
+    """What is needed to judge answers, in addition to the answers.
 
     Attributes:
         steady: whether the set of voters certainly never changed.
@@ -70,7 +70,7 @@ class Grounds(NamedTuple):
 
 
 def judge_answers(claims: Iterable[LeaderClaim], grounds: Grounds, history: History) -> list[Anomaly]:
-    """All that leaders' answers show, the first of each kind by leader, epoch and voter.
+    """All anomalies in leaders' answers, the first of each kind by leader, epoch and voter.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -111,10 +111,11 @@ def _end(claim: LeaderClaim) -> int:
 
 
 def _unfounded(answers: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Anomaly]:
-    """Marks that neither the voters of the answer have reached nor those before a change of them.
+    """High watermarks that neither the answer's voters nor the voters before a change have reached.
 
-    What was committed before a change of the voters needs no majority of those after it.  A request to fetch
-    that was held up sets a voter's end back until its next one; so the answer after it has to show it, too.
+    Records that were committed before a change of the voters need no majority of the later voters.  A fetch
+    request that was delayed sets a voter's end back until the voter's next one, so the next answer must show
+    it too.
     """
     reached: dict[Key, int] = {}
     voters: set[Key] | None = None
@@ -200,9 +201,9 @@ class Kept(NamedTuple):
 
 
 def _forgotten(ordered: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Anomaly]:
-    """Voters that lack what was committed, and what an earlier leader had reported that they had.
+    """Voters that lack committed records which they had according to an earlier leader.
 
-    Where the leader itself lacks it, it is lost, which another rule reports.
+    If the leader itself lacks them, they are lost, which another rule reports.
 
     Args:
         ordered: all answers, by epoch.

@@ -1,9 +1,9 @@
 """Actions of a voter around its vote: it requests pre-votes first, and writes its vote to disk.
 
-Since KIP-996 a voter that hears from no leader asks the others whether they would vote for it, and becomes a
-candidate, which raises the epoch, only if a majority would.  Its own log says which voters would.  A vote
-that was logged is on the voter's disk already: every later reading of its quorum-state file reports that
-epoch, and in it of the vote, or of the leader that was elected.
+Since KIP-996 a voter without contact to a leader asks the others whether they would vote for it.  Only if a
+majority would, it becomes a candidate, which raises the epoch.  Its own log lists the voters that would.  A
+vote is on the voter's disk before it is logged.  So every later reading of the voter's quorum-state file has
+that epoch or a later one, and in that epoch the vote or the elected leader.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -36,7 +36,7 @@ Struck = Callable[[str, int, int], bool]
 def candidates_unasked(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
     """Candidates whose own log reports that too few would vote for them.
 
-    Where a version takes part that knows no pre-votes, its voters need not be asked.
+    Voters whose version does not know pre-votes need not be asked.
     """
     if setup.oldest_version < PRE_VOTE_SINCE:
         return
@@ -57,12 +57,12 @@ def candidates_unasked(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
 
 
 def votes_unkept(logs: Logs, files: Sequence[StateFile], struck: Struck) -> Iterator[Anomaly]:
-    """Of each node the first vote of which its next quorum-state file reports nothing.
+    """For each node, the first vote that its next quorum-state file lacks.
 
     Args:
         logs: votes that nodes logged.
         files: readings of quorum-state files.
-        struck: which disks faults hit; what was on them may be gone.
+        struck: which disks faults hit; their content may be gone.
     """
     found: set[str] = set()
     for vote in logs.votes:

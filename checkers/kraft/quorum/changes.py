@@ -22,8 +22,8 @@ class VoterChange(msgspec.Struct, frozen=True):
         id: the voter's ``node.id``.
         directory_id: its disk.
         invoked_ns: when it was requested.
-        outcome: ok, fail (certainly not done) or info, which stands also for a request without completion.
-        completed_ns: when the answer was there; `FOREVER_NS` without one.
+        outcome: ok, fail (certainly not done) or info, also for a request without completion.
+        completed_ns: when the answer arrived; `FOREVER_NS` without one.
         operations: indices into the history of its invocation and completion.
     """
 
@@ -86,9 +86,10 @@ def by_outcome(changes: Iterable[VoterChange], f: str) -> dict[str, int]:
 
 
 def dynamic_since_ns(history: History, features: dict[str, int]) -> int:
-    """From when on voters may be distinguished by their disks: with ``kraft.version`` 1, requested or there.
+    """From when on voters may be distinguished by their disks: from ``kraft.version`` 1 on.
 
-    A voter of a static quorum is its id alone, whatever disk it has.
+    It counts from the request for it, or from the start.  A voter of a static quorum is identified by its id
+    alone, whatever disk it has.
     """
     if features.get(KRAFT_VERSION, 0) > 0:
         return 0

@@ -23,7 +23,7 @@ METADATA_COMMITTED_LOST = AnomalyKind(
 def committed_lost(
     claims: Sequence[LeaderClaim], wipes: Wipes, setup: Setup, dynamic_since_ns: int
 ) -> list[Anomaly]:
-    """The first leader whose log is too short, for every epoch with one."""
+    """For every epoch the first leader whose log is too short, if any."""
     highest: LeaderClaim | None = None
     newest: LeaderClaim | None = None
     found: dict[int, Anomaly] = {}

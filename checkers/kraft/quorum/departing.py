@@ -40,7 +40,7 @@ def _of_epoch(claims: Sequence[LeaderClaim]) -> dict[int, LeaderClaim]:
 
 
 def _own_ends(claim: LeaderClaim) -> list[int]:
-    """Where the leader reports that its log ends: one number, or none where it does not tell of itself."""
+    """The end of the leader's own log: one number, or none if its answer does not list itself."""
     return [
         observer.log_end_offset
         for observer in claim.observers

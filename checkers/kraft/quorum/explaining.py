@@ -28,7 +28,7 @@ AUTO_JOIN = "controller.quorum.auto.join.enable"
 AUTO_JOIN_SINCE = (4, 2)
 
 Automatic = Callable[[Flip], bool]
-"""Says whether a controller may have brought a change about by itself."""
+"""Whether a controller may have caused a change by itself."""
 
 
 def automatic(setup: Setup, files: Iterable[StateFile]) -> Automatic:
@@ -64,10 +64,10 @@ class Explained(msgspec.Struct, frozen=True):
 
 
 def explain(flips: Iterable[Flip], changes: Iterable[VoterChange], may_be_automatic: Automatic) -> Explained:
-    """Put every flip down to a request of its own, each to the one that had to be done soonest.
+    """Assign every flip to a request, each to the one that had to be done soonest.
 
-    A change that was never acknowledged may vanish with its leader, and come back with a later one that has
-    its record: then its request is free to explain another flip.
+    A change that was never acknowledged may vanish with its leader, and come back with a later leader that
+    has its record.  Then its request may explain another flip.
     """
     free = [change for change in changes if change.possible]
     causes: dict[tuple[int, str | None], VoterChange | None] = {}
@@ -89,7 +89,7 @@ def explain(flips: Iterable[Flip], changes: Iterable[VoterChange], may_be_automa
 
 
 def _uncommitted(cause: VoterChange | None, flip: Flip) -> bool:
-    """Whether what brought the set about may never have been committed."""
+    """Whether the change that caused the set may never have been committed."""
     return cause is None or not cause.acknowledged or cause.completed_ns >= flip.after.began_ns
 
 

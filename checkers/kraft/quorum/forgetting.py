@@ -1,10 +1,11 @@
 """Voters that lost their votes with their disks, so that an epoch may legally be used again.
 
-Two majorities of n voters share one voter at least where n is odd, two where it is even, and that these vote
-once an epoch is why it has one leader.  A voter whose disk was emptied, and that votes all the same (in a
-static quorum under any identity, in a dynamic one under its old one), has forgotten its votes.  Where so many
-have that two majorities need share no others, an epoch may have two leaders, and the next one may be lower
-than the last.  A voter that forgot before both elections, or after them, explains nothing.
+Two majorities of n voters share at least one voter if n is odd, and two if it is even.  An epoch has one
+leader because the shared voters vote only once in it.  A voter whose disk was emptied and that still votes
+(in a static quorum under any identity, in a dynamic one under its old identity) has forgotten its votes.  If
+so many voters have forgotten theirs that two majorities need not share any other voter, an epoch may have two
+leaders, and the next epoch may be lower than the last.  A voter that forgot before both elections, or after
+them, explains nothing.
 """
 
 from collections.abc import Iterable
@@ -58,7 +59,7 @@ class Forgetting(msgspec.Struct, frozen=True):
     def may_lead_anew(self, claim: LeaderClaim) -> bool:
         """Whether a leader may have been elected after a later epoch had begun, by voters that forgot it.
 
-        A voter that has written down a later epoch since it forgot elects nobody in an earlier one.
+        A voter that has stored a later epoch since it forgot does not vote in an earlier one.
         """
         voting = (f for f in self.forgotten if f.votes_ns <= claim.time_ns)
         return self._told(f for f in voting if not self._knows_later(f, claim)) is not None
@@ -102,7 +103,7 @@ class Forgetting(msgspec.Struct, frozen=True):
 
 
 REMEMBERED = Forgetting()
-"""Nobody forgot anything."""
+"""No voter forgot anything."""
 
 
 def forgetting_of(views: Views, wipes: Wipes, setup: Setup, dynamic_since_ns: int) -> Forgetting:

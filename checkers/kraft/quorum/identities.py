@@ -24,7 +24,7 @@ DIRECTORY_ID_CHANGED = AnomalyKind(
 
 
 def cluster_ids_changed(files: Iterable[StateFile]) -> list[Anomaly]:
-    """For each node the first disk of another cluster than the first that was seen at all."""
+    """For each node, the first disk of another cluster than the first cluster that was seen."""
     ordered = sorted((f for f in files if f.cluster_id), key=lambda file: (file.time_ns, file.index))
     found: dict[str, Anomaly] = {}
     for file in ordered:
@@ -37,7 +37,7 @@ def cluster_ids_changed(files: Iterable[StateFile]) -> list[Anomaly]:
 
 
 def directory_ids_changed(files: Iterable[StateFile], windows: Iterable[FaultWindow]) -> list[Anomaly]:
-    """For each node the first directory id that follows upon another without a fault of its disk."""
+    """For each node the first directory id that replaces another one without a fault of its disk."""
     strikes = [window for window in windows if window.strikes]
     readings: dict[str, list[StateFile]] = {}
     for file in sorted((f for f in files if f.directory_id), key=lambda f: (f.time_ns, f.index)):
@@ -65,7 +65,7 @@ def _other_directory(before: StateFile, after: StateFile) -> Anomaly:
 def _another(
     kind: AnomalyKind, summary: str, files: tuple[StateFile, StateFile], told: tuple[str, str]
 ) -> Anomaly:
-    """Two files that should report the same of a disk, and what each told."""
+    """Two files that should agree about a disk, and the value of each."""
     first, second = files
     return kind.found(
         summary,

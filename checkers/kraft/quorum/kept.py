@@ -1,9 +1,9 @@
-"""What was committed is in the voters' logs at the end, as their disks were read after the load.
+"""Committed records are in the voters' logs at the end, as their disks were read after the load.
 
-A leader that reports a high watermark in an epoch reports that what is below it was appended in that epoch or
-before, and is on a majority of the voters' disks.  Every later leader has it, too (Raft, Leader
-Completeness), so that a voter that has it never drops it.  A log lacks it that ends below the high watermark,
-or that has records of a later epoch below it: what was committed there was another record.
+A leader that reports a high watermark in an epoch reports that the records below it were appended in that
+epoch or before, and are on the disks of a majority of the voters.  Every later leader has them too (Raft,
+Leader Completeness), so a voter that has them never drops them.  A log lacks them if it ends below the high
+watermark, or if it has records of a later epoch below it: then another record is at a committed offset.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -25,15 +25,15 @@ from checkers.verdict.verdict import Anomaly
 Struck = Callable[[int, int, int], bool]
 """Whether a fault of its disk may have hit a node, by its id, at some time between two."""
 Licence = Callable[[LeaderClaim, int], str | None]
-"""Why what was committed when a leader answered may be gone until a time; None if nothing explains it."""
+"""Why records that were committed when a leader answered may be gone by a time; None if nothing does."""
 
 
 class KeptLogs:
-    """Logs of voters, of which it is known where they end and what they have.
+    """Logs of voters whose ends and records are known.
 
-    One that could not be read or decoded, of which records are missing, or that ends with what is no whole
-    batch, says nothing.  Nor does an empty one: what it has may be in a snapshot.  None does where it may
-    be unknown who the voters were.
+    Some logs prove nothing and are left out: those that could not be read or decoded, that lack records, or
+    that end with an incomplete batch; and empty ones, because their records may be in a snapshot.  If the
+    voters may be unknown, all logs are left out.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -57,9 +57,9 @@ class KeptLogs:
         return len(self._logs)
 
     def lacking(self, claim: LeaderClaim, struck: Struck) -> dict[int, ReplicaLog]:
-        """The logs that lack what a leader reported to be committed, by the ids of their nodes.
+        """The logs that lack records which a leader reported as committed, by the ids of their nodes.
 
-        Those are left out that were read before it was reported, and those that a fault of their disks hit.
+        Logs that were read before the report, and logs whose disks a fault hit, are left out.
         """
         return {
             voter: log
@@ -71,7 +71,7 @@ class KeptLogs:
 
     @property
     def read_ns(self) -> int:
-        """When the last of them had been read."""
+        """When the last of the logs had been read."""
         return max((log.time_ns for log in self._logs.values()), default=0)
 
 
@@ -94,10 +94,10 @@ def _whole(log: ReplicaLog) -> bool:
 def committed_gone(
     claims: Sequence[LeaderClaim], logs: KeptLogs, struck: Struck, licence: Licence
 ) -> Iterator[Anomaly]:
-    """Of each epoch the highest mark, where a majority of the voters has lost what was below it.
+    """For each epoch the highest high watermark below which a majority of the voters lacks records.
 
-    The voters are those of that answer, and all that were told since: of each set a majority must lack it, so
-    that a change of the voters explains nothing.
+    The voters are those of that answer, and of all answers since.  In each of these sets a majority must lack
+    the records, so that a change of the voters explains nothing.
     """
     for claim in _highest(claims):
         lacking = logs.lacking(claim, struck)

@@ -35,14 +35,14 @@ def ends_forgotten(
     licence: Callable[[LeaderClaim, int], str | None],
     setup: Setup,
 ) -> Iterator[Anomaly]:
-    """Metadata logs that ended, when they were loaded, below what their voter had of what was committed.
+    """Metadata logs that ended, when loaded, below the committed records that their voter had had.
 
     Args:
         loads: every log that a node loaded as it started.
-        claims: what leaders answered.
+        claims: answers of leaders.
         strikes: faults of disks with metadata logs.
-        licence: why what was committed when a leader answered may be gone until a time.
-        setup: who the controllers are.
+        licence: why records that were committed when a leader answered may be gone by a time.
+        setup: the run's setup, which lists the controllers.
     """
     ids = {name: voter for voter, name in setup.controllers.items()}
     for load in loads:
@@ -58,7 +58,7 @@ def ends_forgotten(
 def _told(
     load: Loaded, voter: int, claims: Sequence[LeaderClaim], strikes: Sequence[FaultWindow]
 ) -> Iterator[_Had]:
-    """What leaders had said of a voter before it loaded its log, unless a fault of its disk came between."""
+    """What leaders reported about a voter before it loaded its log, if no fault hit its disk in between."""
     mine = [strike for strike in strikes if strike.concerns(load.node)]
     for claim in claims:
         if claim.time_ns > load.time_ns - SLACK_NS:

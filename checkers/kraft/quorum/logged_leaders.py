@@ -1,7 +1,8 @@
 """The leader of each epoch, from the records that leaders append when their epoch begins.
 
-A leader appends a LEADER_CHANGE record first of all, so that the logs of all nodes report each leader that
-any of them followed.  Versions whose tools do not print its content show nothing here (KAFKA-19069).
+The first record that a leader appends is a LEADER_CHANGE record.  So the logs of all nodes show each leader
+that any of them followed.  Tools of some versions do not print its content; then this rule finds nothing
+(KAFKA-19069).
 """
 
 from collections.abc import Iterator
@@ -33,7 +34,7 @@ class _Begun(NamedTuple):
 
 
 def leaders_logged(history: History) -> dict[int, list[_Begun]]:
-    """By epoch the different leaders that began it, in the order of the observations.
+    """The different leaders of each epoch, in the order of the observations.
 
     Raises:
         msgspec.ValidationError: an observation, or a record, is not as docs/histories.md says.
@@ -51,7 +52,7 @@ def leaders_logged(history: History) -> dict[int, list[_Begun]]:
 
 
 def two_leaders_logged(history: History) -> Iterator[Anomaly]:
-    """One finding for every epoch that two leaders began, by all nodes' logs.
+    """One finding for every epoch with two leaders, according to all nodes' logs.
 
     Raises:
         msgspec.ValidationError: an observation, or a record, is not as docs/histories.md says.

@@ -81,9 +81,10 @@ def lost_voters(
     """One finding for each controller that answers, undisturbed, and is missing for longer than the bound.
 
     Args:
-        history: the run's.
+        history: the history of the run.
         claims: answers of leaders that were up to date.
-        windows: the run's faults; one disturbs if it concerns, or cuts from anybody, that node or a voter.
+        windows: the run's faults; a fault disturbs if it hits that node or a voter, or cuts one off from any
+            node.
         setup: which nodes are controllers.
     """
     names = setup.controllers

@@ -93,7 +93,7 @@ def _leading(removal: Removal, views: Views) -> list[Anomaly]:
 def _voting(removal: Removal, views: Views, setup: Setup) -> list[Anomaly]:
     """Votes in epochs after one whose leader had seen the voter fetch the record of its own removal.
 
-    A voter that has not yet got that record may rightly vote: no candidate wins by such a vote.
+    A voter that has not yet received that record may vote: no candidate wins by such a vote.
     """
     knowing = [claim for claim in views.claims if _shows_that_it_knows(claim, removal)]
     if not knowing:
@@ -117,7 +117,7 @@ def _voting(removal: Removal, views: Views, setup: Setup) -> list[Anomaly]:
 
 
 def _shows_that_it_knows(claim: LeaderClaim, removal: Removal) -> bool:
-    """The leader tells of it as an observer that has everything up to a high watermark above the removal."""
+    """Whether the leader lists it as an observer that has fetched a high watermark above the removal."""
     change = removal.change
     return (
         removal.holds(change.id, claim.began_ns)

@@ -46,7 +46,8 @@ V = TypeVar("V", LeaderClaim, StateFile, View)
 def two_leaders(views: Views, forgetting: Forgetting) -> list[Anomaly]:
     """One finding for every epoch that has two leaders, over answers and files of all nodes.
 
-    It is legal where, between the elections of any two of them, the voters forgot that both majorities share.
+    It is legal if, between the elections of any two of them, all voters that both majorities share forgot
+    their votes.
     """
     found = []
     for epoch, sightings in _grouped(views.sightings, lambda view: view.epoch).items():
@@ -110,7 +111,7 @@ def double_votes(files: Sequence[StateFile], wipes: Wipes) -> list[Anomaly]:
 def epoch_regressions(files: Sequence[StateFile], wipes: Wipes) -> list[Anomaly]:
     """For every disk the first reading whose epoch is below one that had been read before it began.
 
-    A wipe is where a disk ends and another begins, even if it has the old identity.
+    After a wipe a disk counts as another one, even if it has the old identity.
     """
     found = []
     disks = _grouped(wipes.certain(files), lambda f: (f.node, f.directory_id, wipes.life(f)))

@@ -21,7 +21,7 @@ EPOCH_RUN_AWAY = AnomalyKind(
 PRE_VOTE = "KIP-996"
 PRE_VOTE_SINCE = (4, 0)
 EPOCH_RISE_MAX = 3
-"""Elections that a busy host may bring about in one cut; without pre-vote 10 in 10 s were seen."""
+"""Elections that a busy host may cause in one cut; without pre-vote 10 in 10 s were seen."""
 SETTLE_NS = 5_000_000_000
 """How long after a heal the epoch of the minority may still reach the majority."""
 

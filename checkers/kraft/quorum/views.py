@@ -50,11 +50,11 @@ class StateFile(msgspec.Struct, frozen=True):
         node: name of the node whose file it is.
         began_ns: when reading began.
         time_ns: when it was read.
-        directory_id: identity of the disk; None where this version has none.
+        directory_id: identity of the disk; None if this version has none.
         leader_id: the leader of the epoch, -1 if the node knows none.
         epoch: the highest epoch that the node has seen.
-        voted_id: whom it voted for in that epoch, -1 if nobody.
-        cluster_id: the cluster that the disk belongs to; None where that was not read.
+        voted_id: id of the node that it voted for in that epoch, -1 if none.
+        cluster_id: the cluster that the disk belongs to; None if it was not read.
     """
 
     index: int

@@ -1,8 +1,8 @@
 """Votes that controllers logged: one in each epoch, none for a stale candidate, a majority for a leader.
 
-Logs are limited evidence: what they don't say is unknown.  Only what two lines, or a line and what is
-known of the voter's metadata log, contradict is illegal; and a vote that a candidate counted, where the whole
-log of its voter has none.
+Logs are limited evidence: what is not in them is unknown.  So only contradictions are illegal: between two
+lines, between a line and the voter's metadata log, or between a vote that a candidate counted and its voter's
+complete log, which lacks it.
 """
 
 from bisect import bisect_right
@@ -36,7 +36,7 @@ LEADER_WITHOUT_MAJORITY = AnomalyKind(
     source="KIP-595, Leader Election; Raft (Ongaro and Ousterhout 2014), §5.2",
 )
 SLACK_NS = 2_000_000_000
-"""How far the time of a line may lie beside the history's clock, whose beginning is told in whole seconds."""
+"""Largest difference between a line's time and the history's clock, whose start is known in whole seconds."""
 
 
 class Vote(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ class Vote(msgspec.Struct, frozen=True):
         index: the observation's place in the history.
         node: whose log it is in.
         time_ns: when, on the history's clock; uncertain by `SLACK_NS`.
-        told: what it says.
+        told: the decoded line.
     """
 
     index: int
@@ -59,10 +59,10 @@ class Logs(msgspec.Struct, frozen=True):
     """What all logs report about votes.
 
     Attributes:
-        votes: those that bind, in the order of the history.
-        elected: the node that became a leader, the observation's place and time, and what the line says.
-        whole: nodes whose logs were read to the end, with nothing left out; and the lowest epoch that each
-            reports, since the beginning of a log may be gone.
+        votes: binding votes, without pre-votes, in the order of the history.
+        elected: the node that became a leader, the observation's place and time, and the decoded line.
+        whole: nodes whose logs were read to the end without omissions, and the lowest epoch in each, because
+            the beginning of a log may be gone.
         further: by node, how many entries were left out.
     """
 
@@ -103,7 +103,7 @@ def logs_of(history: History) -> Logs:
 
 
 def _alike(one: VoteLogged, other: VoteLogged) -> bool:
-    """Whether two votes are for the same candidate; a disk that is not told may be any."""
+    """Whether two votes are for the same candidate; an unknown disk may be any disk."""
     same_disk = _same(one.candidate_directory_id, other.candidate_directory_id)
     return one.candidate_id == other.candidate_id and same_disk
 
@@ -195,7 +195,7 @@ def bounds_of(logs: Logs, claims: Sequence[LeaderClaim], setup: Setup, history: 
 
 
 def _epochs(history: History) -> Callable[[int], int | None]:
-    """Gives the epoch of the record at an offset, by where leaders of the farthest metadata log began."""
+    """Return a function that gives the epoch of the record at an offset, by the farthest metadata log."""
     log = farthest(history)
     begun = [] if log is None else [(r[0], r[1]) for r in log.seen.records if r[2] == "LEADER_CHANGE"]
 
@@ -209,7 +209,7 @@ def _epochs(history: History) -> Callable[[int], int | None]:
 def stale_votes(bounds: Bounds, wipes: Wipes) -> Iterator[Anomaly]:
     """Votes for candidates whose logs end below what is committed on the voter's disk.
 
-    Where a disk was emptied it may be gone by right.
+    If a disk was emptied, its records may be gone legally.
     """
     if wipes.wipes:
         return

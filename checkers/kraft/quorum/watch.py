@@ -23,17 +23,17 @@ class _Silence(NamedTuple):
 def watched(
     history: History, setup: Setup, windows: Sequence[FaultWindow], bound_ms: float
 ) -> tuple[Assumption, Assumption]:
-    """Test that each controller answered when all faults were over, and was never silent for long before.
+    """Test that each controller answered after all faults, and was never silent for too long before.
 
     Errors and timeouts are no answers.  Silence is excused while the node was paused, down or without a disk,
-    or its process had ended by itself, and from then until its next answer: without a majority a node that
-    starts can't answer yet.  Of one that has no process at the end none is requested.
+    or its process had ended by itself, and from then until its next answer, because a node that starts can't
+    answer without a majority.  A node without a process at the end need not answer.
 
     Args:
         history: the run's.
-        setup: which nodes are controllers; one of whom nothing was observed counts as silent.
+        setup: which nodes are controllers; a controller without observations counts as silent.
         windows: the run's faults.
-        bound_ms: the longest silence in which no zombie could be missed.
+        bound_ms: the longest silence in which no zombie can be missed, milliseconds.
     """
     answers: dict[str, list[int]] = {n.name: [] for n in setup.nodes if "controller" in n.roles}
     looks: list[int] = []

@@ -38,12 +38,12 @@ class Wipe(msgspec.Struct, frozen=True):
 
 
 class Wipes(msgspec.Struct, frozen=True):
-    """All of them, in the order of injection."""
+    """All wipes, in the order of injection."""
 
     wipes: tuple[Wipe, ...]
 
     def life(self, view: LeaderClaim | StateFile) -> int:
-        """How many wipes of the node's disk came before what it reported, see `lives`."""
+        """How many wipes of the node's disk came before its report, see `lives`."""
         return self.lives(view.node, view.time_ns)
 
     def lives(self, node: str, time_ns: int) -> int:
@@ -66,13 +66,14 @@ class Wipes(msgspec.Struct, frozen=True):
         dynamic_since_ns: int,
         until_ns: int = 0,
     ) -> str | None:
-        """Why what was committed may be gone when a leader answers; None if no disk explains it.
+        """Why committed records may be gone when a leader answers; None if no disk explains it.
 
-        What is not gone yet may have been committed later, in an epoch that was used again until `until_ns`.
+        Records that are not gone yet may have been committed later, in an epoch that was used again until
+        `until_ns`.
 
         A disk that comes back under its old identity, or under any in a static quorum, votes with an empty
-        log, so that one of them can undo a majority.  One with a new identity has no vote.  A disk that has
-        all that is committed again explains nothing any more.
+        log.  So one such disk can undo a majority.  A disk with a new identity has no vote.  A disk that has
+        all committed records again explains nothing.
         """
         gone: set[str] = set()
         votes = False
@@ -92,7 +93,7 @@ class Wipes(msgspec.Struct, frozen=True):
 
 
 def filled(voter: int, window: FaultWindow, claims: Iterable[LeaderClaim], before_ns: int) -> bool:
-    """Whether a leader told, between a wipe and a time, that a node has all that was told to be committed."""
+    """Whether a leader reported, between a wipe and a time, that a node has all committed records."""
     committed = NONE
     for claim in sorted(claims, key=lambda each: (each.time_ns, each.index)):
         committed = max(committed, claim.high_watermark)

@@ -69,15 +69,15 @@ def stale_claims(
     removals: Sequence[Removal] = (),
     forgetting: Forgetting = REMEMBERED,
 ) -> dict[int, StaleClaim]:
-    """Those claims that were out of date when the question was asked, by their index in the history.
+    """Claims that were out of date when the question was asked, by their index in the history.
 
-    Where voters forgot the later epoch with their disks, an earlier one may be the newer.
+    If voters lost the later epoch with their disks, an earlier epoch may be the newer one.
 
     Args:
         views: all that nodes reported.
         fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
         removals: voters whose removal was acknowledged.
-        forgetting: which voters forgot.
+        forgetting: which voters forgot their votes.
     """
     limit_ms = STEP_DOWN_FACTOR * fetch_timeout_ms
     stale = {}
@@ -98,10 +98,10 @@ def stale_claims(
 
 
 def _deserted_ms(claim: LeaderClaim) -> int | None:
-    """Since when no majority had fetched, counted back from the question; None where that is unknown.
+    """How long no majority had fetched before the question, milliseconds; None if unknown.
 
-    The leader counts as one if it is a voter.  A voter of whom no fetch is known may be fetching, so it is
-    counted as one that does.
+    The leader counts as fetching if it is a voter.  A voter without any known fetch counts as fetching too,
+    because it may be.
     """
     others = [voter.last_fetch_ms for voter in claim.voters if voter.id != claim.leader_id]
     needed = len(claim.voters) // 2 + 1 - (len(claim.voters) - len(others))

@@ -1,9 +1,9 @@
 """Judges the offsets that leaders list (ListOffsets): where partitions begin and end.
 
-A broker leads in the epoch that the question names, or refuses.  It may have been deposed without knowing it.
-So it must have known what was acknowledged, or reported, before the next epoch can have begun, and no more.
+A broker leads in the epoch that the question names, or refuses.  It may not know yet that a later leader was
+elected.  So it must know only what was acknowledged or reported before the next epoch can have begun.
 
-1. An end, or last stable offset, is beyond all that was acknowledged or reported before:
+1.  An end, or last stable offset, is above all offsets that were acknowledged or reported before:
    ``listed-end-behind`` (`ends`).
 2. No reported offset is at or beyond a record that was sent only afterwards: ``listed-end-ahead``.
 3. The last stable offset does not pass a transaction that is open: ``stable-offset-ahead`` (`stable`).
@@ -13,10 +13,10 @@ So it must have known what was acknowledged, or reported, before the next epoch 
    ``deleted-before-followers`` (`followers`).
 6. For a timestamp, and for the largest one, the right record is returned: ``listed-time-wrong`` (`times`).
 
-What permits that records are gone excuses 1, 2, 3 and 6 (`checkers.licences`); what permits that deleted ones
-come back excuses 4 (`checkers.logs.replicas.removed`).  A coordinator that was permitted to lose what it knew
-of a transaction may end it too early: that excuses 3.  An error of Kafka's search by time is known and legal
-(`times`; docs/findings.md).
+Events that permit the loss of records excuse 1, 2, 3 and 6 (`checkers.licences`).  Events that permit the
+return of deleted records excuse 4 (`checkers.logs.replicas.removed`).  A coordinator that was permitted to
+lose the state of a transaction may end it too early, which excuses 3.  A known error of Kafka's search by
+time counts as legal (`times`; docs/findings.md).
 """
 
 from collections import Counter
@@ -40,7 +40,7 @@ _RULES = (find_behind, find_ahead, find_stable_ahead, find_starts_ahead, find_st
 
 
 def check_listed(history: History) -> CheckerResult:
-    """Judge all answers of leaders; not exercised where nobody asked.
+    """Judge all answers of leaders; not exercised if no leader was asked.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.

@@ -1,4 +1,4 @@
-"""What leaders' answers to ListOffsets can show."""
+"""The anomalies that leaders' answers to ListOffsets can show."""
 
 from checkers.history.sources import Source
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -51,7 +51,7 @@ TIME_WRONG = AnomalyKind(
     source="KIP-79; KIP-734, OffsetSpec.maxTimestamp",
 )
 ANOMALIES = by_id(END_BEHIND, END_AHEAD, STABLE_AHEAD, START_AHEAD, START_BEHIND, DELETED_EARLY, TIME_WRONG)
-"""All of them by id."""
+"""All anomalies by id."""
 NEEDS = Needs(
     (Source.OFFSETS, Source.STARTS, Source.CLIENTS),
     {

@@ -23,14 +23,14 @@ from checkers.verdict.verdict import Anomaly
 
 
 class _Bounds(NamedTuple):
-    """Offsets below which no end lies that a leader reports later.
+    """Lower bounds of the ends that leaders report later.
 
     Attributes:
-        time_ns: since when each is known, of which a leader of that time or later must know.
-        since_ns: since when a loss explains that it does not.
-        offset: each.
-        operations: of each, those that show it.
-        text: of each, what it is.
+        time_ns: since when each is known; a leader at that time or later must know it.
+        since_ns: since when a loss explains that a leader does not know it.
+        offset: the bounds.
+        operations: for each, the operations that show it.
+        text: what the bounds are.
     """
 
     time_ns: Sequence[int]
@@ -41,11 +41,11 @@ class _Bounds(NamedTuple):
 
 
 def find_behind(story: Story, place: ListedLog) -> Iterator[Anomaly]:
-    """Ends that lie below what had been acknowledged, or told, before they were requested.
+    """Ends below an offset that had been acknowledged or reported before they were requested.
 
-    A leader answers once its high watermark has come to where its epoch began (KIP-207), and so reports all
-    that those before it had committed.  The last stable offset is the high watermark where there are no
-    transactions; where there are any, it is compared with itself.
+    A leader answers once its high watermark has reached the start of its epoch (KIP-207).  So it reports
+    everything that earlier leaders had committed.  Without transactions the last stable offset is the high
+    watermark.  With transactions it is compared only with other last stable offsets.
     """
     latest, stable = answers(place, OffsetsAsked.LATEST), answers(place, OffsetsAsked.STABLE)
     if story.transactional(place.name):

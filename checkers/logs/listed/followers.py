@@ -4,8 +4,8 @@ Every replica answers where its log begins, not only the leader.  A leader waits
 metadata show alive.  So a follower that was in sync, and thus unfenced, from before the request until it
 answered, in one process and under one leader, begins at the offset or above.  Other explanations:
 
-- The leader remembers what a follower told in an earlier process, whose start is lost since: so an offset
-  counts only if no earlier request deleted up to it, and nothing else removes records.
+- The leader remembers what a follower reported in an earlier process, whose start has been lost since.  So an
+  offset counts only if no earlier request deleted up to it, and nothing else removes records.
 - A follower that truncates its log may begin lower: it does so under a new leader, or after an unclean
   election.
 - A replica in another log directory is another log.

@@ -57,18 +57,18 @@ class ListedPartition(NamedTuple):
 
 
 class ListedLog(NamedTuple):
-    """One partition, and all that was told of it in the order of the answers."""
+    """One partition, and all answers about it in their order."""
 
     name: PartitionName
     told: list[ListedPartition]
 
 
 def places_of(facts: Facts) -> list[ListedLog]:
-    """All partitions of the run's topics of which anything was reported, in the order of their names.
+    """All partitions of the run's topics with at least one answer, in the order of their names.
 
-    Of other topics nobody says what they may lose, and a topic that is created again is another one with the
-    same name.  A broker leads in an epoch until the next one begins; then it may not know it.  So it must
-    have known what was acknowledged before the record of the next epoch can have been appended.
+    Other topics are left out: what they may lose is unknown, and a topic that is created again is another
+    topic with the same name.  A broker leads in an epoch until the next one begins, which it may not know at
+    once.  So it must know what was acknowledged before the record of the next epoch can have been appended.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -92,7 +92,7 @@ def places_of(facts: Facts) -> list[ListedLog]:
 
 
 class _Fences:
-    """Says when the first epoch after one began at the earliest."""
+    """Earliest times at which the first epoch after a given one can have begun."""
 
     def __init__(self, changes: PartitionChanges) -> None:
         self._changes = changes
@@ -117,9 +117,9 @@ class Sent(NamedTuple):
     """Records of one partition whose offsets are known; arrays of one shape.
 
     Attributes:
-        offset: where each is.
-        invoked_ns: when its sending began.
-        completed_ns: when that ended.
+        offset: offset of each record.
+        invoked_ns: when its send was invoked.
+        completed_ns: when its send was completed.
         kept: whether all in-sync replicas had it when it was acknowledged.
         op: index of its invocation.
     """
@@ -161,7 +161,7 @@ class Story:
         return Sent(sends.offset[rows], *times, kept, sends.invoke_op[rows])
 
     def transactional(self, name: PartitionName) -> bool:
-        """Whether anybody sent anything to a partition in a transaction."""
+        """Whether any record was sent to a partition in a transaction."""
         sends = self._columns.sends
         if name not in self._columns.partitions:
             return False
@@ -180,7 +180,7 @@ class Story:
         return 0 if first is None or epoch == 0 else changes.span(first).to_ns
 
     def asked_below(self, name: PartitionName, time_ns: int) -> int:
-        """The offset below which somebody had asked to delete the records of a partition by a time."""
+        """The offset below which deletion of a partition's records had been requested by a time."""
         asked = self._deletions.get(name, ())
         return max((below for from_ns, below in asked if from_ns <= time_ns), default=0)
 
@@ -205,7 +205,7 @@ class Story:
     def permit(
         self, name: PartitionName, since_ns: int, until_ns: int, offset: int, *, removable: bool = False
     ) -> str | None:
-        """What permits that the record at an offset was gone at a time, though it was there at another."""
+        """The event that permits that a record was there at one time and gone at another; None without."""
         permits = licences_of(self.history).of(name)
         (row,) = first_permit(
             permits,

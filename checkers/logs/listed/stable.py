@@ -39,7 +39,7 @@ class Opened(NamedTuple):
 
 
 def find_stable_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
-    """Last stable offsets behind a record of a transaction that nobody had ended."""
+    """Last stable offsets above a record of a transaction that had not been ended."""
     opened = opened_in(story.history).get(place.name, [])
     yield from worst(_ahead(story, place, opened))
 
@@ -77,7 +77,7 @@ def _found(place: ListedLog, told: ListedPartition, one: Opened) -> Anomaly:
 
 @once
 def opened_in(history: History) -> dict[PartitionName, list[Opened]]:
-    """Records of transactions whose offsets are known, by partition, in the order of their ends."""
+    """Records of transactions with known offsets, by partition, ordered by the ends of their transactions."""
     ends = _Ends(history)
     found: dict[PartitionName, list[Opened]] = {}
     begun: dict[int | str, Operation] = {}
@@ -99,7 +99,7 @@ def opened_in(history: History) -> dict[PartitionName, list[Opened]]:
 
 
 class _Ends:
-    """Says when a transaction may have ended at the earliest."""
+    """Earliest times at which transactions may have ended."""
 
     def __init__(self, history: History) -> None:
         self._timeout_ms = told_setup(history).workload.transaction_timeout_ms

@@ -13,7 +13,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 def find_starts_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
-    """At most one start behind all offsets below which somebody had asked to delete records."""
+    """At most one start above all offsets below which a deletion had been requested."""
     if story.retained(place.name):
         return
     for told in answers(place, OffsetsAsked.EARLIEST):

@@ -17,7 +17,7 @@ from checkers.verdict.verdict import Anomaly
 _SLACK_NS = 50_000_000
 """How exact a timestamp and the two clocks are."""
 _STEP_MAX_NS = 1_000_000_000
-"""A clock that was set by more than this says nothing about timestamps."""
+"""If the clock was set by more than this, timestamps prove nothing."""
 _MS = 1_000_000
 _BY_FILE = (
     "a replica that restarted and truncated its log takes the time of the truncation as the "
@@ -76,10 +76,11 @@ def _misdated(
 def _passed_over(
     story: Story, place: ListedLog, told: ListedPartition, sent: Sent, slack: int
 ) -> Iterator[Found]:
-    """A record that was there, that nobody had asked to delete, and that should have been reported instead.
+    """A record whose deletion was not requested, and that should have been returned instead.
 
-    Kafka looks in the first segment that has a record since the time.  Where the log's start is beyond that
-    segment and its file not yet gone, the answer is that there is none: after a deletion that says nothing.
+    Kafka looks in the first segment that has a record since the time.  If the log's start is above that
+    segment and its file is not gone yet, Kafka answers that there is no record.  So after a deletion this
+    answer proves nothing.
     """
     deleted_below = story.asked_below(place.name, told.time_ns)
     if told.offset == NONE and deleted_below > 0:
@@ -100,9 +101,9 @@ def _passed_over(
 
 
 def _hidden(story: Story, place: ListedLog, told: ListedPartition, since_ns: int) -> str | None:
-    """Why Kafka may find no record since a time though there are; None where it would find one.
+    """Why Kafka may find no record since a time although there are some; None if it would find one.
 
-    It looks into the first segment alone whose largest timestamp is not below that time.
+    It searches only the first segment whose largest timestamp is not below that time.
     """
     led_ns = story.led_from_ns(place.name, told.leader_epoch)
     if told.offset != NONE or since_ns > led_ns:

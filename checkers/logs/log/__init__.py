@@ -8,8 +8,8 @@ prefix maximum, over the columns of one partition at a time.
 1. Acknowledgements and readers make *claims*: this value is at this offset (`claims`).
 2. The claims of one partition must not contradict each other, nor what was sent: ``inconsistent-offsets``,
    ``phantom``, ``G1a``, ``duplicate`` (`contents`).
-3. What is known must be in the final reads that cover it: ``lost-write``; if none covers it and it was never
-   read, it is ``unseen``; final reads must agree: ``client-disagreement`` (`survival`).
+3.  A known record must be in the final reads that cover it: ``lost-write``.  If no final read covers it and
+   it was never read, it is ``unseen``.  Final reads must agree: ``client-disagreement`` (`survival`).
 4. Offsets follow real time and the order of each process: ``realtime-order``, ``nonmonotonic-send``,
    ``int-nonmonotonic-send`` (`order`).
 5. A consumer receives, within one assignment, every known record in order: ``poll-skip``,
@@ -19,13 +19,13 @@ A history without a set-up and without final reads is another harness's: there 3
 readers passed over (`imported`).  Records of transactions are visible to read_committed readers as
 `visibility` says.
 
-A send with an unknown outcome may have happened or not; where a reader found it, it happened.  A poll may
-return less than there is: that is lag, a figure.  A gap in the offsets is no skip unless something is known
-to be there. What a licence covers is reported as legal.  Where final reads are missing or incomplete, what is
-visible still counts; the rest is unknown.
+A send with an unknown outcome happened if a reader found its record.  A poll may return less than there is:
+that is lag, a figure.  A gap in the offsets is no skip unless a record is known to be there.  What a licence
+covers is reported as legal.  If final reads are missing or incomplete, what is visible still counts; the rest
+is unknown.
 
-No partition's findings depend on another's, so a history is judged in parts (`check_part`), of which what is
-run-wide (`figures.Overview`) makes one result; one process has one part.
+No partition's findings depend on another's.  So a history is judged in parts (`check_part`), one part in each
+process.  The run-wide part (`figures.Overview`) combines them in one result.
 """
 
 from collections.abc import Sequence
@@ -79,9 +79,9 @@ def check_columns(
 
     Args:
         columns: the history's columns.
-        licences: what it permits; nothing unless given.
-        damage: what of it could not be read.
-        evidence: what lay on the replicas' disks, and which producers were refused.
+        licences: what the history permits; by default nothing.
+        damage: what of the history could not be read.
+        evidence: batches on the replicas' disks, and refused producers.
     """
     return put_together(overview_of(columns, damage), [check_part(columns, licences, evidence)])
 
@@ -134,7 +134,7 @@ def _find_all(log: PartitionLog, tally: Counted, evidence: Evidence | None) -> l
 
 
 def _find_unseen(log: PartitionLog) -> list[LogFinding]:
-    """What can be found in a partition that screening cleared but for records that nobody read."""
+    """Findings about unread records in a partition for which screening found nothing else."""
     if log.columns.foreign:
         return list(find_in_passing(log))
     return list(find_in_survival(log, survival_of(log)))

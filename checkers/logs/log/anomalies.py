@@ -92,7 +92,7 @@ ANOMALIES = by_id(
         "KIP-98, read_committed and the last stable offset; krucible: both clients read everything",
     ),
 )
-"""All of them by id."""
+"""All anomalies by id."""
 _SURVIVAL = ("lost-write", "poll-skip", "int-poll-skip")
 """Rules by which a record has to be there."""
 NEEDS = Needs(
@@ -103,7 +103,7 @@ NEEDS = Needs(
         "duplicate": (Source.BROKER_LOGS, Source.REFUSALS),
     },
     PERMITTED,
-    # A record may go once a later one of its key is there, whoever sent that.
+    # A record may be removed once a later record of its key is there, from any producer.
     of_workload={"compacted": dict.fromkeys(_SURVIVAL, (Source.CLIENTS,))},
     not_deleted=frozenset({*_SURVIVAL, "unseen", "client-disagreement"}),
 )

@@ -32,14 +32,14 @@ class Culprit(StrEnum):
 
 
 class Attribution(NamedTuple):
-    """Whose fault some duplicates are; arrays of shape (n,).
+    """Causes of duplicates; arrays of shape (n,).
 
     Attributes:
-        of_broker: whether one number of one producer was appended twice.
-        of_client: whether it was sent again under another number.
+        of_broker: whether one sequence number of one producer was appended twice.
+        of_client: whether the client sent it again under another sequence number.
         in_new_epoch: whether that number belongs to another epoch, or to another producer id.
-        after_refusal: whether it belongs to a later epoch of the producer, a batch of which had been refused
-            rightly in the epoch of the first number; none where it was known before any refusal.
+        after_refusal: whether it belongs to a later epoch of a producer of which a batch had been refused
+            correctly in the epoch of the first number; False if it was known before any refusal.
         lines: the proof of each, in a sentence.
     """
 
@@ -64,10 +64,10 @@ def attribute(
     """Attribute duplicates in one partition.
 
     Args:
-        evidence: what lay on the replicas' disks, and which producers were refused.
+        evidence: batches on the replicas' disks, and refused producers.
         partition: the partition.
-        offsets: shape (2, n), two offsets at which each of them stands.
-        known_ns: shape (n,), when it was known to stand at the second one.
+        offsets: shape (2, n), two offsets of each duplicate.
+        known_ns: shape (n,), when it was known to be at the second offset.
     """
     if evidence is None:
         return _unknown(offsets)

@@ -1,4 +1,4 @@
-"""Collects the claims about one partition: which value is at which offset, by whom, and since when."""
+"""Collects the claims about one partition: which value is at which offset, who reported it, and when."""
 
 from dataclasses import dataclass
 
@@ -29,18 +29,18 @@ class Sent:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """The distinct pairs of offset and value that acknowledgements and readers report one partition.
+    """The distinct pairs of offset and value that acknowledgements and readers report for one partition.
 
     Attributes:
-        offset: the offset; `NONE` for an acknowledgement that tells none.
+        offset: the offset; `NONE` for an acknowledgement without one.
         value: the value.
         slot: row of `slots`, `NONE` without an offset.
-        slots: the distinct offsets, ascending; the first claims are theirs, one each, in the same order.
+        slots: the distinct offsets, ascending; the first claims belong to them, one each, in the same order.
         sent: row of `Sent`, `NONE` if the value was never sent to this partition.
         ack: row of the earliest acknowledgement in `Sends`, `NONE` without one.
         read: row of the earliest return in `Reads`, `NONE` without one.
-        since_ns: before this it was not there: its sending had not begun, or nobody knew of it.
-        known_ns: when the earliest acknowledgement or return was there.
+        since_ns: time before which it was not there: its send had not begun, or no operation had reported it.
+        known_ns: time of the earliest acknowledgement or return.
         contested: whether another value is claimed at the same offset.
         of_read: shape (reads of the partition,), the claim that each of them makes.
     """
@@ -64,7 +64,7 @@ class Claims:
 
     @property
     def acknowledged(self) -> Booleans:
-        """Whether a producer was told that the record is there."""
+        """Whether a producer received an acknowledgement for the record."""
         return is_row(self.ack)
 
 

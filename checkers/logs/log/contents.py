@@ -34,7 +34,7 @@ def find_in_contents(log: PartitionLog, attributing: Attributing) -> Iterator[Lo
 
     Args:
         log: the partition.
-        attributing: says whose fault duplicates are.
+        attributing: finds the causes of duplicates.
     """
     yield from _phantoms(log)
     yield from _aborted(log)
@@ -43,7 +43,7 @@ def find_in_contents(log: PartitionLog, attributing: Attributing) -> Iterator[Lo
 
 
 def _phantoms(log: PartitionLog) -> Iterator[LogFinding]:
-    """Values that nobody sent to this partition."""
+    """Values that were never sent to this partition."""
     claims, teller = log.claims, Teller(log)
     rows = np.flatnonzero(claims.sent == NONE)
 
@@ -178,7 +178,8 @@ def read_at_ns(log: PartitionLog, rows: Integers) -> Integers:
 def _rivals(log: PartitionLog, slots: Integers) -> Integers:
     """Two claims of each contested slot, shape (2, slots), the earlier first.
 
-    Both were returned to readers, or kept, wherever two were: such a contradiction is the worse one.
+    If two claims of a slot were returned to readers, or kept, these two are chosen, because that
+    contradiction is worse.
     """
     claims = log.claims
     rows = np.flatnonzero(claims.contested)

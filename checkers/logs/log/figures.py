@@ -22,19 +22,19 @@ _Name = TypeVar("_Name", bound=str)
 
 
 class Part(msgspec.Struct, frozen=True, kw_only=True):
-    """What some partitions add to the result; of the parts of a history each partition is in one.
+    """What some partitions add to the result; each partition of a history is in one part.
 
     Attributes:
         counts: exact number of anomalies per id.
-        legal: how many of them are legal.
+        legal: number of legal anomalies.
         anomalies: examples, by partition.
-        tallies: how many there are, by partition.
+        tallies: numbers of anomalies, by partition.
         doubts: why it is unknown whether something is licensed, by partition, each once.
-        duplicates_by: how many duplicates each culprit has to answer for.
-        distinct: records that are known.
-        resolved: sends with an unknown outcome that some reader found.
-        undecided: known records on which no final read decides.
-        lag: most records by which a poll ended behind what was known.
+        duplicates_by: number of duplicates by cause.
+        distinct: number of known records.
+        resolved: number of sends with an unknown outcome whose record a reader found.
+        undecided: number of known records that no final read decides.
+        lag: largest number of known records that a poll lagged behind.
     """
 
     counts: dict[str, int] = {}
@@ -118,7 +118,7 @@ class Counted:
             self._examples.extend(found.anomalies())
 
     def add_duplicates(self, attribution: Attribution) -> None:
-        """Add whose fault the duplicates of a partition are."""
+        """Add the causes of a partition's duplicates."""
         self._duplicates_by = _sums((self._duplicates_by, attribution.counts))
 
     def part(self) -> Part:
@@ -145,7 +145,7 @@ class Counted:
 
 
 class Overview(msgspec.Struct, frozen=True, kw_only=True):
-    """What the log checker says of a history as a whole, before any partition of it is judged.
+    """Facts about a whole history, found before any of its partitions is judged.
 
     Attributes:
         partitions: how many partitions there are.
@@ -153,7 +153,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
         polled: records that polls returned.
         final: records that final reads returned.
         acknowledged_per_s: acknowledged records a second.
-        assumptions: whether the final reads are complete, where there should be some.
+        assumptions: whether the final reads are complete, if the run had to make some.
         damage: what of the history could not be read.
         keyless: why records of some topics have no keys, one text each.
         foreign: whether another harness recorded it.
@@ -186,7 +186,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
         return "; ".join(reasons) or None
 
     def figures(self, found: Part) -> dict[str, object]:
-        """Numbers worth keeping; records count each time that they are acknowledged or returned."""
+        """Measured numbers; a record counts each time that it is acknowledged or returned."""
         return {
             "partitions": self.partitions,
             "acknowledged_records": self.outcomes[Outcome.OK],

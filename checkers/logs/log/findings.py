@@ -1,4 +1,4 @@
-"""Findings of the log checker: many at once, a few of them put into words."""
+"""Findings of the log checker: numbers for all, and texts for some of them."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
 class Example(NamedTuple):
-    """One anomaly in words.
+    """One anomaly as a text.
 
     Attributes:
         subject: the place in the log, such as ``log-0/3@1042``.
@@ -35,10 +35,10 @@ class LogFinding:
     Attributes:
         id: one of `ANOMALIES`.
         time_ns: shape (n,), when each became visible.
-        offset: shape (n,), where each is, `NONE` where nothing tells it.
-        licence: shape (n,), row of `texts` that makes it legal, `NONE` where it is illegal.
-        texts: licences; None where it is legal without one.
-        example: puts the i-th into words.
+        offset: shape (n,), its offset, `NONE` if unknown.
+        licence: shape (n,), row of `texts` that makes it legal, `NONE` if it is illegal.
+        texts: licences; None if it is legal without one.
+        example: makes the text of the i-th.
     """
 
     id: str
@@ -54,7 +54,7 @@ class LogFinding:
         return map(self._anomaly, order[:EXAMPLES_PER_ANOMALY].tolist())
 
     def tallies(self, place: str) -> Iterator[Tally]:
-        """How many there are of them, by legality and nearness."""
+        """Numbers of these anomalies, by legality and nearness."""
         for illegal in (True, False):
             rows = np.flatnonzero((self.licence == NONE) == illegal)
             yield from tallied(self.id, place, self.time_ns[rows], self.offset[rows], illegal=illegal)

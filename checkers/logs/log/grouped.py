@@ -1,4 +1,4 @@
-"""Computes over many groups of rows at once: one sort or one accumulation, whatever their number."""
+"""Computes over many groups of rows at once, by one sort or one accumulation."""
 
 from dataclasses import dataclass
 

@@ -32,7 +32,7 @@ def find_in_passing(log: PartitionLog) -> Iterator[LogFinding]:
 
 
 def _lost(log: PartitionLog, rows: Integers) -> Iterator[LogFinding]:
-    """Records below one that a reader was given, and given to nobody."""
+    """Records that no reader received, below a record that a reader received."""
     if not len(rows):
         return
     claims, teller = log.claims, Teller(log)

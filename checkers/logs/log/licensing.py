@@ -28,13 +28,13 @@ Licensed = tuple[Integers, tuple[str | None, ...]]
 def truncated(
     log: PartitionLog, since_ns: Integers, until_ns: Integers, kept: Booleans, offset: Integers
 ) -> Licensed:
-    """What permits anomalies that come from nothing but a truncation of the log.
+    """What permits anomalies that only a truncation of the log can cause.
 
     Args:
         log: the partition.
         since_ns: shape (n,), last moment at which the record is known to have been there.
         until_ns: shape (n,), first moment at which it is known to be gone.
-        kept: shape (n,), whether a consumer was given it, or all in-sync replicas had it.
+        kept: shape (n,), whether a consumer received it, or all in-sync replicas had it.
         offset: shape (n,), the lowest offset that must have been truncated; `NONE` if unknown.
     """
     return first_permit(log.permits, since_ns, until_ns, kept, offset), log.licences
@@ -43,14 +43,14 @@ def truncated(
 def vanished(
     log: PartitionLog, claims: Integers, until_ns: Integers, kept: Booleans, replaced_ns: Integers
 ) -> Licensed:
-    """What permits that records are no longer there: the log was truncated, or cut off, or compacted.
+    """What permits that records are gone: a truncation, a removal of the log's beginning, or compaction.
 
     Args:
         log: the partition.
         claims: shape (n,), the records.
         until_ns: shape (n,), first moment at which each is known to be gone.
-        kept: shape (n,), whether a consumer was given it, or all in-sync replicas had it.
-        replaced_ns: of every claim of the partition, since when a later record of its key may be there.
+        kept: shape (n,), whether a consumer received it, or all in-sync replicas had it.
+        replaced_ns: for every claim of the partition, since when a later record of its key may be there.
     """
     places = log.claims.offset[claims]
     since_ns = log.claims.since_ns[claims]
@@ -65,9 +65,9 @@ def vanished(
 
 
 def _expired(log: PartitionLog, claims: Integers, until_ns: Integers) -> Booleans:
-    """Which records may have been deleted by a tombstone that may be gone by then, or are such a one.
+    """Which records may have been deleted by a tombstone that may be gone by then, or are such a tombstone.
 
-    A tombstone with an unknown outcome that nobody ever saw counts too: it may have been there and gone.
+    A tombstone with an unknown outcome that was never read counts too: it may have been there and be gone.
     """
     marks = log.columns.tombstones.get(log.name.topic)
     if marks is None:
@@ -86,14 +86,14 @@ def _expired(log: PartitionLog, claims: Integers, until_ns: Integers) -> Boolean
 
 
 def undone(log: PartitionLog, sends: Integers, hidden: Booleans, licensed: Licensed) -> Licensed:
-    """What permits also that a transaction ended otherwise than it was acknowledged.
+    """Add what permits that a transaction did not end as it was acknowledged.
 
     Args:
         log: the partition.
         sends: shape (n,), rows of `Columns.sends` that sent the records; `NONE` without one.
-        hidden: shape (n,), whether each anomaly says of readers of committed records alone that they were
-            given it, or not.
-        licensed: what permits the anomalies otherwise.
+        hidden: shape (n,), whether each anomaly only concerns whether read_committed readers received the
+            record.
+        licensed: what permits the anomalies for other reasons.
     """
     if not log.decisions.texts:
         return licensed

@@ -60,12 +60,12 @@ def _realtime(log: PartitionLog) -> Iterator[LogFinding]:
 
 
 class _Placed(NamedTuple):
-    """Sends whose offset is known, in the order of processes and, within one, of sending.
+    """Sends with a known offset, ordered by process, then by time of sending.
 
     Attributes:
         row: row of `Sends`.
         offset: where the record is.
-        claim: the claim of readers that reports it, `NONE` where the acknowledgement does.
+        claim: the claim of readers that reports it, `NONE` if the acknowledgement reports it.
     """
 
     row: Integers
@@ -104,7 +104,7 @@ def _sole_claims(log: PartitionLog) -> Integers:
 
 
 def _nonmonotonic(log: PartitionLog) -> Iterator[LogFinding]:
-    """Neighbours of one process whose offsets go down, in one batch and between batches."""
+    """Consecutive sends of one process whose offsets decrease, within one batch and between batches."""
     sends, placed = log.columns.sends, _placed(log)
     one, other = placed.row[:-1], placed.row[1:]
     down = (sends.process[one] == sends.process[other]) & (placed.offset[:-1] > placed.offset[1:])

@@ -40,13 +40,13 @@ class FinalView:
     saw: Booleans
 
     def covers(self, claims: Claims) -> Booleans:
-        """Which claims it must have seen if they are true, and if it may be given them.
+        """Which claims the final read must have returned if they are true and visible to it.
 
-        What it passed is covered, and what lay below the offset at which the log began; so is, if it came
-        to the end, what was known before the end was listed, wherever it stood: then the log has become
-        shorter.  Where no offset was reported, only a log that is still whole from offset 0 decides.  To
-        read_committed readers the log ends where the first open transaction begins (the last stable offset),
-        so there it is covered only what they passed.
+        It covers the offsets that it passed, and offsets below the log's start.  If it reached the end, it
+        also covers records that were known before the end was listed, at any offset: if they are above the
+        end, the log has become shorter.  If no offset was reported, it decides only if the log is still
+        complete from offset 0.  For read_committed readers the log ends where the first open transaction
+        begins (the last stable offset), so there it covers only what they passed.
         """
         before = self.bounded & self.due(claims)
         passed = (claims.offset < self.position) | before
@@ -60,7 +60,7 @@ class FinalView:
 
 @dataclass(frozen=True, slots=True)
 class PartitionLog:
-    """Everything that a history says of one partition.
+    """Everything that a history contains about one partition.
 
     Attributes:
         code: the partition's code.
@@ -69,12 +69,12 @@ class PartitionLog:
         sends: rows of `columns.sends` for this partition, ascending.
         reads: rows of `columns.reads` for this partition, ascending.
         sent: the values that were sent to it.
-        claims: which value is where, by whom.
-        visibility: what of that read_committed readers may be given.
-        horizon: how far it was known to reach, as time passed.
+        claims: which value is at which offset, and who reported it.
+        visibility: which of these read_committed readers may receive.
+        horizon: known length of the log over time.
         finals: the final reads of it.
         assigns: rows of `columns.assigns` for this partition.
-        kept: shape (claims,), which records a reader was given, or every in-sync replica had.
+        kept: shape (claims,), which records a reader received, or every in-sync replica had.
         permits: what may license a loss.
         decisions: the transactions whose decision may be lost.
     """
@@ -106,7 +106,7 @@ class PartitionLog:
 
     @property
     def keys(self) -> int | None:
-        """A record's key is its value modulo this, where anybody knows."""
+        """Modulus that gives a record's key from its value; None if unknown."""
         return self.columns.keys.get(self.name.topic)
 
 
@@ -163,9 +163,10 @@ def split(columns: Columns) -> Split:
 
 
 def _durable(columns: Columns, claims: Claims) -> Booleans:
-    """Acknowledgements for which all in-sync replicas were waited for, whatever the workload's others did.
+    """Acknowledgements that waited for all in-sync replicas, whatever the workload's other producers did.
 
-    Where producers wait for none, an acknowledgement with an offset is the write probe's, which has acks=all.
+    If producers wait for no replica, an acknowledgement with an offset comes from the write probe, which has
+    acks=all.
     """
     durable = np.zeros(len(claims.value), dtype=np.bool_)
     if columns.acks in {"0", "1"}:

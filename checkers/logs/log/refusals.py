@@ -1,14 +1,14 @@
-"""Producers whose batch a broker refused as out of order, because it had not got the one before it.
+"""Producers of which a broker refused a batch as out of order, because the batch before it was missing.
 
-A broker logs such a refusal as an error, with the sequence that came and the last one that it has
-(``ProducerAppendInfo``).  Where the replicas' disks have that last sequence as the highest one of the
-producer's epoch, the broker had lost nothing, and refused rightly.  librdkafka treats the refusal as a loss,
-begins a new epoch and sends again what may have been appended, in other partitions too (issue 4953 of
+A broker logs such a refusal as an error, with the received sequence number and the last one that it has
+(``ProducerAppendInfo``).  If that last number is the highest one of the producer's epoch on the replicas'
+disks, the broker had lost nothing, and its refusal was correct.  librdkafka treats the refusal as a loss,
+begins a new epoch, and sends again what may have been appended, in other partitions too (issue 4953 of
 confluentinc/librdkafka).
 
-What was there before any refusal of its producer had been logged was not sent again for one.  Of that, times
-tell: brokers run on the clock of the harness's host, and lines have milliseconds.  The history begins at a
-whole second, so a line's time is uncertain by `SLACK_NS`, and what is closer counts as later.
+A record that was there before any refusal of its producer was logged is not a resend because of one.  The
+times decide this: brokers use the clock of the harness's host, and log lines have milliseconds.  The history
+begins at a whole second, so a line's time is uncertain by `SLACK_NS`, and closer records count as later.
 """
 
 import re
@@ -26,11 +26,11 @@ Epoch = tuple[int, int]
 
 
 class Disks(NamedTuple):
-    """Evidence of whose fault a duplicate is.
+    """Evidence about the cause of a duplicate.
 
     Attributes:
-        batches: what lay on the replicas' disks.
-        refused_ns: epochs of producers a batch of which was refused rightly, with the time since when their
+        batches: batches on the replicas' disks.
+        refused_ns: epochs of producers of which a batch was refused correctly, with the time from which their
             records may have been sent again for that.
     """
 
@@ -39,7 +39,7 @@ class Disks(NamedTuple):
 
 
 class _Refusal(NamedTuple):
-    """A line with which a broker refused a batch, and what it tells."""
+    """A line by which a broker refused a batch, and its content."""
 
     producer: int
     where: PartitionName
@@ -49,7 +49,7 @@ class _Refusal(NamedTuple):
 
 
 def disks_of(history: History) -> Disks:
-    """Collect the evidence of whose fault the duplicates of a history are.
+    """Collect the evidence about the causes of a history's duplicates.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -66,7 +66,7 @@ def disks_of(history: History) -> Disks:
 
 def _refusal(line: LogLine, told: re.Match[str]) -> _Refusal:
     where = PartitionName(told["topic"], int(told["partition"]))
-    # Without a time of its own a line has that of its gathering, when everything had happened.
+    # A line without a time has the time of its gathering, when everything had happened.
     time_ns = line.time_ns if line.logged else -NEVER
     return _Refusal(int(told["producer"]), where, int(told["incoming"]), int(told["end"]), time_ns)
 
@@ -88,7 +88,8 @@ def _refused(refusals: Sequence[_Refusal], batches: Batches) -> Iterator[Epoch]:
     for refusal in refusals:
         if refusal.incoming > refusal.end + 1:
             ends = _ends(batches, refusal.where, refusal.producer)
-            # The line does not name the epoch: where several end alike, nobody knows which it was.
+            # The line does not have the epoch: if several epochs end with the same number, it is unknown
+            # which one it was.
             epochs = [epoch for epoch, end in ends.items() if end == refusal.end]
             yield from ((refusal.producer, epoch) for epoch in epochs if len(epochs) == 1)
 

@@ -1,10 +1,10 @@
 """Skips small partitions that can't have findings, all of them in one computation.
 
-A partition costs some hundred microseconds however few records it has, and a history may have millions of
-them.  So the small ones are first asked, in a few sorts over all of them, whether anything could be amiss;
-only those for which the answer is not certainly no are judged one by one, by the same rules as large ones.
-Screening finds only acknowledged records that no reader had to read, of which there may be millions too,
-and what it clears adds to the figures just what judging it would have added.
+Judging a partition takes some hundred microseconds even if it has few records, and a history may have
+millions of partitions.  So small partitions are screened first, by a few sorts over all of them.  Those that
+certainly have no finding are cleared.  The others are judged one by one, by the same rules as large ones.
+The only findings that screening makes itself are acknowledged records that no reader had to read, of which
+there may be millions too.  A cleared partition adds to the figures exactly what judging it would have added.
 """
 
 from dataclasses import dataclass, field
@@ -34,12 +34,12 @@ class Screening:
 
     Attributes:
         judged: shape (partitions,), whether each is still to be judged.
-        distinct: records of the cleared ones.
-        resolved: how many of their sends with an unknown outcome some reader found.
-        undecided: how many of their records no final read decides on.
-        lag: most records by which a poll of them ended behind what was known.
-        unseen: how many of their records nobody read, where no final read was to find them.
-        shown: partitions of the earliest of those, ascending: they make the examples.
+        distinct: number of records in cleared partitions.
+        resolved: number of their sends with an unknown outcome whose record a reader found.
+        undecided: number of their records that no final read decides.
+        lag: largest number of known records that a poll of them lagged behind.
+        unseen: number of their records that were never read and that no final read had to find.
+        shown: partitions of the earliest of those records, ascending, for the examples.
     """
 
     judged: Booleans
@@ -86,7 +86,7 @@ class _Figures:
     unseen_in: Integers = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def add_unseen(self, known_ns: Integers, codes: Integers) -> None:
-        """Add records that nobody read."""
+        """Add records that were never read."""
         self.unseen += len(known_ns)
         self.unseen_ns = np.concatenate((self.unseen_ns, known_ns))
         self.unseen_in = np.concatenate((self.unseen_in, codes))
@@ -134,9 +134,9 @@ class _Block:
         self.acked = acknowledged(columns.sends, self.sends)
 
     def unfit(self) -> Integers:
-        """Partitions with transactions, or with acknowledgements that report no offset.
+        """Partitions that can't be screened: with transactions, or with acknowledgements without an offset.
 
-        Of other harnesses, with any sends that readers alone tell the offset of.
+        For histories of other harnesses also partitions in which only readers report offsets of sends.
         """
         sends = self.columns.sends
         told = (sends.outcome[self.sends] != Outcome.FAIL) if self.columns.foreign else self.acked
@@ -147,15 +147,15 @@ class _Block:
 
 @dataclass(frozen=True, slots=True)
 class _Slots:
-    """Places at which something is known to stand, ordered by partition and offset.
+    """Offsets at which a record is known to be, ordered by partition and offset.
 
     Attributes:
         partition: its partition.
         offset: its offset.
         value: the value there, or one of them.
         known_ns: since when it is known.
-        read: whether it was given to a reader.
-        of_read: of each read, the slot.
+        read: whether a reader received it.
+        of_read: slot of each read.
     """
 
     partition: Integers
@@ -167,7 +167,7 @@ class _Slots:
 
 
 def _slots_of(rows: _Block, doubt: Booleans) -> _Slots:
-    """Gather the places; where two values are told of one, or one value of two, there is doubt."""
+    """Collect the slots; a partition is in doubt if two values are reported at one offset, or one at two."""
     columns = rows.columns
     acked = rows.sends[rows.acked]
     partition = np.concatenate((rows.of_sends[rows.acked], rows.of_reads))
@@ -205,9 +205,10 @@ def _twice(partition: Integers, value: Integers) -> Integers:
 
 
 def _matched(rows: _Block, slots: _Slots, doubt: Booleans) -> tuple[Integers, Booleans]:
-    """When the sending of each slot's value began, and whether its outcome was reported as unknown.
+    """When the send of each slot's value began, and whether its outcome was reported as unknown.
 
-    There is doubt where a value was sent twice, or stands somewhere although nobody sent it or that failed.
+    A partition is in doubt if a value was sent twice, or was found although it was not sent or its send
+    failed.
     """
     sends = rows.columns.sends
     value = sends.value[rows.sends]
@@ -227,7 +228,7 @@ def _matched(rows: _Block, slots: _Slots, doubt: Booleans) -> tuple[Integers, Bo
 
 
 def _check_sends(rows: _Block, doubt: Booleans) -> None:
-    """Doubt where the offsets of one process go down."""
+    """Mark partitions in doubt in which the offsets of one process decrease."""
     sends = rows.columns.sends
     acked, partition = rows.sends[rows.acked], rows.of_sends[rows.acked]
     order = np.lexsort((sends.process[acked], partition))
@@ -238,7 +239,7 @@ def _check_sends(rows: _Block, doubt: Booleans) -> None:
 
 
 def _check_steps(rows: _Block, slots: _Slots, doubt: Booleans) -> None:
-    """Doubt where a reader is given something before, or behind, the next that is known."""
+    """Mark partitions in doubt in which a reader received a record out of order or skipped a known one."""
     assignment = rows.columns.calls.assignment[rows.call]
     order = np.lexsort((assignment, rows.of_reads))
     partition, assignment = rows.of_reads[order], assignment[order]
@@ -262,9 +263,12 @@ def _assigned(rows: _Block, assignment: Integers, partition: Integers) -> Intege
 
 
 def _check_finals(rows: _Block, slots: _Slots, doubt: Booleans) -> Booleans:
-    """Doubt where a final read lacks something, or readers passed over it; partitions on which none decides.
+    """Mark partitions in doubt in which a final read lacks a record, or readers skipped one.
 
-    No reader finds a record twice in one call without going back, so numbers tell whether any is missing.
+    No reader finds a record twice in one call without going back, so numbers show whether any is missing.
+
+    Returns:
+        Partitions that no final read decides.
     """
     count, finals = len(doubt), rows.finals
     known = np.bincount(slots.partition, minlength=count)

@@ -23,16 +23,16 @@ _Table = TypeVar("_Table", Sends, Reads, Calls, Assigns, FinalReads)
 
 
 def shares(columns: Columns, count: int) -> Iterator[Columns]:
-    """Share out all partitions, in their order, in about so many shares of about equally many rows.
+    """Divide all partitions, in their order, into about `count` shares with about the same number of rows.
 
-    A partition with more rows than a share should have is a share of its own.
+    A partition with more rows than a share should have is one share.
 
     Args:
         columns: the history's columns.
         count: how many shares there should be, at least 1; there may be twice as many, and one more.
 
     Yields:
-        At least one share.  Each has the rows of its partitions alone; codes and names stay.
+        At least one share.  Each has only the rows of its partitions; codes and names stay.
     """
     for low, high in pairwise(_cuts(columns, count)):
         yield _share(columns, low, high)
@@ -52,7 +52,7 @@ def _cuts(columns: Columns, count: int) -> list[int]:
 
 
 def _share(columns: Columns, low: int, high: int) -> Columns:
-    """The rows of partitions from a code to below another; calls that returned none of them are left out."""
+    """The rows of partitions from one code to below another; calls without any record there are left out."""
 
     def mine(partition: Integers) -> Booleans:
         within: Booleans = (partition >= low) & (partition < high)

@@ -14,16 +14,17 @@ from checkers.logs.log.telling import Teller, told
 
 @dataclass(frozen=True, slots=True)
 class Survival:
-    """What the final reads say of each claim of a partition.
+    """What the final reads show about each claim of a partition.
 
     Attributes:
         covering: shape (final reads, claims), whether each must have seen it.
         saw: shape (final reads, claims), whether it did.
-        gone: shape (claims,), whether it is due, a final read must have seen it, and none found its value at
-            any offset.
-        withheld: shape (claims,), the same of read_committed final reads alone, for what a transaction
-            committed; others found it.
-        undecided: shape (claims,), whether it is due, and no final read found its value or decides on it.
+        gone: shape (claims,), whether it must be there, a final read must have seen it, and none found its
+            value at any offset.
+        withheld: shape (claims,), the same for read_committed final reads only, for committed records of
+            transactions that other final reads found.
+        undecided: shape (claims,), whether it must be there, and no final read found its value or decides on
+            it.
     """
 
     covering: Booleans
@@ -57,9 +58,10 @@ def survival_of(log: PartitionLog) -> Survival:
 
 
 def _withheld(log: PartitionLog, covering: Booleans, saw: Booleans) -> tuple[Booleans, Booleans]:
-    """Claims that every read_committed final read lacks, where one must have it; where none decides.
+    """Claims that every read_committed final read lacks, where one must have it; and those that none decides.
 
-    None decides on what lies behind a transaction that is still open when the readers list their ends.
+    None decides on records above the start of a transaction that is still open when the readers list the
+    ends.
     """
     always, committed = log.visibility.always, _committed(log)
     covered = covering[committed].any(axis=0)
@@ -136,7 +138,7 @@ def _lost(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
 
 
 def _told_apart(log: PartitionLog, lost: LogFinding) -> Iterator[LogFinding]:
-    """Losses that a gap of Kafka's explains get a name of their own, and stay illegal."""
+    """Give losses that a known gap of Kafka explains a separate name; they stay illegal."""
     gaps = np.flatnonzero([permit.gap for permit in log.permits])
     explained = np.isin(lost.licence, gaps)
     rows, others = np.flatnonzero(explained), np.flatnonzero(~explained)

@@ -11,7 +11,7 @@ def seconds(time_ns: int) -> str:
 
 
 class Teller:
-    """Speaks of one partition's rows."""
+    """Makes texts about one partition's rows."""
 
     def __init__(self, log: PartitionLog) -> None:
         self._log = log
@@ -19,7 +19,7 @@ class Teller:
 
     @property
     def name(self) -> PartitionName:
-        """The partition that is told of."""
+        """Name of the partition."""
         return self._log.name
 
     def subject(self, offset: int) -> str:
@@ -35,7 +35,7 @@ class Teller:
         return int(self._log.claims.offset[claim])
 
     def claim(self, claim: int) -> tuple[int, str]:
-        """The earliest operation that made a claim, and what it said."""
+        """The earliest operation that made a claim, and a text about it."""
         claims = self._log.claims
         ack, read = int(claims.ack[claim]), int(claims.read[claim])
         if ack != NONE and int(self._columns.sends.completed_ns[ack]) == int(claims.known_ns[claim]):
@@ -43,7 +43,7 @@ class Teller:
         return self.returned(read)
 
     def acknowledgement(self, row: int) -> tuple[int, str]:
-        """The operation that acknowledged a send, and what it said."""
+        """The operation that acknowledged a send, and a text about it."""
         sends = self._columns.sends
         op = int(sends.complete_op[row])
         value = self._columns.value_named(int(sends.value[row]))
@@ -60,7 +60,7 @@ class Teller:
         return op, f"operation {op} ({when}): the send of {value!r} to {self.name} began."
 
     def failure(self, row: int) -> tuple[int, str]:
-        """The operation by which a send failed, and what it said."""
+        """The operation by which a send failed, and a text about it."""
         sends = self._columns.sends
         op = int(sends.complete_op[row])
         value = self._columns.value_named(int(sends.value[row]))
@@ -68,7 +68,7 @@ class Teller:
         return op, f"operation {op} ({when}): the send of {value!r} failed, nothing was appended."
 
     def abort(self, row: int) -> tuple[int, str]:
-        """The operation by which the transaction of a send was aborted, and what it said."""
+        """The operation by which the transaction of a send was aborted, and a text about it."""
         sends = self._columns.sends
         op = int(sends.complete_op[row])
         value = self._columns.value_named(int(sends.value[row]))
@@ -76,7 +76,7 @@ class Teller:
         return op, f"operation {op} ({when}): the transaction that sent {value!r} was aborted."
 
     def returned(self, row: int) -> tuple[int, str]:
-        """The operation that returned a record, and what it said."""
+        """The operation that returned a record, and a text about it."""
         reads = self._columns.reads
         op, who = self._call(int(reads.call[row]))
         value = self._columns.value_named(int(reads.value[row]))

@@ -1,8 +1,8 @@
 """Which records of a partition a read_committed reader must, may, or must not receive.
 
-A record that was sent outside of transactions is visible to everyone once it is in the log.  One of a
-transaction is visible to read_committed readers if and only if the transaction committed (KIP-98); if that is
-unknown, one reader that received the record proves it, for all of them.
+A record that was sent outside of transactions is visible to all readers once it is in the log.  A record of a
+transaction is visible to read_committed readers if and only if the transaction was committed (KIP-98).  If
+that is unknown, one such reader that received the record proves it for all of them.
 """
 
 from dataclasses import dataclass
@@ -15,15 +15,15 @@ from checkers.logs.log.claims import Claims, Sent, at, first_of, found_in, is_ro
 
 @dataclass(frozen=True, slots=True)
 class Visibility:
-    """What read_committed readers may be given of each claim.
+    """Which claims read_committed readers may receive.
 
     Attributes:
         transactions: whether anything was sent in a transaction, known to be in the log or not.
         transactional: shape (claims,), whether the value was sent in a transaction.
-        always: shape (claims,), whether they must be given it: it is known to be committed.
-        never: shape (claims,), whether they must not: every transaction that sent it was aborted.
+        always: shape (claims,), whether they must receive it: it is known to be committed.
+        never: shape (claims,), whether they must not receive it: every transaction that sent it was aborted.
         read: shape (claims,), row of the earliest return to such a reader in `Reads`, `NONE` without one.
-            All are `NONE` where there are no transactions, and nobody asks.
+            Without transactions it is not needed, and all are `NONE`.
     """
 
     transactions: bool

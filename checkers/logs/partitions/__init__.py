@@ -1,21 +1,21 @@
 """The partitions checker: compares the metadata log, acknowledgements, and the answers of brokers.
 
-Evidence is the metadata log that reaches farthest, record by record, topics of Kafka's own included.
+Evidence is the metadata log that reaches farthest, record by record, including Kafka's internal topics.
 
-1. After each record the leader is in the ISR, the ISR within the replicas and apart from the ELR, and there
-   is no ELR beside an ISR of ``min.insync.replicas`` (`states`).  A change changes something, is about a
-   partition that is there, and says where an election was unclean.
+1.  After each record the leader is in the ISR, the ISR is a subset of the replicas and disjoint from the ELR,
+   and the ELR is empty while the ISR has ``min.insync.replicas`` members (`states`).  A change record changes
+   something, concerns an existing partition, and marks unclean elections.
 2. Epochs and blocks of producers' ids grow (`counters`).
-3. What was sent while too few replicas were in sync, or while one of them was down, is neither acknowledged
-   nor returned before that is over (`zones`, `acknowledged`).  What was acknowledged or returned is in the
-   log of every member of the ISR, as its disk shows (`copies`), and so is what groups committed (`commits`).
-   The log of the offsets topic has all commits that were acknowledged (`logged`), and what compaction leaves
-   of it has the last one of each group and partition, and on a leader the last one before its active segment
-   (`kept_commits`).
+3.  Records that were sent while too few replicas were in sync, or while one of them was down, are neither
+   acknowledged nor returned before that is over (`zones`, `acknowledged`).  Acknowledged or returned records
+   are in the log of every member of the ISR, as its disk shows (`copies`), and so are commits of groups
+   (`commits`).  The log of the offsets topic has all acknowledged commits (`logged`).  After compaction it
+   still has the last commit of each group and partition, and on a leader the last one before its active
+   segment (`kept_commits`).
 4. Replicas have what they had when their brokers start again, and no leader's high watermark is beyond a
    member of its ISR (`ends`).
-5. Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers report what is
-   there, and continue to report it (`topics_told`).
+5.  Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers report the
+   existing partitions, and continue to report them (`topics_told`).
 6. A broker no longer leads once its own metadata names another leader (`leading`), nor once a log directory
    has failed (`failed_directories`, `dead_directories`).
 """
@@ -65,9 +65,9 @@ CHECKER = "partitions"
 
 
 def check_partitions(history: History) -> CheckerResult:
-    """Judge what the metadata log says of partitions, what was done to them meanwhile, and what brokers told.
+    """Judge partitions by the metadata log, clients' operations and brokers' answers.
 
-    Unknown where a log was to be gathered and none could be read, or where it lacks its beginning or its end.
+    Unknown if a metadata log was to be gathered and none could be read, or if it lacks its beginning or end.
 
     Raises:
         msgspec.ValidationError: an operation, or a record of the log, is not as docs/histories.md says.

@@ -15,7 +15,7 @@ from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
 class ZoneFinding(NamedTuple):
-    """What broke a rule in one zone: how many records, and a finding for some of them."""
+    """Violations of a rule in one zone: number of records, and a finding for some of them."""
 
     kind: AnomalyKind
     number: int
@@ -75,7 +75,7 @@ class Records:
         return ZoneFinding(kind, len(rows), examples)
 
     def _sent_in(self, zone: Zone) -> Integers:
-        """Rows of the records whose sending began within a zone."""
+        """Rows of the records whose send was invoked within a zone."""
         sends = self._columns.sends
         rows = self._of(zone.partition, sends.partition, self._sends)
         return rows[(zone.from_ns <= sends.invoked_ns[rows]) & (sends.invoked_ns[rows] <= zone.to_ns)]

@@ -230,7 +230,7 @@ ANOMALIES = by_id(
     ACKED_BEYOND_MARK,
     TRUNCATED_BELOW_MARK,
 )
-"""All of them by id."""
+"""All anomalies by id."""
 NEEDS = Needs(
     (
         Source.DISKS,

@@ -15,15 +15,16 @@ from checkers.history.operations import History, once
 
 
 class Telling(NamedTuple):
-    """How one broker reported that a partition stands.
+    """State of a partition as one broker reported it.
 
     Attributes:
         partition: its name.
-        leader: id of the leader; -1 where none, or where the leader is not up.
+        leader: id of the leader; -1 if there is none, or if the leader is not alive.
         leader_epoch: number of the leadership.
         replicas: ids of the replicas.
-        isr: ids of those in sync.
-        elr: ids of those eligible, requested after all else; None if the broker does not report it.
+        isr: ids of the replicas in sync.
+        elr: ids of the eligible leader replicas, requested after all other fields; None if the broker does
+            not report them.
     """
 
     partition: PartitionName

@@ -1,25 +1,26 @@
 """Acknowledged commits of groups, and the offsets of their records in ``__consumer_offsets``.
 
 A coordinator answers a commit once all replicas in sync have its record.  So within a stretch of one broker's
-leadership (`copies`) the log of every member of the ISR reaches beyond it.  No answer reports where the
-record is.  It is found by what it commits: group, topic, partition and offset.  Of several that commit the
-same the first one counts: the acknowledged one is there or after it, and a log that has it has the first one
-too.  Reasons why a correct Kafka causes no finding:
+leadership (`copies`) the log of every member of the ISR ends above it.  No answer has the record's offset.
+The record is found by its content: group, topic, partition and offset.  If several records have the same
+content, the first one counts: the acknowledged record is this one or a later one, and a log with a later one
+has the first one too.  Reasons why a correct Kafka causes no finding:
 
-- *A client asks again, two clients commit the same, or an older offset is committed again*: several records,
-  and the first of them counts.  That there is none before it is known: a record counts only where the log was
-  read from offset 0 up to it, leader epoch by leader epoch, each batch with all its records.
+- *A client asks again, two clients commit the same, or an older offset is committed again*: then there are
+  several records, and the first of them counts.  A record counts as the first only if the log was read from
+  offset 0 up to it, leader epoch by leader epoch, each batch with all its records.
 - *Compaction*: brokers' files are read while they are written.  A batch that has lost records, is compressed
   or could not be read does not count as read.
 - *The coordinator moves, or a deposed one appends what is truncated later*: the first record must be of a
   leader epoch of the stretch.  Truncated records count among the records: they can only hide something.
-- *An unclean election, disks that were hit by a fault, the topic made again, metadata that is not certain*:
-  the stretches end there, as for all records.
-- *Commits of transactions* are acknowledged otherwise: they are no records here, and nobody looks for them.
-- *Deletions of groups and offsets* (tombstones) append to the log and take nothing from it.
-- *Clocks*: all times are the host's; the look began after the answer was there.
+- *An unclean election, a fault of a disk, a topic that is created again, uncertain metadata*: the stretches
+  end there, as for all records.
+- *Commits of transactions* are acknowledged in another way: they are no records here, and are not searched
+  for.
+- *Deletions of groups and offsets* (tombstones) append to the log and remove nothing from it.
+- *Clocks*: all times are the host's; a reading began after the answer had arrived.
 
-What was not acknowledged, or whose record was not read, is not judged.
+Commits that were not acknowledged, or whose record was not read, are not judged.
 """
 
 from collections import defaultdict
@@ -66,13 +67,14 @@ class Commit(NamedTuple):
 
 
 class Committed:
-    """Commits that were acknowledged, with the places of their records.
+    """Acknowledged commits, with the offsets of their records.
 
     Args:
         facts: the history.
 
     Attributes:
-        figures: how many there are, of how many the records are known, and how many records were read.
+        figures: number of commits, number of those whose record is known, and number of records that were
+            read.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -97,7 +99,7 @@ class Committed:
         }
 
     def of(self, partition: PartitionName) -> Sequence[Had]:
-        """Those whose records are in a partition, in the order in which they were acknowledged."""
+        """Commits whose records are in a partition, in the order in which they were acknowledged."""
         placed = sorted(self._placed.get(partition, ()), key=lambda one: one[0].told_ns)
         if not placed:
             return ()

@@ -48,11 +48,11 @@ class Ends(NamedTuple):
 
 
 class Had(NamedTuple):
-    """Records that the ISR has, in the order in which that was told, one row each.
+    """Records that the ISR must have, one row each, in the order in which they were acknowledged or returned.
 
     Attributes:
-        kind: what is found where a member lacks one.
-        text: what the record of a row is, as the beginning of a sentence.
+        kind: the anomaly if a member lacks one.
+        text: description of a row's record, as the beginning of a sentence.
         verb: what was done when it was reported.
         sent_ns: when it was sent, nanoseconds.
         told_ns: when it was acknowledged, or returned.
@@ -80,7 +80,7 @@ class Tables(Protocol):
 
 
 class Lack(NamedTuple):
-    """What broke the rule in one stretch: how many looks, and a finding for some of them."""
+    """Violations of the rule in one stretch: number of readings of a log, and a finding for some of them."""
 
     kind: AnomalyKind
     number: int
@@ -105,7 +105,7 @@ class _Stretch(NamedTuple):
 
 @once
 def ends_of(history: History) -> Mapping[tuple[PartitionName, str], Ends]:
-    """The ends that were read of each partition on each node.
+    """The ends of logs that were read, by partition and node.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -190,7 +190,7 @@ class ToldRecords:
         return f"Record {self._columns.value_named(value)} of {partition}"
 
     def _sent_ns(self, values: Integers) -> Integers:
-        """When each of these was sent; -1 of those that nobody sent."""
+        """When each of these values was sent; -1 for values that were never sent."""
         if not len(self._by_value):
             return np.full(len(values), NONE, dtype=np.int64)
         sends = self._columns.sends
@@ -257,7 +257,7 @@ def _lacking(stretch: _Stretch, ends: Ends, had: Sequence[Had]) -> Iterator[Lack
         of_it = np.flatnonzero(in_time & ((one.epoch == NONE) | ((one.epoch >= first) & (one.epoch <= last))))
         if not len(of_it) or not len(within):
             continue
-        # The highest offset that had been told when each look began.
+        # Highest offset that was acknowledged or returned before each reading began.
         highest = np.maximum.accumulate(one.offset[of_it])
         before = np.searchsorted(one.told_ns[of_it], ends.began_ns[within], side="left") - 1
         behind = within[(before >= 0) & (ends.end[within] <= highest[np.maximum(before, 0)])]
@@ -276,7 +276,7 @@ class _Finding(NamedTuple):
     rows: Integers
 
     def of(self, look: int) -> Anomaly:
-        """The first record that was told before a look, and is not in the log that was read then."""
+        """The first record that was reported before a reading, and is not in the log that was read."""
         stretch, had, rows = self.stretch, self.had, self.rows
         end, began_ns = int(self.ends.end[look]), int(self.ends.began_ns[look])
         first = int(rows[(had.told_ns[rows] < began_ns) & (had.offset[rows] >= end)][0])

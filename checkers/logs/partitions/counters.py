@@ -34,7 +34,7 @@ class Counters:
         self.seen = 0
 
     def take(self, kind: str, data: Any) -> Iterator[tuple[str, str]]:
-        """Take a record; report whom a number goes back, and how.
+        """Apply a record; yield every number that decreases: its subject, and a text.
 
         Raises:
             msgspec.ValidationError: the record is not as docs/histories.md says.

@@ -1,12 +1,12 @@
 """Brokers that continue to lead although the partition's log directory has failed (KIP-112).
 
-Where the harness made a directory fail under a running broker, every write to it fails.  The first one lets
-the broker take it offline and tell the controller (`failed_directories`): that of a record, or of the offsets
-that it writes down every five seconds.  Client libraries hide the answers and retry.  So records that are not
-acknowledged show it: once two processes have sent some to a partition there, with all its replicas in sync,
-so that none is refused beforehand, another broker must lead it after `BOUND_NS`.  Here every other fault
-counts as a disturbance, for acknowledgements of other partitions may wait for any broker, and requests behind
-them.
+If the harness made a directory fail under a running broker, every write to it fails.  After the first failed
+write, of a record or of the checkpoints every five seconds, the broker takes the directory offline and
+notifies the controller (`failed_directories`).  Client libraries hide the answers and retry.  So
+unacknowledged records are the evidence.  Once two processes have sent records to a partition there, while all
+its replicas were in sync so that no record was refused beforehand, another broker must lead it after
+`BOUND_NS`.  Every other fault counts as a disturbance, because acknowledgements of other partitions may wait
+for any broker, and requests may wait behind them.
 """
 
 from collections.abc import Iterator

@@ -1,12 +1,12 @@
 """Whether another replica is elected after a log directory has failed (KIP-112, KIP-858).
 
-A broker that can't read or write a log takes the directory of that offline, answers KAFKA_STORAGE_ERROR for
-all partitions in it, and reports the active controller at once.  The controller elects other leaders, or
-none.  So it must not happen that a broker answers that error for a partition that it leads, for `BOUND_NS`,
-by the committed metadata log, in one leader epoch, if
+A broker that can't read or write a log takes the log's directory offline, answers KAFKA_STORAGE_ERROR for all
+partitions in it, and notifies the active controller at once.  The controller elects other leaders, or none.
+So a broker must not answer that error for `BOUND_NS`, in one leader epoch, for a partition that it leads
+according to the committed metadata log, if
 
 - its process stays the same,
-- no fault is in force at it or at a controller but that of its disk: such times don't count,
+- no fault is in force at it or at a controller, except that of its disk (times of other faults don't count),
 - and one controller is active in one epoch and continues to commit, which it does twice a second without
   load.
 
@@ -32,9 +32,9 @@ from checkers.logs.partitions.lives import held_up_ns, one_process
 from checkers.verdict.verdict import Anomaly
 
 BOUND_NS = 6_000_000_000
-"""How long nothing may disturb a broker and the controllers until somebody else, or nobody, leads.
+"""How long a broker and the controllers must be undisturbed until the leader must have changed.
 
-A broker sends a heartbeat at once, and one every half second, or is fenced after three seconds.
+A broker sends a heartbeat at once, then one every half second, and is fenced three seconds after the last.
 """
 COMMITTING_NS = 2_000_000_000
 """How long an active controller may commit nothing: it writes a record of no effect every half second."""
@@ -51,11 +51,12 @@ class _Mark(NamedTuple):
 
 
 def failed_directories(facts: Facts, figures: Counter[str]) -> Iterator[Anomaly]:
-    """Find brokers that go on to lead partitions in failed directories, at most once for each leader epoch.
+    """Find brokers that still lead partitions in failed directories, at most one finding per leader epoch.
 
     Args:
         facts: the history.
-        figures: told of how many such errors leaders answered, and how long one did so at most, undisturbed.
+        figures: counts such errors of leaders, and gets the longest undisturbed time in which one answered
+            them.
     """
     first: dict[tuple[str, PartitionName], LeaderAnswer] = {}
     found: set[tuple[str, PartitionName, int]] = set()
@@ -76,7 +77,7 @@ def failed_directories(facts: Facts, figures: Counter[str]) -> Iterator[Anomaly]
 
 
 def _undisturbed_ns(facts: Facts, first: LeaderAnswer, last: LeaderAnswer) -> int:
-    """How long, between two answers, nothing kept anybody from electing another; 0 where that is unknown."""
+    """How long, between two answers, nothing prevented the election of another leader; 0 if unknown."""
     from_ns, to_ns = first.time_ns, last.asked_ns
     certain = (
         from_ns < to_ns

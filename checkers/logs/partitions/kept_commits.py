@@ -1,27 +1,27 @@
 """Whether compaction kept the last commit of each group and partition in ``__consumer_offsets``.
 
-At the end the brokers' disks show at which offsets records are left (``commits-left``).  What was there was
-read while it was written (`offsets_log`).  A commit must still be there unless something
-replaces it: a later commit or a deletion of the same key, outside of a transaction or in one that was
-committed, and below the last stable offset, for nothing is cleaned from there on.  Reasons why a correct
-Kafka causes no finding:
+At the end the brokers' disks show at which offsets records are left (``commits-left``).  The records were
+read while they were written (`offsets_log`).  A commit must still be there unless a later record replaces it:
+a commit or deletion of the same key, outside of a transaction or in a committed one, below the last stable
+offset, because nothing is cleaned from there on.  Reasons why a correct Kafka causes no finding:
 
-- *Something later was not read*: everything between the commit and the replica's end must have been read,
-  with deletions and the ends of transactions.
-- *A replica that lags fetched what was cleaned already*, without what replaces it: only those are judged that
-  end where the farthest one does, in the same leader epoch.
-- *What was truncated* is in no log that ends there, and is not expected.  If a permitted unclean election or
-  faults of disks may have truncated what had replaced a commit, this is licensed: only what is committed
-  makes a cleaner remove anything, and that is not lost otherwise (`checkers.licences.internal`).
-- *A disk that was hit by a fault* is not judged, nor is a log that is damaged, or whose segments are being
+- *A later record was not read*: everything between the commit and the replica's end must have been read,
+  including deletions and the ends of transactions.
+- *A replica that lags fetched a cleaned log* without the records that replace others: only replicas that end
+  where the farthest one does, in the same leader epoch, are judged.
+- *Truncated records* are in no log that ends there, and are not expected.  If a permitted unclean election or
+  faults of disks may have truncated the records that had replaced a commit, the finding is licensed.  A
+  cleaner removes a record only because of a committed one, and committed records are not lost otherwise
+  (`checkers.licences.internal`).
+- *A disk that was hit by a fault* is not judged, nor is a damaged log, or a log whose segments are being
   replaced.
 - *Deletions* disappear after a time; they are not expected.
 
-A leader's active segment is never cleaned, and nobody else has cleaned what the leader appended to it in the
-epoch in which it still leads: who fetched it and cleaned by it never led since.  So such records replace
-nothing in the leader's own log, and the record of each key before them must be there, too.  What another
-replica cleaned before that epoch, a committed record had replaced, which is in the leader's log as well.
-And what is behind all that brokers logged to have cleaned replaces nothing, on any replica
+A leader's active segment is never cleaned.  Records that the leader appended to it in its current epoch have
+replaced nothing in the leader's own log, because no replica that fetched them and cleaned by them has led
+since.  So the last record of each key before them must be there too.  If another replica cleaned a record
+before that epoch, a committed record had replaced it, which is in the leader's log as well.  And records
+above all ranges that brokers logged as cleaned replace nothing, on any replica
 (`checkers.evidence.cleanings`).
 """
 
@@ -103,14 +103,14 @@ class _Bounds(NamedTuple):
 
 
 class CommitsKept:
-    """Commits that must be left, and those of them that are not.
+    """Commits that must still be there, and those that are missing.
 
     Args:
         facts: the history.
 
     Attributes:
-        figures: how many were looked for, in all replicas together: those that nothing replaces, and those
-            that only what was not cleaned yet replaces.
+        figures: numbers of expected commits, summed over all replicas: those that no record replaces, and
+            those that only records replace which were not cleaned yet.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -169,7 +169,7 @@ class CommitsKept:
 
 
 def _leads_in(facts: Facts, partition: PartitionName, replica: _Left) -> int | None:
-    """The epoch in which a replica led while it was read; None where it did not, or nobody knows."""
+    """The epoch in which a replica led while it was read; None if it did not lead, or if that is unknown."""
     if not facts.changes.tells(partition, replica.time_ns):
         return None
     states = facts.changes.possible(partition, replica.seen.began_ns, replica.time_ns)
@@ -191,7 +191,7 @@ def _left(history: History) -> dict[int, list[_Left]]:
 
 
 def _farthest(facts: Facts, partition: PartitionName, replicas: Sequence[_Left]) -> list[_Left]:
-    """Those that end where the farthest one does, and whose disks no fault hit."""
+    """Replicas that end where the farthest one does, and whose disks no fault hit."""
     end = max((replica.seen.epoch, replica.seen.end) for replica in replicas)
     struck = {
         node
@@ -205,11 +205,11 @@ def _farthest(facts: Facts, partition: PartitionName, replicas: Sequence[_Left])
 def _due(
     part: Written, log: Chain, cleanable: Callable[[RecordPlace], bool] = lambda _: True
 ) -> Iterator[tuple[RecordPlace, OffsetRecord]]:
-    """Commits that a log must still have, whatever was cleaned of it.
+    """Commits that a log must still have after any cleaning.
 
     Args:
-        part: what was read.
-        log: up to its end.
+        part: the records that were read.
+        log: the log up to its end.
         cleanable: whether a record may have replaced those before it.
     """
     aborted, stable = _transactions(part, log)

@@ -1,11 +1,12 @@
 """Whether a broker stops leading when it knows of another leader, by its own answers (KIP-631).
 
-What a broker reports about leaders is its metadata.  Its replicas know whether it leads: they answer a
-consumer's request, or refuse it.  A broker applies a record to its metadata first and to its replicas then,
-within milliseconds.  One that was paused, or has no processor, needs longer: `BOUND_NS`, pauses not counted.
+A broker answers questions about leaders from its metadata cache.  Its replica manager decides whether it
+leads: it answers a consumer's request, or refuses it.  A broker applies a record first to its metadata cache
+and then to its replicas, within milliseconds.  A broker that was paused, or gets no CPU, needs longer: up to
+`BOUND_NS`, without pauses.
 
-Epochs only grow, so that between two answers that name one leader epoch the metadata was the same all the
-time.  A question as a consumer counts once such an answer came after it.
+Epochs only grow.  So between two answers with the same leader epoch the metadata did not change.  A
+consumer's request counts only if such an answer follows it.
 """
 
 from collections.abc import Iterator

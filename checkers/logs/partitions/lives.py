@@ -33,7 +33,8 @@ def one_life(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
 def one_process(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
     """Whether a broker that answered at two times certainly was the same process, by its container alone.
 
-    Pauses, and disks that died meanwhile, end nothing.  That a process ended is seen before another answers.
+    Pauses, and disks that failed meanwhile, end no process.  The end of a process is seen before its
+    successor answers.
     """
     lives = [each for each in nodes_seen(facts.history, node) if each.operation.time_ns <= until_ns]
     before = [each.value for each in lives if each.operation.time_ns < from_ns][-1:]

@@ -1,17 +1,17 @@
 """Whether the log of ``__consumer_offsets`` has every acknowledged commit of a group.
 
 Compaction soon removes most of them, so this is judged by what was read while the log was written
-(`checkers.logs.partitions.offsets_log`).  A commit is compared with one that was requested after it had been
-acknowledged, the *witness*: up to the witness's record the log must have it.  Reasons why a correct Kafka
-causes no finding:
+(`checkers.logs.partitions.offsets_log`).  A commit is compared with a *witness*, a commit that was requested
+after the first one had been acknowledged: the log up to the witness's record must have the first commit.
+Reasons why a correct Kafka causes no finding:
 
 - *Part of the log was not read*: all of it must have been, from offset 0 up to the witness, batch by batch,
   before compaction took anything.
-- *A deposed leader appends the witness*, and knows nothing of commits that others acknowledged: the witness's
-  record must be of no older leader epoch than any that there may have been when the commit was acknowledged.
-  Who leads in such an epoch has all that was acknowledged in it before, and in those before it.
-- *The same is committed twice*, so that a record of the witness may be older than the commit: it is a commit
-  that no other request repeats, acknowledged or not.
+- *A deposed leader appends the witness* and lacks commits that others acknowledged: the leader epoch of the
+  witness's record must not be older than any epoch that may have existed when the commit was acknowledged.
+  The leader of such an epoch has everything that was acknowledged before, in that epoch and in earlier ones.
+- *The same is committed twice*, so a record of the witness may be older than the commit: a witness is a
+  commit that no other request repeats, acknowledged or not.
 - *A client asks again*: any record of the commit will do.
 - *Commits of transactions* are judged once the transaction's commit was acknowledged, and only where records
   within transactions were reported and could be read.
@@ -19,7 +19,8 @@ causes no finding:
   (`checkers.licences.internal`), where they may have come between the commit and the witness.
 - *Brokers acknowledge before followers have a commit*, which a config allowed before 4.0: nothing is judged.
 
-The last commits of a partition have no witness and are not judged here; what they left is read at the end.
+The last commits of a partition have no witness and are not judged here; the records that are left are read at
+the end.
 """
 
 from bisect import bisect_right
@@ -49,21 +50,21 @@ from checkers.verdict.verdict import Anomaly
 
 
 class _Witness(NamedTuple):
-    """A commit that nobody else requested, and its last record, up to which all of the log was read."""
+    """A commit that only one request made, and its last record, up to which the whole log was read."""
 
     commit: Commit
     row: RecordPlace
 
 
 class Logged:
-    """Acknowledged commits, and those of them that are in no log.
+    """Acknowledged commits, and those that are in no log.
 
     Args:
         facts: the history.
         end_ns: until when the metadata log shows everything, nanoseconds.
 
     Attributes:
-        figures: how many were looked for.
+        figures: number of commits that were searched for.
 
     Raises:
         msgspec.ValidationError: an operation, or an observation, is not as docs/histories.md says.

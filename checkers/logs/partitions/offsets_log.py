@@ -46,7 +46,7 @@ class OffsetRecord(NamedTuple):
 
     Attributes:
         key: what it is about.
-        committed: the offset that it commits; `NONE` where it deletes.
+        committed: the offset that it commits; `NONE` for a deletion.
         producer: id of the producer in whose transaction it was written; `NONE` outside of one.
         op: index of the observation that reported it.
     """
@@ -58,7 +58,7 @@ class OffsetRecord(NamedTuple):
 
 
 class Marker(NamedTuple):
-    """The end of a transaction in the log: whose it was, and whether it aborts."""
+    """The end of a transaction in the log: its producer, and whether it is an abort."""
 
     producer: int
     aborts: bool
@@ -96,12 +96,12 @@ class Written:
     """What was read of one partition of the offsets topic.
 
     Attributes:
-        rows: of each commit outside of transactions, the first record.
-        places: of each commit, all records, those within transactions too.
-        entries: all records about groups' offsets that were told.
+        rows: for each commit outside of transactions, the first record.
+        places: for each commit, all records, also those within transactions.
+        entries: all recorded records about groups' offsets.
         markers: ends of transactions.
-        opened: records of transactions, with the id of the producer, whatever they are about.
-        unreadable: whether there are records of transactions that nobody could read.
+        opened: records of transactions with the id of the producer, of any content.
+        unreadable: whether there are records of transactions that could not be decoded.
     """
 
     def __init__(self) -> None:
@@ -196,7 +196,7 @@ def written_of(history: History) -> dict[int, Written]:
 
 @once
 def tells_all(history: History) -> bool:
-    """Whether all that was read of the offsets topic was told: older runs leave out what they looked past."""
+    """Whether the history has all records of the offsets topic that were read; older runs omit some."""
     seen = [msgspec.convert(operation.value, CommitsSeen) for operation in history.observed(COMMITS)]
     return bool(seen) and all(one.deleted is not None and one.transactional is not None for one in seen)
 

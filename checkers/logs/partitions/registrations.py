@@ -56,11 +56,11 @@ class _Process(msgspec.Struct):
 def written_with(records: Iterable[MetadataRecord]) -> dict[int, int]:
     """Changes of partitions that a controller writes with the registration that follows them.
 
-    It works them out in two passes, over partitions with the broker in the ISR and over those with it in the
-    ELR, before any of them is applied: so the second may say again what the first says.
+    A controller determines them in two passes, over partitions with the broker in the ISR and over those with
+    it in the ELR, before it applies any.  So the second pass may repeat changes of the first.
 
     Returns:
-        By the offset of such a change that of the first one of the same registration.
+        Offset of each such change to the offset of the first change of the same registration.
     """
     found: dict[int, int] = {}
     run: list[int] = []
@@ -106,7 +106,7 @@ class Registrations:
         self.judged = 0
 
     def take(self, kind: str, data: Any, span: Span) -> Back | None:
-        """Take a record; the broker that it unfences, if the last process of that was killed.
+        """Apply a record; return the broker that it unfences, if that broker's last process was killed.
 
         Raises:
             msgspec.ValidationError: the record is not as docs/histories.md says.

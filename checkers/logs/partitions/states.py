@@ -1,8 +1,8 @@
 """What must be true of a partition after each record of the metadata log about it.
 
 Each rule is about what a controller writes (`PartitionChangeBuilder`), so it holds for every record,
-committed or not.  Not promised, and not requested: that whoever is elected was in the ISR *before*, and that
-the ELR is within the replicas; a reassignment that is completed breaks both.
+committed or not.  Two rules are not promised and not checked: that an elected leader was in the ISR *before*,
+and that the ELR is a subset of the replicas.  The end of a reassignment breaks both.
 """
 
 from collections.abc import Callable, Iterator
@@ -37,8 +37,8 @@ def broken_by(step: Step, needed: Bounds) -> Iterator[Broken]:
     """Judge one record.
 
     Args:
-        step: what it did.
-        needed: ``min.insync.replicas`` as configs say when it was written.
+        step: the record, with the states before and after.
+        needed: bounds of ``min.insync.replicas`` according to configs, when it was written.
     """
     before, after = step.before, step.after
     if after is None:
@@ -95,7 +95,7 @@ _STATES: tuple[tuple[AnomalyKind, _Rule], ...] = (
 
 
 def _restated(step: Step, before: PartitionState, after: PartitionState) -> Iterator[tuple[str, bool]]:
-    """Each field that a record may have, and whether it has it and says what was so before."""
+    """Each optional field of a record: whether the record has it and repeats the value from before."""
     told = step.told
     yield "the leader", told.leader == before.leader and not _begins_an_epoch(before, after)
     yield "the replicas", told.replicas == before.replicas
@@ -114,10 +114,10 @@ def _begins_an_epoch(before: PartitionState, after: PartitionState) -> bool:
 
 
 def _is_unflagged(before: PartitionState, after: PartitionState) -> bool:
-    """Whether an election was unclean, and the record does not say so.
+    """Whether an election was unclean although the record does not mark it so.
 
-    One that joins the ISR may be elected by the same record if the leader that let it join can't continue:
-    that leader stays in the ISR, unless a reassignment is completed, which takes it out of the replicas.
+    A replica that joins the ISR may be elected by the same record if the leader that let it join can't
+    continue.  That leader stays in the ISR, unless a completed reassignment removes it from the replicas.
     """
     outsider = after.elected and after.leader not in {before.leader, *before.isr, *before.elr}
     completed = before.replicas != after.replicas

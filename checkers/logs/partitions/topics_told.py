@@ -1,8 +1,8 @@
 """Whether brokers report the partitions that exist, and continue to report them.
 
-A broker reports what committed records created, and forgets only what a record removed.  Both are
-seen where a broker's answer reports other partitions than the one before.  A topic that is removed may be
-made again under its name: of its partitions it is only required that one of them was created.
+A broker reports partitions that committed records created, and forgets only partitions that a record removed.
+Violations show when a broker's answer has other partitions than the answer before.  A removed topic may be
+created again under its name: for such a topic it is only required that one of its partitions was created.
 """
 
 from collections.abc import Iterable, Iterator
@@ -18,7 +18,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 def topics_told(facts: Facts) -> Iterator[Anomaly]:
-    """Find partitions that brokers reported and that were not there, and those that one forgot.
+    """Find partitions that brokers reported although they did not exist, and those that a broker forgot.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -40,7 +40,7 @@ def topics_told(facts: Facts) -> Iterator[Anomaly]:
 def _strangers(
     facts: Facts, answer: BrokerAnswer, new: Iterable[PartitionName]
 ) -> Iterator[tuple[PartitionName, Anomaly]]:
-    """Of partitions that an answer is the first to tell of, those that were not there."""
+    """Partitions that an answer is the first to report, and that did not exist."""
     for partition in new:
         log = certain_at(facts.history, answer.time_ns)
         made_ns = 0 if log is None else log.made_ns(partition)
@@ -61,7 +61,7 @@ def _strangers(
 def _forgotten(
     facts: Facts, before: BrokerAnswer, after: BrokerAnswer, gone: Iterable[PartitionName]
 ) -> Iterator[Anomaly]:
-    """Of partitions that a broker reported, and not in its next answer, those that nobody removed."""
+    """Partitions in a broker's answer that its next answer lacks, although they were not removed."""
     for partition in gone:
         log = certain_at(facts.history, after.time_ns)
         if (

@@ -1,11 +1,11 @@
 """Logs that followers cut off below their high watermarks.
 
-What is below a high watermark is committed: every replica in sync has it, and only these are elected
-cleanly.  So a follower whose log differs from its leader's truncates it above its high watermark (KIP-101,
-KIP-279), which its leaders sent it.  Kafka logs it if this is not so.
+Records below a high watermark are committed: every replica in sync has them, and clean elections choose only
+these.  So a follower whose log differs from its leader's truncates its log above its high watermark (KIP-101,
+KIP-279), which its leaders sent to it.  Kafka logs a truncation below it.
 
-It may be so once a leader was elected uncleanly, or a disk lost what it had, or where a licence permits a
-loss.  Of topics that were deleted nothing is judged.
+Such a truncation is legal after an unclean election, after a disk lost records, or if a licence permits a
+loss.  Deleted topics are not judged.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from checkers.verdict.verdict import Anomaly
 
 
 def find_truncations(facts: Facts) -> Iterator[Anomaly]:
-    """Every truncation of what was committed that nothing explains.
+    """Every truncation of committed records that nothing explains.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -41,7 +41,7 @@ def find_truncations(facts: Facts) -> Iterator[Anomaly]:
 
 
 def _explained(facts: Facts, cut: Truncated) -> bool:
-    """Whether what was committed may have been lost by then, or nobody knows."""
+    """Whether committed records may have been lost by then, or whether that is unknown."""
     until_ns = cut.time_ns + SLACK_NS
     if not facts.changes.tells(cut.name, until_ns):
         return True

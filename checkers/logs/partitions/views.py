@@ -1,17 +1,16 @@
 """Compares what brokers reported about partitions with the metadata log, each other, and recovery.
 
-A broker may be behind for any time: an old state is not a contradiction.  There are four contradictions.
+A broker may lag for any time, so an old state is no contradiction.  There are four contradictions.
 
-1. Two leaders in one leader epoch.  (A leader that is not up is reported as none.)
-2. A state that the log never had in that leader epoch, or of which the record had certainly not been appended
-   when it was reported.
-3. A broker that goes back to an older leader epoch than it reported before, in one life of its process.
-4. A recovery that was reported, and that the log contradicts from then to its end; or that all brokers
-   contradict in their last answers, asked at least `SETTLED_NS` later, while the log had that state all the
-   time.
+1.  Two leaders in one leader epoch.  (A leader that is not alive is reported as none.)
+2.  A state that the log never had in that leader epoch, or whose record certainly had not been appended when
+   the state was reported.
+3.  A broker that reports an older leader epoch than before, without a restart in between.
+4.  A reported recovery that the log contradicts from then to its end; or that all brokers contradict in their
+   last answers, requested at least `SETTLED_NS` later, while the log had the recovered state all the time.
 
-Topics that were removed are left out: a report may be about another topic of that name.  Which partitions are
-reported at all is judged by `topics_told`.
+Removed topics are left out, because a report may be about another topic of that name.  Whether brokers report
+the right partitions is judged by `topics_told`.
 """
 
 from collections import defaultdict
@@ -36,11 +35,11 @@ from checkers.logs.partitions.lives import is_one_life
 from checkers.verdict.verdict import Anomaly
 
 SETTLED_NS = 500_000_000
-"""How long after recovery, which one of them told, all brokers may still tell what was before it."""
+"""How long after recovery, as one broker reported it, all brokers may still report the state before it."""
 
 
 def contradictions(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
-    """Find all four.
+    """Find all four contradictions.
 
     Args:
         facts: the history.
@@ -76,7 +75,7 @@ def two_leaders(facts: Facts) -> Iterator[Anomaly]:
 
 
 def is_one(facts: Facts, partition: PartitionName) -> bool:
-    """Whether a name stands for one partition all the time."""
+    """Whether a name belongs to the same partition all the time."""
     if facts.changes.op is not None:
         return partition in facts.changes.states
     return all(operation.key != partition.topic for operation in facts.history.of("delete-topic"))
@@ -104,9 +103,9 @@ def without_record(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
 
 
 def _begun_ns(changes: PartitionChanges, telling: Telling) -> int | None:
-    """When what was reported may have become so at the earliest; None if it never did.
+    """The earliest time at which the reported state may have begun; None if it never existed.
 
-    The ELR is requested by a request of its own, which comes later: it may be that of a later state.
+    The ELR is requested by a separate, later request, so it may belong to a later state.
     """
     states = changes.states[telling.partition]
     elrs = {frozenset(state.elr) for state in states if state.leader_epoch >= telling.leader_epoch}

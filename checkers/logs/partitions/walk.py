@@ -24,14 +24,14 @@ from checkers.verdict.verdict import Anomaly
 
 
 class Walk:
-    """What is broken in a metadata log, and how much of it there was.
+    """Violations in a metadata log, and how much of it was judged.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
 
     Attributes:
         found: the anomalies, in the order of the log.
-        figures: how many records, states and epochs were judged.
+        figures: numbers of records, states and epochs that were judged.
 
     Raises:
         msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.
@@ -117,9 +117,9 @@ def _registrations(history: History) -> Registrations:
 
 
 def _is_whole(history: History, log: MetadataLog) -> bool:
-    """Whether a log begins where the cluster did and lacks no record, so that it has what made a partition.
+    """Whether a log begins at the cluster's first record and lacks none.
 
-    The first record of all is that of the first leader.
+    Such a log shows how each partition began.  The first record of all is that of the first leader.
     """
     records = log.seen.records
     within = bool(log.seen.log_start) or not records or records[0][0] > 0

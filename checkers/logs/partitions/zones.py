@@ -1,20 +1,19 @@
 """Periods in which a partition certainly could not acknowledge records that were sent in them.
 
-Two conditions make one.
+There are two kinds of such periods.
 
-1. *Too few in sync*.  The ISR had fewer members than ``min.insync.replicas`` asks for, and the leader knew: a
-   leader refuses to append then (``Partition.appendRecordsToLeader``).  What it knows is what its own answer
-   to an observer shows; `SETTLING_NS` later it certainly acts by that.
-2. *A member is down*.  A member of the ISR was killed, stopped or paused, and had not left the ISR.  A leader
-   counts every member, also those that it has asked the controller to remove (``Partition.maximalIsr``), and
-   nothing that such a member has not fetched is below the high watermark
-   (``Partition.maybeIncrementLeaderHW``): it is neither acknowledged nor given to consumers.  What had been
-   fetched before may be acknowledged late, so only what was sent afterwards counts.
+1.  *Too few in sync*.  The ISR had fewer members than ``min.insync.replicas``, and the leader knew it: then a
+   leader refuses to append (``Partition.appendRecordsToLeader``).  Its own answer to an observer shows what
+   it knows; `SETTLING_NS` later it certainly acts on that.
+2.  *A member is down*.  A member of the ISR was killed, stopped or paused, and had not left the ISR.  A
+   leader counts every member, also those that it has asked the controller to remove
+   (``Partition.maximalIsr``).  Records that such a member has not fetched are not below the high watermark
+   (``Partition.maybeIncrementLeaderHW``): they are neither acknowledged nor returned to consumers.  Records
+   that were fetched before may be acknowledged late, so only records that were sent afterwards count.
 
-A state is certain from the moment at which a leader of the quorum told that it was committed, until the last
-one at which the record of the next state had certainly not been appended (`checkers.evidence.metadata_log`).
-From an unclean election on a former leader may acknowledge without regard to the ISR: nothing is certain
-then.
+A state is certain from the time at which a leader of the quorum reported it as committed, until the last time
+at which the record of the next state certainly had not been appended (`checkers.evidence.metadata_log`).
+From an unclean election on, a former leader may acknowledge without regard to the ISR, so nothing is certain.
 """
 
 from collections.abc import Iterator, Sequence
@@ -110,7 +109,7 @@ def certain_states(
 def memberships(
     certain: Sequence[tuple[PartitionState, Span]], broker: int
 ) -> Iterator[tuple[PartitionState, Span]]:
-    """Each stretch of states with a broker in the ISR: the first of them, and when it was in certainly."""
+    """Each series of states with a broker in the ISR: its first state, and when it certainly held."""
     first: tuple[PartitionState, int] | None = None
     until_ns = 0
     for state, span in certain:
@@ -147,7 +146,7 @@ def _known_to_leader(
 
 
 def _interrupted(facts: Facts, node: str, known: Known) -> bool:
-    """Whether a broker may have been halted between telling of a state and acting by it."""
+    """Whether a broker may have been halted between reporting a state and acting on it."""
     return any(
         window.silences
         and window.concerns(node)

@@ -1,4 +1,5 @@
-"""Judges replicas: after healing all of them have the same batches, once and undamaged.
+"""Judges replicas: after healing all of them have the same batches, without duplicates or damage.
 
-`observed` is what a history has of a replica, `evidence` puts all of it in columns, the rules compare them.
+`observed` has the types of recorded replicas, `evidence` converts them to columns, and the rules compare
+them.
 """

@@ -18,7 +18,7 @@ from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
 class Finds(NamedTuple):
-    """All findings of one kind in one log: how many, and the first of them."""
+    """All findings of one kind in one log: their number, and the first of them."""
 
     kind: AnomalyKind
     number: int
@@ -49,7 +49,7 @@ def find_alone(log: ReplicaLog) -> Iterator[Finds]:
 
 
 def open_transactions(log: ReplicaLog) -> Integers:
-    """Rows of the last batch of each producer whose transaction no later marker of it ends (KIP-98).
+    """Rows of the last batch of each producer whose transaction no later marker ends (KIP-98).
 
     A marker has the producer's epoch or, with transaction version 2, a later one (KIP-890).
     """
@@ -73,7 +73,7 @@ def _sequences(log: ReplicaLog) -> Sequences:
 
 
 def batch_told(log: ReplicaLog, row: int) -> str:
-    """One batch in words."""
+    """One batch as a text."""
     names = ("base_offset", "last_offset", "leader_epoch", "producer_id", "producer_epoch", "base_sequence")
     first, last, leader_epoch, producer, epoch, sequence = (int(log.columns[name][row]) for name in names)
     return (

@@ -1,4 +1,4 @@
-"""Compares what clients were told with the disks: final reads, and ends of transactions."""
+"""Compares what clients received with the disks: final reads, and ends of transactions."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -24,12 +24,12 @@ from checkers.verdict.verdict import Anomaly
 def find_against_clients(
     history: History, logs: Mapping[PartitionName, ReplicaLog], figures: Counter[str]
 ) -> Iterator[Anomaly]:
-    """Find what clients were told and disks contradict.
+    """Find contradictions between clients' results and disks.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        logs: of each partition that is judged one log, of a replica in sync; of none that is compacted.
-        figures: counts what was looked at.
+        logs: for each judged partition one log, of a replica in sync; compacted partitions are left out.
+        figures: counts what was compared.
     """
     if logs and any(operation.type is OK for operation in history.of("final-read")):
         yield from _against_reads(history, logs, figures)

@@ -20,7 +20,7 @@ from checkers.history.setup import told_setup
 class End(NamedTuple):
     """The committed end of one partition, the operation that listed it, and the highest start.
 
-    The start is where final reads listed that the log begins, or where somebody asked that it should.
+    The start is the one that final reads listed, or one up to which a deletion was requested.
     """
 
     offset: int
@@ -62,7 +62,7 @@ class MetadataEnd(NamedTuple):
 
 
 def meant_partitions(history: History) -> frozenset[PartitionName]:
-    """Partitions whose replicas the run means to read, added ones too.
+    """Partitions whose replicas the run is to read, including added ones.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
@@ -91,10 +91,10 @@ def committed_ends(history: History) -> dict[PartitionName, End]:
 
 
 def in_sync(history: History, names: Mapping[int, str]) -> dict[PartitionName, InSync]:
-    """Who is in sync at the end, per partition; a node without a name goes by its number.
+    """The replicas in sync at the end, per partition; a node without a name is named by its number.
 
-    Brokers are asked on after recovery, because it may have ended on a view that was stale: brokers that
-    follow a controller without a majority believe a full ISR until they hear of the new one.
+    Brokers are asked again after recovery, because recovery may have ended on an old view: brokers that
+    follow a controller without a majority report a full ISR until they learn of the new controller.
     """
     recovered = [operation for operation in history.of("recover") if operation.type is not INVOKE]
     if not recovered:
@@ -120,7 +120,7 @@ def _since(known: InSync, later: Mapping[str, tuple[str, ...]]) -> InSync:
 
 
 def _recovered(operation: Operation, names: Mapping[int, str]) -> dict[PartitionName, InSync]:
-    """What the end of recovery told."""
+    """Replicas in sync at the end of recovery."""
     return {
         PartitionName(state.topic, state.partition): InSync(
             leader=None if state.leader is None else names.get(state.leader, str(state.leader)),
@@ -145,7 +145,7 @@ def _named(nodes: Iterable[int], names: Mapping[int, str]) -> tuple[str, ...]:
 
 
 def metadata_end(history: History, names: Mapping[int, str]) -> MetadataEnd | None:
-    """The last answer of the leader of the highest epoch; None if nobody answered with a high watermark."""
+    """The last answer of the leader of the highest epoch; None if no answer had a high watermark."""
     best: tuple[int, Operation, LeaderSeen] | None = None
     for operation, told in leaders_seen(history):
         if told.high_watermark >= 0 and (best is None or told.leader_epoch >= best[0]):

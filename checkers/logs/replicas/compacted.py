@@ -85,7 +85,7 @@ def find_in_compacted(
 
 
 def find_apart(reference: ReplicaLog, other: ReplicaLog, committed: Stretch) -> Iterator[Anomaly]:
-    """One finding if two logs have batches that are not what cleaning makes of the same log."""
+    """One finding if two logs have batches that cleaning can't have made from the same log."""
     left, right = _shared(reference, other, committed)
     differs = np.zeros(len(left), dtype=np.bool_)
     for name in _KEPT:
@@ -191,12 +191,12 @@ def find_brought_back(history: History, log: ReplicaLog, reads: Sequence[FinalRe
 
 
 def newest_of(columns: Columns, code: int, *, committed: bool) -> Newest:
-    """What final reads were given last of each key of a partition; nothing where nobody knows the keys.
+    """The last record of each key of a partition in the final reads; empty if the keys are unknown.
 
     Args:
-        columns: the history's.
+        columns: the history's columns.
         code: the partition's code.
-        committed: whether only what readers of committed records were given counts.
+        committed: whether only reads of read_committed readers count.
     """
     reads, calls = columns.reads, columns.calls
     keys = columns.keys.get(columns.partitions[code].topic)
@@ -258,7 +258,7 @@ def _out_of_line(left: ReplicaLog, right: ReplicaLog, committed: Stretch) -> lis
 
 
 def _batch(log: ReplicaLog, offset: int) -> str:
-    """The batch that spans an offset, in words."""
+    """The batch that spans an offset, as a text."""
     row = int(log.rows_at(np.array([offset]))[0])
     if row == NONE:
         return "no batch"

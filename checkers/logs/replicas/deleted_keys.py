@@ -1,10 +1,10 @@
 """Judges tombstones of a compacted topic: a key that was deleted stays deleted.
 
-Cleaning removes what is before a tombstone no later than the tombstone.  So a log never has a record of a
-key without the tombstone behind it, unless its replica fetched the record before it was removed elsewhere,
-and the rest of the log when the tombstone was gone too.  That takes a replica that was out of sync for longer
-than ``delete.retention.ms``: while it is in sync, what it lacks is not committed, and so is not cleaned.  The
-leader alone matters: readers are given what it has.
+Cleaning removes the records before a tombstone no later than the tombstone.  So a log has no record of a key
+without the tombstone behind it, with one exception: its replica fetched the record before it was removed
+elsewhere, and the rest of the log after the tombstone was gone too.  That requires a replica that was out of
+sync for longer than ``delete.retention.ms``: while it is in sync, records that it lacks are not committed,
+and so are not cleaned.  Only the leader matters, because readers receive its records.
 """
 
 from collections import Counter
@@ -39,8 +39,9 @@ class Newest(NamedTuple):
 def without_expired(columns: Columns, partition: PartitionName, newest: Newest, until_ns: int) -> Newest:
     """The last records that must be there at a time.
 
-    All but tombstones that may be gone by then, and records that such a tombstone deleted: another replica
-    may have cleaned both, while who was away for longer than tombstones are kept never saw it.
+    These are all last records except tombstones that may be gone by then, and records that such a tombstone
+    deleted.  Another replica may have cleaned both, and a replica that was away for longer than tombstones
+    are kept never received the tombstone.
     """
     marks = columns.tombstones.get(partition.topic)
     if marks is None:
@@ -56,7 +57,7 @@ def without_expired(columns: Columns, partition: PartitionName, newest: Newest, 
 
 
 def _deleted_until(columns: Columns, code: int, marks: Tombstones, sent_ns: int) -> Integers:
-    """Of each key the last offset at which a tombstone may stand that was sent by a time; -1 without any."""
+    """For each key, the highest possible offset of a tombstone that was sent by a time; -1 without any."""
     sends = columns.sends
     rows = np.flatnonzero(
         (sends.partition == code) & (sends.invoked_ns <= sent_ns) & marks.among(sends.value)
@@ -71,13 +72,13 @@ def _deleted_until(columns: Columns, code: int, marks: Tombstones, sent_ns: int)
 def find_deleted_keys(
     history: History, log: ReplicaLog, reads: Sequence[FinalRead], figures: Counter[str]
 ) -> Iterator[Anomaly]:
-    """One finding for each final read that was given a record of a key whose tombstone it was not given.
+    """One finding for each final read that returned a record of a key, but not the key's tombstone.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        log: of the leader, that led since reading began.
-        reads: whole final reads of its partition.
-        figures: counts the keys that were looked at.
+        log: log of the leader, which has led since reading began.
+        reads: complete final reads of its partition.
+        figures: counts the keys that were compared.
     """
     columns, partition = all_columns_of(history), log.partition
     marks = columns.tombstones.get(partition.topic)

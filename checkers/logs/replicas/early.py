@@ -1,14 +1,15 @@
-"""Judges what a compacted topic's replicas have removed although nothing that was cleaned replaces it.
+"""Judges records that a compacted topic's replicas have removed although no cleaned record replaces them.
 
-A cleaner removes a record because of a later one of its key in the part of the log that it cleans, which ends
-at the active segment (Kafka documentation, Design, Log Compaction).  So the last record of a key before that
-end is still there.  There are two bounds, and a record that is behind one of them replaces nothing:
+A cleaner removes a record because of a later record of its key in the part of the log that it cleans, which
+ends at the active segment (Kafka documentation, Design, Log Compaction).  So the last record of a key before
+that end is still there.  A record above one of these two bounds replaces nothing:
 
-- On every replica: the end of all that brokers logged to have cleaned (`checkers.evidence.cleanings`).
-- On the leader: its active segment, for what was appended while it led: nobody else can have cleaned that.
+- On every replica: the end of all ranges that brokers logged as cleaned (`checkers.evidence.cleanings`).
+- On the leader: its active segment, for records that it appended while it led; no other replica that could
+  have cleaned them has led since.
 
-A record with an unknown outcome can't be what replaced another one unseen: it would be the last of its key
-before the bound, so that final reads would have been given it.  Tombstones may have gone, and are left out.
+A record with an unknown outcome can't have replaced another one unseen: it would be the last of its key
+before the bound, so final reads would have returned it.  Tombstones may be gone, and are left out.
 """
 
 from collections import Counter
@@ -36,11 +37,11 @@ class Led(NamedTuple):
 
 
 class _Replaced(NamedTuple):
-    """Known records that another one of their key follows.
+    """Known records that another record of their key follows.
 
     Attributes:
-        offset: where they are, shape (n,), ascending.
-        following: where the next one of the key stands, shape (n,).
+        offset: their offsets, shape (n,), ascending.
+        following: offset of the next record of the key, shape (n,).
     """
 
     offset: Integers
@@ -58,10 +59,10 @@ def find_early(
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        logs: of the replicas in sync, of a partition without licences to lose what was acknowledged.
-        led: whose final reads these are; None if unknown.
-        reads: whole final reads of the partition.
-        figures: counts the records that each bound asks for.
+        logs: logs of the replicas in sync, of a partition without licences to lose acknowledged records.
+        led: the leader that the final reads used; None if unknown.
+        reads: complete final reads of the partition.
+        figures: counts the records that each bound requires.
     """
     columns = all_columns_of(history)
     if any(bool(log.transactional.any()) for log in logs):
@@ -84,7 +85,7 @@ def find_early(
 
 
 def _replaced(columns: Columns, code: int) -> _Replaced:
-    """Known records of a partition and what follows upon them; none where nobody knows the keys."""
+    """Known records of a partition and the next record of each key; empty if the keys are unknown."""
     topic = columns.partitions[code].topic
     keys = columns.keys.get(topic)
     if not keys:
@@ -104,7 +105,7 @@ def _replaced(columns: Columns, code: int) -> _Replaced:
 
 
 def _doubtful(columns: Columns, code: int, marks: Tombstones, keys: Integers) -> Booleans:
-    """Which of some keys were sent a tombstone of unknown fate or place: it may have been there, and gone."""
+    """Keys with a tombstone of unknown outcome or offset: it may have been there and be gone."""
     sends = columns.sends
     placed = (sends.outcome == Outcome.FAIL) | ((sends.outcome == Outcome.OK) & (sends.offset != NONE))
     rows = np.flatnonzero((sends.partition == code) & ~placed)
@@ -123,7 +124,7 @@ def _in_active(log: ReplicaLog, epoch: int, following: Integers) -> Booleans:
 def _gone(
     log: ReplicaLog, due: Integers, reads: Sequence[FinalRead], why: str, witness: tuple[int, ...] = ()
 ) -> list[Anomaly]:
-    """One finding if a record that nothing replaced yet is gone from a replica's disk, or was not read."""
+    """One finding if a record that no cleaned record replaces is gone from a disk, or was not read."""
     told = [(log.op, f"{log.node}'s disk", due[~log.has(due) & (due >= log.start)])]
     for read in reads:
         mine = due[(due >= read.start) & (due < read.end)]

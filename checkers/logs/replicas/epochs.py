@@ -1,12 +1,12 @@
 """Compares the leader epochs that replicas stored with their batches, each other, and the elections.
 
-A replica's note of an epoch is the offset of the epoch's first batch in its log, or its log's end when it
-became leader (KIP-101).  So the notes ascend, and every batch has the epoch whose stretch it is in.
+For each epoch a replica stores the offset of the epoch's first batch in its log, or its log's end when it
+became leader (KIP-101).  So these notes ascend, and every batch has the epoch in whose range it is.
 
-Legal differences: the first note moves up with the log's start; an epoch in which nothing was appended is
-missing, or is the last one of its leader alone; a replica of a compacted topic that fetched it again knows
-the first offset that is left.  Replicas out of sync may be truncated yet, and a loss of power may bring an
-older file back: they are not judged.
+Legal differences: the first note moves up with the log's start.  An epoch without records is missing, or is
+the last note of its leader only.  A replica that fetched a compacted topic again has the first offset that is
+left.  Two cases are not judged: replicas out of sync, which may still be truncated, and replicas after a
+power loss, which may bring an older file back.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -1,16 +1,16 @@
-"""Producers that a broker must know, for its log has batches of them: ``producer-forgotten``.
+"""Producers that a broker does not know although its log has their batches: ``producer-forgotten``.
 
-A broker knows of each producer in a log its epoch and the sequence number of its last record.  It learns
-them as it appends a batch, as a leader and as a follower, and builds them again from a snapshot and the log
+For each producer in a log a broker knows the epoch and the sequence number of the last record.  It updates
+them when it appends a batch, as a leader and as a follower.  It builds them again from a snapshot and the log
 when it starts, or truncates the log (KIP-98; ``UnifiedLog.rebuildProducerState``).
 
-Brokers are asked after the disks were read, so that they must know all that was on the disk then, or later
-numbers.  Only in-sync replicas are judged, below the committed end: nothing of that is truncated any more.
-Nothing is judged where brokers were told to forget producers earlier than after a day
-(``producer.id.expiration.ms``).
+Brokers are asked after the disks were read.  So they must know all producers that were on the disk then, with
+the same or later numbers.  Only in-sync replicas are judged, below the committed end, because nothing there
+is truncated any more.  Nothing is judged if brokers are configured to forget producers earlier than after a
+day (``producer.id.expiration.ms``).
 
-Compaction keeps the last batch of each producer, without its records if need be (KIP-98).  Empty control
-batches are passed over, as brokers do: their marker is gone.
+Compaction keeps the last batch of each producer, if necessary without its records (KIP-98).  Empty control
+batches are ignored, as brokers do: their marker is gone.
 """
 
 from collections import Counter
@@ -30,7 +30,7 @@ from checkers.logs.replicas.together import Stretch
 from checkers.verdict.verdict import Anomaly
 
 _NUMBERS = 2**31
-"""Sequence numbers go round after so many."""
+"""Number of sequence numbers; after the last one they begin at 0 again."""
 _NONE = -1
 
 
@@ -68,7 +68,7 @@ class Last(NamedTuple):
 
 @once
 def answers_of(history: History) -> dict[tuple[str, PartitionName], Answer]:
-    """By node and partition, what the broker answered last; refusals are left out.
+    """The last answer of each broker for each partition; refusals are left out.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -86,9 +86,9 @@ def answers_of(history: History) -> dict[tuple[str, PartitionName], Answer]:
 
 
 def unanswered(history: History, logs: Sequence[ReplicaLog]) -> list[str]:
-    """Of which of these replicas a broker that was asked did not tell the producers, in sentences.
+    """Replicas whose broker was asked about the producers and did not answer for them, as sentences.
 
-    Brokers that did not answer at all are those of the assumption ``producers-covered``.
+    Brokers that did not answer at all are covered by the assumption ``producers-covered``.
     """
     if EVIDENCE_PRODUCERS not in told_setup(history).evidence:
         return []

@@ -3,11 +3,11 @@
 A leader gives every batch the offset after the last one (Kafka documentation, Implementation, Log), so
 offsets are missing between two batches only where compaction took batches away.
 
-A leader appends a batch of an idempotent producer only if its sequence number is the next one by what its own
-log holds of that producer, or 0 in a newer epoch, and never in an older epoch (KIP-98, KIP-360).  So any log
-is in order by itself, also one that was truncated: a producer whose last batches were truncated is refused,
-and continues in a newer epoch.  A producer of which the log holds nothing may begin with any number: a leader
-that knows nothing of it takes what comes.
+A leader appends a batch of an idempotent producer only if its sequence number follows the producer's last one
+in its own log, or is 0 in a newer epoch, and never in an older epoch (KIP-98, KIP-360).  So each log is in
+order by itself, also a truncated one: a producer whose last batches were truncated is refused, and continues
+in a newer epoch.  A producer without any batch in the log may begin with any number, because a leader accepts
+the first batch of an unknown producer.
 """
 
 from collections.abc import Iterator, Sequence
@@ -111,7 +111,7 @@ def produced(log: ReplicaLog) -> Produced:
 
 
 def epochs_back(found: Produced) -> list[tuple[int, int]]:
-    """Rows of batches whose producer had a later epoch already, each after the row before it."""
+    """Rows of batches whose producer already had a later epoch, each with the row before it."""
     bad = np.flatnonzero(~found.marker & (found.epoch < found.before))
     return _sorted(found.rows[bad - 1], found.rows[bad])
 

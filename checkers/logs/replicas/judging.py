@@ -1,32 +1,32 @@
 """The replicas checker: judges each log on disk by itself, and all logs of a partition together.
 
-1. Every log by itself (`alone`): ``corrupt-batch``, ``overlapping-batches``, ``leader-epoch-regression``,
-   ``duplicate-batch``; and what is missing in it (`gaps`): ``offset-gap``, ``sequence-gap``,
+1.  Every log by itself (`alone`): ``corrupt-batch``, ``overlapping-batches``, ``leader-epoch-regression``,
+   ``duplicate-batch``; and gaps in it (`gaps`): ``offset-gap``, ``sequence-gap``,
    ``producer-epoch-regression``.
-2. The logs of the replicas in sync (`together`), each with the leader's, from where both have begun to the
-   end that final reads listed: ``replica-divergence``; one that ends before it: ``short-replica``.  Those
-   that left the ISR after recovery, up to what was committed then (`left`).
-3. The metadata logs of all nodes, as far as they must be alike (`metadata_logs`): ``metadata-divergence``;
-   and offsets that are missing in one of them: ``offset-gap``.
-4. The leader epochs that replicas noted and have batches of (`epochs`): ``epoch-note-contradicted``,
-   ``epoch-start-divergence``, ``epoch-without-election``; those of Kafka's own topics too (`own_topics`).
-5. What clients were told (`clients`): by final reads (`returned`), ``read-not-on-disk``,
-   ``on-disk-not-read``, ``transaction-without-marker``; of transactions' ends (`markers`),
-   ``marker-against-answer``, ``markers-differ``, ``marker-shared``; of deletions of records (`removed`),
-   ``deleted-records-returned``, which needs no disk; and whether disks have them (`kept_starts`),
-   ``deletion-not-kept``.
-6. Compacted topics, whose batches each broker rewrites by itself (`compacted`): ``replica-divergence`` where
-   no compaction makes the difference, ``compacted-away``, ``compacted-early``, ``compacted-returned``,
-   ``on-disk-not-read``; and tombstones (`deleted_keys`), ``deleted-key-returned``.
+2.  The logs of the replicas in sync (`together`), each compared with the leader's, from the later start to
+   the end that final reads listed: ``replica-divergence``; a log that ends before it: ``short-replica``.
+   Logs of replicas that left the ISR after recovery, up to the offset that was committed then (`left`).
+3.  The metadata logs of all nodes, as far as they must be equal (`metadata_logs`): ``metadata-divergence``;
+   and missing offsets in one of them: ``offset-gap``.
+4.  The leader epochs in replicas' checkpoints and batches (`epochs`): ``epoch-note-contradicted``,
+   ``epoch-start-divergence``, ``epoch-without-election``; also those of Kafka's internal topics
+   (`own_topics`).
+5.  Clients' results (`clients`): of final reads (`returned`), ``read-not-on-disk``, ``on-disk-not-read``,
+   ``transaction-without-marker``; of transactions' ends (`markers`), ``marker-against-answer``,
+   ``markers-differ``, ``marker-shared``; of deletions of records (`removed`), ``deleted-records-returned``,
+   which needs no disk; and whether disks kept these deletions (`kept_starts`), ``deletion-not-kept``.
+6.  Compacted topics, whose batches each broker rewrites by itself (`compacted`): ``replica-divergence`` if
+   compaction does not explain the difference, ``compacted-away``, ``compacted-early``,
+   ``compacted-returned``, ``on-disk-not-read``; and tombstones (`deleted_keys`), ``deleted-key-returned``.
 7. Producers that a broker does not know although its log has their batches (`forgotten`),
    ``producer-forgotten``.
 8. Logs of topics that were removed long ago, or of partitions that are elsewhere, are gone or set aside
    (`stray`): ``stray-replica``.
 9. What a loss of power left of logs that were flushed (`flushed`), ``flushed-lost``, which needs no disk.
 
-Legal differences: where logs begin (retention, DeleteRecords, snapshots); what is above the committed
-end; what compaction removes; replicas out of sync.  Where the setup says that evidence was to be gathered,
-what is missing makes the result unknown.
+Legal differences: starts of logs (retention, DeleteRecords, snapshots); records above the committed end;
+records that compaction removes; replicas out of sync.  If the setup says that evidence was to be gathered,
+missing evidence makes the result unknown.
 """
 
 from collections import Counter
@@ -76,12 +76,12 @@ REASONS_NAMED = 3
 
 @dataclass(slots=True)
 class _Findings:
-    """What has been found so far.
+    """Findings so far.
 
     Attributes:
         anomalies: examples, in the order in which they were found.
         counts: exact numbers by id.
-        figures: numbers worth keeping.
+        figures: measured numbers.
         doubts: why something could not be judged.
     """
 
@@ -108,7 +108,7 @@ class _Findings:
 
 
 def check_replicas(history: History) -> CheckerResult:
-    """Judge what the nodes' disks held at the end.
+    """Judge the contents of the nodes' disks at the end.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -201,7 +201,7 @@ FIGURES = (
     "folders_told",
     "removals_applied",
 )
-"""What a result reports beside anomalies: numbers over all logs; what was compared counts once per pair."""
+"""Figures of a result: numbers over all logs; a comparison counts once per pair."""
 
 
 def _judge_alone(log: ReplicaLog, findings: _Findings) -> None:
@@ -351,7 +351,7 @@ def _leader_first(logs: Sequence[ReplicaLog], leader: str | None) -> list[Replic
 
 
 def _of_one_topic(logs: Sequence[ReplicaLog], findings: _Findings) -> list[ReplicaLog]:
-    """Those whose topic id is that of the first; the same name with another id is another topic."""
+    """Logs whose topic id is that of the first; the same name with another id is another topic."""
     kept = [log for log in logs if log.seen.topic_id == logs[0].seen.topic_id]
     findings.doubts += [
         f"{log.node} has {log.partition} of another topic with that name" for log in logs if log not in kept

@@ -1,21 +1,21 @@
-"""Starts of logs on disk: they must include deletions before a clean stop, or long ago (KIP-107).
+"""Starts of logs on disk: they must reflect deletions that were before a clean stop, or long ago (KIP-107).
 
-A broker writes where its logs begin (``log-start-offset-checkpoint``) every
-``log.flush.start.offset.checkpoint.interval.ms``, a minute, and when it stops cleanly.  Of a log that begins
-where its first segment does, it writes nothing: then the name of that segment reports the start.
+A broker writes the starts of its logs (``log-start-offset-checkpoint``) every
+``log.flush.start.offset.checkpoint.interval.ms``, one minute, and when it stops cleanly.  It writes no entry
+for a log that begins where its first segment does: then the name of that segment gives the start.
 DeleteRecords is answered once every live replica has moved its start in memory.  So a replica that was in
 sync until the answer has the start on its disk later, if its broker
 
 - ran as one process from before the request for an interval after the answer, or
-- ran as one process from before the request until it was stopped after the answer, and exited cleanly.  What
-  it did later is no matter: it began with the start that it had written.
+- ran as one process from before the request until it was stopped after the answer, and exited cleanly.  Later
+  processes do not matter: they begin with the start that was written.
 
-Disks were read at the end, and a broker logs where each log begins as it loads it.
+Disks are read at the end, and a broker logs the start of each log when it loads it.
 
-Retention and deletions of segments only raise a start.  What could lower it is not judged: an unclean
-election, a disk that was hit by a fault, half a batch that a fault wrote, a replica that moved, a topic that
-was deleted or is compacted.  Where the metadata log does not report all states of a partition, nothing is
-judged.
+Retention and deletions of segments only raise a start.  Replicas whose start may have been lowered are not
+judged: after an unclean election, after a fault of the disk, after half a batch that a fault wrote, after a
+move of the replica, and in topics that were deleted or are compacted.  If the metadata log lacks states of a
+partition, the partition is not judged.
 """
 
 from collections import Counter
@@ -47,15 +47,16 @@ _INTERVALS_MS = {
 
 
 class _Start(NamedTuple):
-    """Where a log on disk began.
+    """Start of a log on disk.
 
     Attributes:
         where: the partition.
-        node: whose disk.
+        node: node of the disk.
         start: the offset.
-        topic_id: of the log; None if not reported.
-        from_ns: when that was so at the earliest; a process that loaded the log began no sooner.
-        until_ns: when that was so at the latest.
+        topic_id: topic id of the log; None if not reported.
+        from_ns: earliest time at which the log began there; the process that loaded the log did not start
+            before.
+        until_ns: latest time at which the log began there.
         op: index of the observation.
         told: how it is known.
     """
@@ -111,7 +112,7 @@ def _loaded(history: History) -> Iterator[_Start]:
 
 
 class _Promises:
-    """Says which deletions the disk of a replica must have, and why."""
+    """Finds deletions that the disk of a replica must reflect, and why."""
 
     def __init__(self, history: History) -> None:
         self._facts = Facts(history)
@@ -120,7 +121,7 @@ class _Promises:
         self._compacted = limits_of(history, self._facts.setup).compacted
 
     def concern(self, start: _Start) -> bool:
-        """Whether it is of a topic of the run, which nobody deleted."""
+        """Whether it belongs to a topic of the run that was not deleted."""
         topic = start.where.topic
         return topic not in self._removed | self._compacted and self._facts.setup.is_of_topic(
             topic, start.topic_id
@@ -143,9 +144,9 @@ class _Promises:
         return in_sync and len({state.leader_epoch for state in states}) == 1
 
     def _lowered(self, deletion: Deletion, start: _Start) -> bool:
-        """Whether the replica may have truncated what was committed, or be another one.
+        """Whether the replica may have truncated committed records, or be another one.
 
-        What came before is no matter: the replica was in sync, and had told its leader where its log began.
+        Events before do not matter: the replica was in sync, and had reported its start to the leader.
         """
         facts, where, number = self._facts, start.where, self._facts.ids[start.node]
         states = facts.changes.possible(where, deletion.from_ns - MARGIN_NS, start.until_ns)

@@ -28,9 +28,9 @@ from checkers.verdict.verdict import Anomaly
 
 
 def members_of(history: History, meant: Setup) -> dict[PartitionName, InSync]:
-    """Who is in sync at the end by brokers' views, unless the metadata log denies it, and by that log.
+    """The replicas in sync at the end by brokers' views, unless the metadata log denies it, and by that log.
 
-    Where views were lost and the metadata log does not report a partition, nobody knows, and it is left out.
+    If views were lost and the metadata log does not have a partition, its ISR is unknown, and it is left out.
     """
     changes = partition_changes(history)
     lost = lacking(history, Source.PARTITIONS) is not None
@@ -64,13 +64,13 @@ def committed_by(columns: Columns, partition: PartitionName, until_ns: int) -> i
 def find_in_left(
     history: History, synced: InSync, reference: ReplicaLog, log: ReplicaLog
 ) -> Iterator[Anomaly]:
-    """Find what a replica lacks, or has otherwise, that left the ISR after recovery.
+    """Find records that a replica which left the ISR after recovery lacks, or has different.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        synced: who was in sync when recovery ended.
+        synced: the replicas in sync when recovery ended.
         reference: the log of a replica in sync.
-        log: the log of the one that left.
+        log: the log of the replica that left.
     """
     recovered = history.operations[synced.op]
     committed = committed_by(columns_of(history), log.partition, recovered.time_ns)

@@ -14,13 +14,13 @@ _EXPIRATION = frozenset({"producer.id.expiration.ms", "transactional.id.expirati
 
 
 class Limits(NamedTuple):
-    """Where less is promised.
+    """Nodes and topics for which Kafka promises less.
 
     Attributes:
         unsynced: names of nodes that may have lost what they had not synced.
         retained: topics whose old segments may be deleted at any time.
         compacted: topics whose batches may be rewritten.
-        forgetting: whether brokers were told to forget producers earlier than after a day.
+        forgetting: whether brokers are configured to forget producers earlier than after a day.
     """
 
     unsynced: frozenset[str]
@@ -30,7 +30,7 @@ class Limits(NamedTuple):
 
 
 def limits_of(history: History, meant: Setup) -> Limits:
-    """What faults and configs of a history limit; a config that was altered counts all the time.
+    """The limits due to faults and configs of a history; a config that was altered counts all the time.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.

@@ -1,12 +1,12 @@
 """Compares the metadata logs of all nodes with that of the last leader that reported a high watermark.
 
-Two logs are compared as far as the leader knows that the other one was fetched, below the high watermark; and
-up to the last batch that both have: logs with a record of the same offset and epoch are the same up to it
-(Raft, Log Matching), whatever was committed or told.  If disks with votes were lost, two leaders may have had
-one epoch, and only reported high watermarks count.
+Two logs are compared up to the offset below the high watermark that the leader knows as fetched by the other
+node; and up to the last batch that both have: logs with a record of the same offset and epoch are equal up to
+it (Raft, Log Matching), committed or not.  If disks with votes were lost, two leaders may have had one epoch,
+and only reported high watermarks count.
 
-Within a log no offset is missing: leaders give each batch the next one, and nothing compacts these logs
-(KIP-630: what a snapshot has goes from their beginning).
+Within a log no offset is missing: leaders assign the next offset to each batch, and these logs are not
+compacted (KIP-630: a snapshot only replaces their beginning).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -45,7 +45,7 @@ class Compared(NamedTuple):
 
 
 def compare_metadata_logs(history: History, logs: Sequence[ReplicaLog], meant: Setup) -> Compared:
-    """Compare every node's metadata log with the leader's; nothing is compared where that is not known.
+    """Compare every node's metadata log with the leader's; nothing is compared if the leader is unknown.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.

@@ -1,10 +1,10 @@
 """Judges the leader epochs of Kafka's internal topics, whose batches are not recorded.
 
-Like those of the run's topics the notes ascend, and report no epoch that no election began.  Replicas that
-were in sync all the time since recovery ended noted the same beginnings as the leader, but of the first epoch
-that they know (KIP-101).  These topics are compacted, and a replica that fetched a cleaned log again knows
-the first offset that is left; but only segments that are closed are cleaned, and Kafka's own topics keep
-theirs open for a week or 100 MiB.  Nothing is compared where a config says otherwise.
+As in the run's topics, the notes ascend, and have no epoch without an election.  Replicas that have been in
+sync since the end of recovery have the same epoch starts as the leader, except for the first epoch that they
+know (KIP-101).  These topics are compacted, and a replica that fetched a cleaned log again has the first
+offset that is left.  But only closed segments are cleaned, and segments of Kafka's internal topics stay open
+for a week or 100 MiB.  Nothing is compared if a config changes that.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,13 +25,13 @@ _EVERYTHING = 2**62
 
 
 def find_in_own(history: History, notes: Sequence[Noted], meant: Setup, limits: Limits) -> Iterator[Anomaly]:
-    """Find what is wrong with the notes of one partition's replicas.
+    """Find contradictions in the epoch checkpoints of one partition's replicas.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
-        notes: what each replica noted, of one partition; at least one.
-        meant: what the setup says.
-        limits: where less is promised.
+        notes: checkpoints of the replicas of one partition; at least one.
+        meant: the run's setup.
+        limits: nodes and topics for which Kafka promises less.
     """
     sound = [noted for noted in notes if noted.node not in limits.unsynced]
     for noted in sound:
@@ -50,7 +50,7 @@ def find_in_own(history: History, notes: Sequence[Noted], meant: Setup, limits: 
 def _steady(
     history: History, partition: PartitionName, meant: Setup
 ) -> tuple[str, frozenset[str], Stretch] | None:
-    """Who led since recovery ended, and who was in sync with it; None where others led, or nobody knows."""
+    """The leader since the end of recovery, and its ISR; None if the leader changed or is unknown."""
     changes = partition_changes(history)
     recovered = [operation for operation in history.of("recover") if operation.type is not INVOKE]
     if not recovered or not changes.tells(partition, NEVER):
@@ -67,6 +67,6 @@ def _steady(
 
 
 def _closes_early(meant: Setup) -> bool:
-    """Whether any node was told to close segments earlier than it does by default."""
+    """Whether any node is configured to close segments earlier than by default."""
     configs = [meant.config, *meant.node_config.values()]
     return any(name.startswith(_CLOSING) for config in configs for name in config)

@@ -1,13 +1,13 @@
-"""Judges deletions of records: what was deleted on request stays deleted (KIP-107).
+"""Judges deletions of records: records that were deleted on request stay deleted (KIP-107).
 
 The answer to DeleteRecords comes when all live replicas have moved the starts of their logs, and a follower
-takes over the leader's start as it fetches.  So a later leader that was elected cleanly begins at that offset
-or above.  A broker whose process was killed begins at the start that it had last written to its disk, until
-it has fetched again; with eligible leader replicas (KIP-966) a broker that was not alive at the answer may
-lead before it fetches.
+takes over the leader's start when it fetches.  So a later leader that was elected cleanly begins at that
+offset or above.  A broker whose process was killed begins at the start that it had last written to its disk,
+until it has fetched again.  With eligible leader replicas (KIP-966) a broker that was not alive at the answer
+may lead before it fetches.
 
-A consumer may be given what its client had fetched before, so only assignments count that began after the
-answer.  While a fault is in force, or a leader new, an older leader may still answer consumers.
+A consumer may return records that its client had fetched before.  So only assignments count that began after
+the answer.  While a fault is in force, or a leader is new, an older leader may still answer consumers.
 """
 
 from collections import Counter
@@ -55,7 +55,7 @@ class Deletion(NamedTuple):
 
     @property
     def told(self) -> tuple[str, str]:
-        """Who asked for it and when it was acknowledged, as explanations say it."""
+        """Who requested it and when it was acknowledged, as text for explanations."""
         asked, answered = self.operations
         return (
             f"Operation {asked} asked to delete all records of {self.where} below {self.below}.",
@@ -107,7 +107,7 @@ def deletions_of(history: History) -> dict[PartitionName, list[Deletion]]:
 
 
 class Licensing:
-    """Says which event permits that deleted records come back."""
+    """Finds events that permit the return of deleted records."""
 
     def __init__(self, history: History) -> None:
         self._facts = Facts(history)
@@ -132,7 +132,7 @@ class Licensing:
         )
 
     def truncated(self, deletion: Deletion) -> str | None:
-        """An event after which a replica may lead that was not in sync, or whose disk was wiped."""
+        """An event that lets a replica lead that was out of sync or wiped; None without one."""
         for permit in licences_of(self._history).of(deletion.where):
             event = permit.event
             if permit.covers_returned and event.below is None and event.to_ns >= deletion.from_ns:

@@ -1,9 +1,9 @@
 """Compares final reads with the log on disk, offset by offset, at both isolation levels.
 
-A reader of uncommitted records is given every record below the end that it listed, and no marker.  A reader
-of committed records is given the same but for transactions: of those the ones that a commit marker ends
-(KIP-98).  Both read after recovery, and disks are read after them, so no fault before excuses a difference.
-Compaction does, and an unclean election since they began.  What is below the log's start may be gone.
+A read_uncommitted reader receives every record below the end that it listed, and no marker.  A read_committed
+reader receives the same, except that it receives only those transactions that a commit marker ends (KIP-98).
+Both read after recovery, and disks are read after them, so earlier faults excuse no difference.  Compaction
+excuses one, and an unclean election since they began.  Records below the log's start may be gone.
 """
 
 from collections.abc import Iterator
@@ -25,11 +25,11 @@ class FinalRead(NamedTuple):
     """A final read that reached the end that it listed.
 
     Attributes:
-        client: its reader, in words.
-        committed: whether it read committed records alone.
+        client: its reader, as a text.
+        committed: whether it read with read_committed.
         start: the first offset that it listed.
         end: the end that it listed.
-        offsets: all that it returned, ascending, each once.
+        offsets: all offsets that it returned, ascending, each once.
         op: index of its completion in the history.
         listed_ns: a time before which its start and end were not listed, nanoseconds.
         began_ns: a time before which nothing of it was fetched, nanoseconds.
@@ -163,7 +163,7 @@ def _within(log: ReplicaLog, read: FinalRead) -> tuple[int, int]:
 
 
 def _kind(log: ReplicaLog, row: int) -> str:
-    """A batch in words."""
+    """A batch as a text."""
     base, last = int(log.columns["base_offset"][row]), int(log.columns["last_offset"][row])
     where = f"from {base} to {last}"
     if log.control[row]:

@@ -39,7 +39,7 @@ def find_stray(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
-        KeyError, TypeError: a record of the metadata log has not the fields that Kafka gives it.
+        KeyError, TypeError: a record of the metadata log lacks a field that Kafka writes.
     """
     observed = history.observed(FOLDERS)
     if not observed:
@@ -77,11 +77,11 @@ def _stray(operation: Operation, folder: str, topic_id: str, after: tuple[int, s
 
 
 class _Placed:
-    """What the metadata log says of topics that were removed, and of which brokers have replicas.
+    """Removed topics, and the brokers with replicas, according to the metadata log.
 
     Attributes:
-        removed_ns: ids of the topics that were removed, and since when that was committed; `NEVER` where
-            it was not reported.
+        removed_ns: id of each removed topic to the time since when the removal was committed; `NEVER` if not
+            reported.
     """
 
     def __init__(self, history: History) -> None:
@@ -103,9 +103,9 @@ class _Placed:
                     self._states.setdefault((step.told.topic_id, folder), []).append(step.after)
 
     def left_ns(self, node: str, folder: str, topic_id: str, until_ns: int) -> int | None:
-        """Since when it was committed that a broker has no replica, and nothing else until a time.
+        """Since when it has been committed, without interruption until a time, that a broker has no replica.
 
-        None if it has one, or nobody knows.
+        None if the broker has one, or if that is unknown.
         """
         states, broker = self._states.get((topic_id, folder)), self._ids.get(node)
         if states is None or broker is None or until_ns > self._changes.complete_until_ns:

@@ -23,7 +23,7 @@ COMPARED = (
     "crc",
     "attributes",
 )
-"""Columns that must be equal; the CRC stands for the content."""
+"""Columns that must be equal; the CRC represents the content."""
 
 
 class Stretch(NamedTuple):

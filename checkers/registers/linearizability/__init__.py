@@ -1,8 +1,8 @@
 """General linearizability: whether the operations of a small history fit any order that a model allows.
 
 `check_linearizable` searches for an order of a history's operations that agrees with real time and with the
-rules of a `Model`.  It decides any model and can take exponential time: a `Budget` bounds it, and where it is
-exhausted the result is unknown.  Registers whose values are unique are decided faster without a search.
+rules of a `Model`.  It decides any model, and can take exponential time.  A `Budget` bounds it; if the budget
+is exhausted, the result is unknown.  Registers with unique values are decided faster, without a search.
 """
 
 from checkers.registers.linearizability.canonical import UnreadableError

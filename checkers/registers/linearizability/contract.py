@@ -1,4 +1,4 @@
-"""The contract of a model: one small frozen value of pure functions that says what an object does."""
+"""The contract of a model: a small frozen value of pure functions that specify an object."""
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Mark(Enum):
 INCONSISTENT = Mark.INCONSISTENT
 """What a step gives where the object could not have done that."""
 UNKNOWN = Mark.UNKNOWN
-"""A result that nobody saw."""
+"""A result that no client received."""
 
 
 class Action(NamedTuple):
@@ -48,13 +48,13 @@ class Model:
     Attributes:
         name: stable name, e.g. ``cas-register``.
         initial: its state before anything happened.
-        step: the state after an action, or `INCONSISTENT` where the action could not happen in that state.
-        action_of: what a pair of invocation and completion did; the completion is ok or info, or None where
-            there is none.  None where it constrains nothing.  Raises `UnreadableError` for a shape that it
+        step: the state after an action, or `INCONSISTENT` if the action could not happen in that state.
+        action_of: the action of an invocation and its completion, which is ok or info, or None if there is
+            none.  Returns None if the pair constrains nothing.  Raises `UnreadableError` for a shape that it
             does not know.
-        observes: whether an action can't change any state, so that it is a question and nothing else.
-        refusal: why an action is inconsistent in a state, in a few words.
-        told: a state as a reader wants to see it.
+        observes: whether an action only reads and can't change any state.
+        refusal: why an action is inconsistent in a state, as a short text.
+        told: a readable text of a state.
         partition: a group per action; operations of different groups must not be able to see each other
             (P-compositionality: Horn and Kroening, FORTE 2015).  Operations of different keys are always
             different groups.

@@ -9,9 +9,9 @@ fifo-queue       ``enqueue`` (value), ``dequeue`` (result; null: it was empty)
 multi-register   ``txn`` (or ``read``, ``write``): a list of ``[read|r|write|w, key, value]``, atomic
 ===============  ================================================================================
 
-An operation that only asks and whose outcome is unknown constrains nothing.  A read that returned null read
-null where the object began with null; where it began with another value, null is how Jepsen's clients say
-that they saw nothing, and such a read constrains nothing.
+A read-only operation with an unknown outcome constrains nothing.  If the initial value is null, a read that
+returned null read null.  If it is another value, Jepsen's clients return null for a read without a result,
+and such a read constrains nothing.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -86,7 +86,7 @@ def _register(name: str, operations: tuple[str, ...], initial: object) -> Model:
 
 def _pair(action: Action) -> tuple[State, State]:
     """What a cas expects and what it writes."""
-    return action.argument  # type: ignore[return-value]
+    return action.argument  # type: ignore[return-value]  # a cas has a pair
 
 
 def _read(completion: Operation | None, initial: State) -> Action | None:
@@ -155,7 +155,7 @@ def _set_action(invoke: Operation, completion: Operation | None) -> Action | Non
 
 
 def _set_step(state: State, action: Action) -> State:
-    held: frozenset[State] = state  # type: ignore[assignment]
+    held: frozenset[State] = state  # type: ignore[assignment]  # the set model's state
     if action.f == "add":
         return held if action.argument in held else held | {action.argument}
     if action.f == "read":
@@ -164,7 +164,7 @@ def _set_step(state: State, action: Action) -> State:
 
 
 def _by_element(actions: Sequence[Action]) -> Sequence[Hashable]:
-    """Elements are independent of each other, unless someone looks at all of them at once."""
+    """Elements are independent of each other, unless an operation reads all of them at once."""
     if any(action.f == "read" for action in actions):
         return one_group(actions)
     return [action.argument for action in actions]
@@ -191,11 +191,11 @@ def _queue_action(invoke: Operation, completion: Operation | None) -> Action:
 
 
 def _queue_told(state: State) -> str:
-    return shown(("list", *state))  # type: ignore[misc]
+    return shown(("list", *state))  # type: ignore[misc]  # the queue model's state is a tuple
 
 
 def _queue_step(state: State, action: Action) -> State:
-    queue: tuple[State, ...] = state  # type: ignore[assignment]
+    queue: tuple[State, ...] = state  # type: ignore[assignment]  # the queue model's state is a tuple
     if action.f == "enqueue":
         return (*queue, action.argument)
     if not queue:
@@ -204,6 +204,6 @@ def _queue_step(state: State, action: Action) -> State:
 
 
 def _queue_refusal(state: State, action: Action) -> str:
-    queue: tuple[State, ...] = state  # type: ignore[assignment]
+    queue: tuple[State, ...] = state  # type: ignore[assignment]  # the queue model's state is a tuple
     where = f"a queue whose head is {shown(queue[0])}" if queue else "an empty queue"
     return f"can't dequeue {shown(action.result)} from {where}"

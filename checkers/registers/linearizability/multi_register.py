@@ -12,7 +12,7 @@ _WORDS = {"r": "read", "read": "read", "w": "write", "write": "write"}
 
 
 class _Part(NamedTuple):
-    """One read or write of a transaction; the value of a read that nobody saw is `UNKNOWN`."""
+    """One read or write of a transaction; the value of a read without a known result is `UNKNOWN`."""
 
     f: str
     key: Hashable
@@ -62,7 +62,7 @@ def _parts(value: object, begin: Mapping[Hashable, Hashable], *, seen: bool) -> 
 
 
 def _part(item: object, begin: Mapping[Hashable, Hashable], *, seen: bool) -> _Part:
-    if not isinstance(item, list | tuple) or len(item) != 3 or not isinstance(item[0], str):  # noqa: PLR2004
+    if not isinstance(item, list | tuple) or len(item) != 3 or not isinstance(item[0], str):  # noqa: PLR2004 - f, key, value
         raise UnreadableError(f"a part of a transaction is [f key value], not {shown(canonical(item))}")
     if item[0] not in _WORDS:
         raise UnreadableError(f"a transaction reads or writes; it can't {shown(item[0])}")
@@ -73,19 +73,19 @@ def _part(item: object, begin: Mapping[Hashable, Hashable], *, seen: bool) -> _P
 
 
 def _state(values: Mapping[Hashable, Hashable]) -> State:
-    """Pairs of key and value in one order; a register that holds null is as one that nobody wrote."""
+    """Pairs of key and value in a fixed order; a register with null equals one that was never written."""
     return tuple(sorted(((key, value) for key, value in values.items() if value is not None), key=repr))
 
 
 def _values(state: State) -> dict[Hashable, Hashable]:
-    return dict(state)  # type: ignore[call-overload, no-any-return]
+    return dict(state)  # type: ignore[call-overload, no-any-return]  # `_state` makes pairs
 
 
 def _done(state: State, action: Action) -> tuple[dict[Hashable, Hashable], list[tuple[_Part, Hashable]]]:
     """The values after an action, and the reads that contradict them, each with what its register held."""
     values = _values(state)
     wrong = []
-    parts: Iterable[_Part] = action.argument  # type: ignore[assignment]
+    parts: Iterable[_Part] = action.argument  # type: ignore[assignment]  # this model's arguments are parts
     for part in parts:
         if part.f == "write":
             values[part.key] = part.value
@@ -100,7 +100,7 @@ def _step(state: State, action: Action) -> State:
 
 
 def _observes(action: Action) -> bool:
-    parts: Iterable[_Part] = action.argument  # type: ignore[assignment]
+    parts: Iterable[_Part] = action.argument  # type: ignore[assignment]  # this model's arguments are parts
     return all(part.f == "read" for part in parts)
 
 
@@ -124,7 +124,7 @@ def _by_connection(actions: Sequence[Action]) -> Sequence[Hashable]:
             key = leader[key]
         return key
 
-    touched: list[list[Hashable]] = [[part.key for part in action.argument] for action in actions]  # type: ignore[attr-defined]
+    touched: list[list[Hashable]] = [[part.key for part in action.argument] for action in actions]  # type: ignore[attr-defined]  # they are parts
     for first, *others in touched:
         for other in others:
             leader[find(other)] = find(first)

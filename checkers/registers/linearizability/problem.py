@@ -1,9 +1,10 @@
-"""A search problem: calls turned into numbers, so that the search compares and counts, and nothing else.
+"""A search problem: calls encoded as numbers, so that the search only compares and counts.
 
 Time is the order of invocations and completions.  Calls that certainly happened have *slots*: bits that are
-free again once the call completed, so that a set of linearized calls takes as many bits as calls were open at
-once, not as the history is long.  Calls that may have happened never complete; equal ones among them are
-interchangeable, how many of them took effect says all: each *kind* of them has a counter.
+free again once the call has completed.  So a set of linearized calls takes as many bits as calls were open at
+once, independent of the length of the history.  Calls that may have happened never complete.  Equal ones
+among them are interchangeable, so only the number of those that took effect matters: each *kind* of them has
+a counter.
 """
 
 import heapq
@@ -72,7 +73,7 @@ def problem_of(model: Model, calls: Sequence[Call], bytes_max: int, known: Seque
     Actions are numbered as in `known`, new ones after them, so that problems can share transitions.
 
     Raises:
-        TooLargeError: where so many calls are so long open that the problem takes more than `bytes_max`.
+        TooLargeError: so many calls are open for so long that the problem takes more than `bytes_max`.
     """
     numbers = {action: number for number, action in enumerate(known)}
     actions = [numbers.setdefault(call.action, len(numbers)) for call in calls]

@@ -1,6 +1,7 @@
 """A fast check before the search: calls that are impossible in every reachable state.
 
-A read of a value that nobody writes is the usual case.  The search would try all orders of what is open.
+The usual case is a read of a value that was never written.  The search would try all orders of the open
+calls.
 """
 
 from checkers.registers.linearizability.problem import Problem

@@ -2,19 +2,19 @@
 
 The algorithm is Wing and Gong's (Testing and Verifying Concurrent Objects, 1993) with Lowe's memory of
 visited configurations (Testing for Linearizability, 2017).  A configuration is the set of linearized calls
-and a state; the set is kept as the first completion whose call is not in it, and which of the calls that are
-open there are.
+and a state.  The set is stored as the first completion whose call is not in it, and those linearized calls
+that are open at that completion.
 
-Four rules keep the search small, and none loses a linearization:
+Four rules keep the search small, without losing a linearization:
 
-- A certain call that only observes, such as a read, is taken as soon as it is possible: in any linearization
-  of the rest it can be moved to the front.
-- A call that may have happened is taken only where it changes the state, and only if what follows needs it: a
-  linearization in which the next call undoes it stays one without it.
-- Of equal calls that are open the one that completes first is taken: where two are linearized in the other
-  order they can change places.
-- A configuration is skipped if one was visited that differs only in having used fewer of the calls that may
-  have happened: that one can do whatever this one can.
+- A certain call that only observes, such as a read, is linearized as soon as it is possible: in any
+  linearization of the rest it can be moved to the front.
+- A call that may have happened is linearized only if it changes the state, and only if the following calls
+  need it: a linearization in which the next call undoes it is also one without it.
+- Of equal open calls the one that completes first is linearized first: if two are linearized in the other
+  order, they can be exchanged.
+- A configuration is skipped if a visited one differs only by using fewer of the calls that may have happened:
+  the visited one can do everything that this one can.
 """
 
 from collections.abc import Iterable
@@ -146,7 +146,7 @@ class _Search:
         return SearchAnswer.NONLINEARIZABLE
 
     def _settled(self, entry: _Entry) -> _Entry:
-        """Take whatever only observes and is possible, and pass the completions of what is linearized."""
+        """Linearize all possible calls that only observe, and pass the completions of linearized calls."""
         at, linearized, used, state, before, path = entry
         options, row, step = self._problem.options, self._transitions.rows[state], self._transitions.step
         end = len(options)

@@ -8,7 +8,7 @@ INITIAL = 0
 """Number of the initial state."""
 
 REFUSED = -1
-"""What stands for an inconsistent step."""
+"""Represents an inconsistent step."""
 
 _STATE_BYTES = 400
 _ITEM_BYTES = 50

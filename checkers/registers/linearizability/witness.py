@@ -1,11 +1,12 @@
-"""The fewest operations that show that a group has no linearization, and the proof in words.
+"""The fewest operations that show that a group has no linearization, and the proof as a text.
 
-Operations are weakened one after the other, as long as no linearization appears: a question is left out, and
-any other operation is allowed to take effect at any time from the beginning on, or never.  A weakened history
-has every linearization that the whole one has, so what is left is a proof about the whole one.
+Operations are weakened one after the other, as long as no linearization appears: a read-only operation is
+left out, and any other operation may take effect at any time from the beginning on, or never.  A weakened
+history has every linearization of the complete one, so the remaining operations prove that the complete one
+has none.
 
-Where that takes too long, only the operations since some moment are looked at, from every state that the
-object can ever be in: what was over by then can have done no more than lead to one of them.
+If that takes too long, only the operations since some moment are considered, from every state that the object
+can ever be in: all earlier operations can only have led to one of these states.
 """
 
 from collections.abc import Hashable, Iterator, Sequence
@@ -36,7 +37,7 @@ _WITHOUT_VALUE = ("acquire", "release")
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Calls, and the search that found no linearization of them."""
+    """Calls, and the search that found no linearization for them."""
 
     calls: Sequence[Call]
     problem: Problem
@@ -65,7 +66,7 @@ class Case:
 
     @property
     def blocked(self) -> Call:
-        """The call whose completion no order gets past."""
+        """The call whose completion no order can pass."""
         return self.calls[self.problem.options[self.outcome.completions][0][2]]
 
 
@@ -75,8 +76,8 @@ class Proof:
 
     Attributes:
         kept: the calls.
-        fewest: whether there was time to try to do without each of them.
-        since: operation before which nothing matters; None where the proof begins with the initial state.
+        fewest: whether there was time to try to leave out each of them.
+        since: operation before which nothing matters; None if the proof begins with the initial state.
     """
 
     kept: Sequence[Call]
@@ -95,7 +96,7 @@ class Effort:
     starts: Sequence[int] = (INITIAL,)
 
     def shows(self, model: Model, calls: Sequence[Call]) -> bool:
-        """Whether calls certainly have no linearization; False also where nobody can afford to know."""
+        """Whether calls certainly have no linearization; False also if the budget does not suffice."""
         budget = Budget(min(self.steps, self.steps_each), self.memory_mb)
         problem = problem_of(model, calls, budget.memory_bytes, self.case.problem.actions)
         outcome = search(problem, self.case.transitions, budget, self.starts)
@@ -140,7 +141,7 @@ def _proof(model: Model, case: Case, memory_mb: int) -> Proof:
 
 
 def recent_proof(model: Model, case: Case, memory_mb: int) -> Proof | None:
-    """A proof from the last calls alone, whatever the state was before them; None where none is found."""
+    """A proof from the last calls only, for any state before them; None if none is found."""
     if not sees_all_states(case.problem, case.transitions):
         return None
     effort = Effort(_STEPS, _STEPS_EACH, memory_mb, case, range(len(case.transitions.states)))
@@ -156,7 +157,7 @@ def recent_proof(model: Model, case: Case, memory_mb: int) -> Proof | None:
 
 
 def _is_over(model: Model, call: Call, since: int) -> bool:
-    """Whether a call says nothing about what happened after an operation: it had ended, or only observes."""
+    """Whether a call constrains nothing after an operation: it had ended, or only observes."""
     began_before = call.invoked < since
     return began_before and call.certain and (call.end < since or model.observes(call.action))
 
@@ -206,7 +207,7 @@ def _freed(call: Call) -> Call:
 
 @dataclass(frozen=True, slots=True)
 class _Telling:
-    """Puts calls and configurations in words."""
+    """Makes texts of calls and configurations."""
 
     operations: Sequence[Operation]
     model: Model

@@ -1,13 +1,13 @@
-"""The checker of clients' errors: errors that Kafka guarantees not to return, but returned.
+"""The checker of clients' errors: errors that Kafka promises not to return, but returned.
 
-A fatal error ends a producer, and the next one continues; that alone loses nothing.  But some errors say that
-a broker no longer knows what it had acknowledged, or that somebody else took over where there was nobody.
+A fatal error ends a producer, and the next producer continues.  That alone loses nothing.  But some errors
+show that a broker no longer knows what it had acknowledged, or that a producer was fenced although no other
+producer had replaced it.
 
-Judged are sequences of idempotent and of transactional producers (`sequences`), and refused transactions
-(`fencing`).
-Not judged are errors that are retriable (CONCURRENT_TRANSACTIONS), that libraries bring about by themselves
-(INVALID_PRODUCER_EPOCH of a plain producer, which raises its epoch after a timeout, KIP-360), and refusals of
-initialisations.
+The checker judges sequence numbers of idempotent and transactional producers (`sequences`), and refused
+transactions (`fencing`).  It does not judge retriable errors (CONCURRENT_TRANSACTIONS), errors that libraries
+cause themselves (INVALID_PRODUCER_EPOCH of a plain producer, which raises its epoch after a timeout,
+KIP-360), and refusals of initialisations.
 """
 
 from checkers.history.operations import INVOKE, History
@@ -27,7 +27,7 @@ _NEEDED = (Source.CLIENTS, Source.FAULTS, Source.ADMIN, Source.MOVES, Source.DIS
 
 
 def check_client_errors(history: History) -> CheckerResult:
-    """Judge what clients were told; unknown where not all is there by which it could be permitted.
+    """Judge errors of clients; unknown if evidence that could permit them is missing.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.

@@ -1,12 +1,13 @@
 """Producers that were fenced although no other producer replaced them and no timeout expired.
 
-What explains a refusal, and makes it none of ours: somebody else initialised the transactional id, or may
-have; the transaction may have exceeded its timeout, by which the coordinator aborts it and raises the epoch
-(KIP-890; how it is reported then differs: KAFKA-19690, KAFKA-20785).  What leaves a doubt: the coordinator's
-partition of ``__transaction_state`` may have lost legally what this producer requested last before, so that
-an older epoch is in force, or another transaction; other trouble within the transaction, after which
-libraries raise the epoch by themselves (KIP-360); and an initialisation that the library may have asked for
-twice, of which the first attempt may have come last.
+A refusal is explained, and not reported, in two cases.  Another producer initialised the transactional id, or
+may have.  Or the transaction may have exceeded its timeout, after which the coordinator aborts it and raises
+the epoch (KIP-890; how this is reported differs: KAFKA-19690, KAFKA-20785).
+
+A refusal is in doubt in three cases.  The coordinator's partition of ``__transaction_state`` may have legally
+lost the producer's last request, so that an older epoch or another transaction is in force.  There was
+another error within the transaction, after which libraries raise the epoch by themselves (KIP-360).  Or the
+library may have sent an initialisation twice, and the first attempt may have been executed last.
 """
 
 from collections.abc import Iterator, Sequence
@@ -59,7 +60,7 @@ def refused_transactions(history: History) -> tuple[Call, ...]:
 
 
 def refusals(history: History, setup: Setup) -> Iterator[Anomaly]:
-    """Refusals that nothing explains; illegal where nothing leaves a doubt either."""
+    """Refusals that nothing explains; illegal if they are not in doubt."""
     for call in refused_transactions(history):
         producer = _producer(history, call)
         if not _rivals(history, call, producer) and not _timed_out(setup, call, producer):
@@ -132,7 +133,7 @@ def _producer(history: History, call: Call) -> Call | None:
 
 
 def _rivals(history: History, call: Call, producer: Call | None) -> bool:
-    """Whether anybody else may have initialised the transactional id since its producer did."""
+    """Whether another producer may have initialised the transactional id since the call's producer did."""
     since_ns = 0 if producer is None else producer.begun.time_ns
     until_ns = NEVER if call.ended is None else call.ended.time_ns
     return any(

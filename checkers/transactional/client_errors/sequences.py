@@ -1,20 +1,20 @@
 """Sequence numbers that brokers forgot although they had acknowledged the producer's records.
 
-A producer numbers its batches in each partition.  It is told that its sequence is out of order where the
-batch before is not in the leader's log.  That shows a loss only if all before had been acknowledged:
+A producer numbers its batches in each partition.  It receives OUT_OF_ORDER_SEQUENCE_NUMBER if the batch
+before is not in the leader's log.  That shows a loss only if all earlier batches had been acknowledged:
 
-- the operation reports no other trouble: an earlier batch of it may have been given up before it arrived;
-- each of its records in question is in a partition of which nothing was acknowledged by the same operation;
+- the operation reports no other error: an earlier batch of it may have expired before it arrived;
+- each of its records in question is in a partition of which the same operation got no acknowledgement;
 - the producer, which is replaced after anything but success, had records acknowledged in these partitions.
 
 A transactional producer is idempotent and waits for all replicas, and its numbers continue from one
-transaction to the next; where it has a new epoch for each of them (KIP-890), the first batch is in order
-whatever was lost.  Whose epoch is outdated is told that, and not this.
+transaction to the next.  If it has a new epoch for each transaction (KIP-890), the first batch is in order
+whatever was lost.  A producer with an outdated epoch gets another error.
 
-A leader that is to verify a transaction (KIP-890, of producers without a new epoch for each) remembers the
-lowest sequence that it had to verify since, and refuses all above it.  A batch that was sent again, as nobody
-had answered, may come once more after its successors: it is refused, and so is what follows then, although
-nothing was lost.  librdkafka reports that it had sent a batch of the partition again.
+A leader that has to verify a transaction (KIP-890, for producers without a new epoch for each) remembers the
+lowest sequence number that it had to verify since, and refuses all above it.  An unanswered batch that was
+sent again may arrive a second time after its successors.  It is refused, and so are the batches after it,
+although nothing was lost.  librdkafka reports that it had sent a batch of the partition again.
 """
 
 from bisect import bisect_left
@@ -56,7 +56,7 @@ def told_of_sequences(history: History) -> list[Operation]:
 
 
 def lost_sequences(history: History, setup: Setup) -> Iterator[Anomaly]:
-    """Errors about sequences: illegal where nothing but a loss that nobody permitted explains them."""
+    """Errors about sequence numbers: illegal if only a loss that was not permitted explains them."""
     for operation in told_of_sequences(history):
         if _tells_of_records(operation):
             yield _judged(history, setup, operation)
@@ -90,7 +90,7 @@ def _judged(history: History, setup: Setup, operation: Operation) -> Anomaly:
 def _doubt(
     setup: Setup, operation: Operation, partitions: frozenset[PartitionName], before: Sequence[Operation]
 ) -> str | None:
-    """Why an error shows no loss, whatever the brokers did; None where it does."""
+    """Why an error proves no loss; None if it proves one."""
     own = _of_send(setup, operation) if operation.f != _TRANSACTION else _of_transaction(operation)
     if own is not None:
         return own
@@ -157,7 +157,7 @@ def _ended_by_process(history: History) -> dict[int | str, list[Operation]]:
 def _acknowledged_before(
     history: History, operation: Operation, partitions: frozenset[PartitionName]
 ) -> list[Operation]:
-    """The same producer's latest operations that were acknowledged in each partition; empty if one lacks."""
+    """The producer's latest acknowledged operation in each partition; empty if a partition has none."""
     missing = set(partitions)
     found: list[Operation] = []
     mine = _ended_by_process(history)[operation.process]

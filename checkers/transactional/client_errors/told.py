@@ -23,7 +23,7 @@ _NAMES = {
 _NAMED = re.compile(r"\[Error (?P<number>\d{1,5})\]|\b(?P<name>_?[A-Z]{2}[A-Z_]+)\b")
 _ASIDE = re.compile(r"\([^()]*\)")
 _CONSEQUENCE = re.compile(r"^(?:abort: )?_(?:FATAL|STATE|PURGE_QUEUE|PURGE_INFLIGHT)\b")
-"""What librdkafka says of everything else once it has given a producer up."""
+"""Errors that librdkafka returns for all other records after a producer's fatal error."""
 _NEUTRAL = "its commit was never asked for"
 
 

@@ -1,16 +1,16 @@
 """Exactly once: each record below a group's offset has one visible copy, and no other record has one.
 
-Copies are distinguished by their values: every attempt at a copy sends a new one, and the transaction's
-invocation says which input it answers (docs/histories.md, ``consumed``).
+Copies are distinguished by their values: every attempt at a copy sends a new value, and the transaction's
+invocation names its input (docs/histories.md, ``consumed``).
 
-1. ``copy-duplicated``: two copies of one input are visible to readers of committed records.
-2. ``copy-lost``: no copy of an input is, although the group's offsets are beyond it, or a transaction that
-   copied it was acknowledged as committed.
-3. ``copy-without-offsets``: a copy of an input is visible, although the group's offsets were found at or
-   before it when all transactions had ended.
-4. ``committed-offset-unasked``: the group's offset is one that no transaction asked for (`unasked`).
+1.  ``copy-duplicated``: two copies of one input are visible to read_committed readers.
+2.  ``copy-lost``: no copy of an input is visible, although the group's offset is above it, or a transaction
+   that copied it was acknowledged as committed.
+3.  ``copy-without-offsets``: a copy of an input is visible, although the group's offset was at or below it
+   when all transactions had ended.
+4.  ``committed-offset-unasked``: the group's offset is one that no transaction requested (`unasked`).
 
-A finding is legal where an event may explain it by which records of its own partitions vanished (`excuses`).
+A finding is legal if an event that removed records of its partitions may explain it (`excuses`).
 """
 
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 
 CHECKER = "copying"
 COPIED_MIN = 100
-"""Fewer records copied say nothing about exactly once."""
+"""Least number of copied records for a valid result."""
 
 
 class Matched(NamedTuple):
@@ -41,7 +41,7 @@ class Matched(NamedTuple):
         inputs: place and offset of each input that has a copy or must have one, shape (2, n), ascending.
         input_of_copy: per visible copy, the column of `inputs`; `NONE` for records that no transaction with
             ``consumed`` sent.
-        attempt_of_copy: per visible copy, the row of `Attempts`, likewise.
+        attempt_of_copy: per visible copy, the row of `Attempts`, `NONE` in the same cases.
         copies: visible copies of each input, shape (n,).
         owed: whether each input must have one, shape (n,).
     """
@@ -54,7 +54,7 @@ class Matched(NamedTuple):
 
 
 def check_copying(history: History) -> CheckerResult:
-    """Judge the copies of a history; not exercised by one whose transactions answer nothing.
+    """Judge the copies of a history; not exercised if its transactions copy nothing.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -140,7 +140,7 @@ def _duplicated(history: History, copying: Copying, matched: Matched) -> Iterato
 
 
 def _lost(history: History, copying: Copying, matched: Matched) -> Iterator[CopyFinding]:
-    """Only where the outputs were read to their ends: a copy that nobody looked for is not lost."""
+    """Missing copies, only if the outputs were read to their ends: otherwise a copy may just be unread."""
     if copying.unread:
         return
     attempts = copying.attempts
@@ -165,7 +165,7 @@ def _lost(history: History, copying: Copying, matched: Matched) -> Iterator[Copy
 
 
 def _without_offsets(history: History, copying: Copying, matched: Matched) -> Iterator[CopyFinding]:
-    """Only by what the group's offsets were found to be: acknowledged commits say no more than 'at least'."""
+    """Copies without offsets, by the group's final offsets: acknowledged commits are only lower bounds."""
     bounds = np.full(len(copying.places) + 1, np.iinfo(np.int64).max)
     for code, (bound, _) in copying.committed.items():
         bounds[code] = bound
@@ -212,7 +212,7 @@ def _time_ns(history: History, copying: Copying, copies: list[int]) -> int:
 
 
 def _aborted(copying: Copying) -> int:
-    """Attempts at copies whose transactions certainly were not committed."""
+    """Number of attempts at copies whose transactions certainly were not committed."""
     failed = np.array([t.outcome is FAIL for t in copying.transactions], dtype=np.bool_)
     return int(failed[copying.attempts.transaction].sum())
 

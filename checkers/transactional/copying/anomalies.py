@@ -38,7 +38,7 @@ UNASKED = AnomalyKind(
 )
 
 ANOMALIES = by_id(DUPLICATED, LOST, WITHOUT_OFFSETS, UNASKED)
-"""All of them, by id."""
+"""All anomalies, by id."""
 NEEDS = Needs(
     (Source.CLIENTS,),
     {

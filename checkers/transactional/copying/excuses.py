@@ -1,9 +1,10 @@
 """Findings about copies that a permitted loss in the same partitions may explain.
 
-An input concerns the partition that it was read from, and all partitions that transactions wrote to which
-tried to copy it: a copy, or the marker that decides on it, may be gone there.  A group's offsets concern all
-of its inputs.  A lost decision on a transaction concerns all inputs of the partitions of which it tried to
-copy any: the offsets that it commits after all are behind those that others have committed meanwhile.
+A loss concerns an input if it is in the input's partition, or in a partition to which a transaction wrote
+that tried to copy the input: a copy, or the marker that decides it, may be gone there.  A loss of a group's
+offsets concerns all of its inputs.  A lost decision on a transaction concerns all inputs of the partitions
+from which it tried to copy: if it is committed late, its offsets are lower than those that others have
+committed meanwhile.
 """
 
 from collections.abc import Iterator
@@ -58,7 +59,7 @@ class Excuses:
         return self._decision(found.place) or self._offsets(self._copying.places[found.place].group)
 
     def _partitions(self, found: CopyFinding) -> Iterator[PartitionName]:
-        """Where the input stands, and where those wrote who tried to copy it."""
+        """The partition of the input, and those to which transactions wrote that tried to copy it."""
         place, attempts = self._copying.places[found.place], self._copying.attempts
         yield PartitionName(place.topic, place.partition)
         tried = np.flatnonzero((attempts.place == found.place) & (attempts.offset == found.offset))
@@ -69,7 +70,7 @@ class Excuses:
                 yield PartitionName(topic, partition)
 
     def _decision(self, place: int) -> str | None:
-        """An event by which the decision on a transaction may be gone that copied anything of a place."""
+        """An event by which the decision on a transaction that copied from a place may be gone."""
         if place not in self._decisions:
             attempts, decisions = self._copying.attempts, decisions_of(self._history)
             tried = np.unique(attempts.transaction[attempts.place == place]).tolist()

@@ -75,20 +75,20 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Copying:
-    """Everything about copies that a history records.
+    """All records of a history about copies.
 
     Attributes:
-        transactions: those that copy.
-        attempts: what they copied.
-        copies: what there is in the end.
-        places: where they read, by code.
+        transactions: the transactions that copy.
+        attempts: attempts to copy records.
+        copies: copies that exist at the end.
+        places: inputs of the transactions (group and partition), by code.
         partitions: topic and number of each output partition, by code.
         inputs: code of the place and offset of each record that a final read found at a place; shape (2, n).
-        unread: topic and number of each input and output partition that no final read at read_committed read
-            whole, be it that a transaction is open there which hides what comes after it.
-        committed: per place code, the offset that the group's were found at in the end, and where in the
-            history that is told.
-        acknowledged: per place code, the same of the largest offset whose commit was acknowledged.
+        unread: topic and number of each input and output partition that no read_committed final read read
+            completely, also if an open transaction hides records there.
+        committed: per place code, the group's offset at the end, and the index of the operation that reports
+            it.
+        acknowledged: per place code, the same for the largest offset whose commit was acknowledged.
     """
 
     transactions: list[Transaction]

@@ -24,7 +24,7 @@ def find_unasked(history: History) -> Iterator[Anomaly]:
 
 
 def _unasked(operation: Operation, told: GroupFound, asked: Mapping[int, set[int]]) -> Iterator[Anomaly]:
-    """Offsets of one answer; of partitions for which nobody asked anything, another rule reports."""
+    """Offsets of one answer; partitions without any request are reported by another rule."""
     for partition, offset in told.offsets:
         known = asked.get(partition)
         if offset is not None and known is not None and offset not in known:

@@ -1,4 +1,4 @@
-"""After the process of a run died: ends its faults, removes its cluster, judges its history."""
+"""After the process of a run has died: ends its faults, removes its cluster, judges its history."""
 
 import shutil
 import signal
@@ -24,13 +24,13 @@ _SHOW_CURSOR = "\x1b[?25h"
 
 
 class Death(NamedTuple):
-    """A process of runs that ended without being told to.
+    """A process of runs that ended unexpectedly.
 
     Attributes:
         owner: the process.
         code: its exit code; a signal's number below zero.
         said: the last lines that it wrote to stderr.
-        under_way: folder of the run that was under way; None where none was, or none had its folder yet.
+        under_way: folder of the current run; None if there was none, or if it had no folder yet.
         begun: folders of all runs that it had begun.
     """
 
@@ -68,7 +68,7 @@ def take_up(death: Death, runs: Path) -> tuple[Path, Verdict]:
 
 
 def _kept(death: Death, folder: Path) -> KrucibleError | None:
-    """Keep what it said; what kept that from being done is no reason not to judge."""
+    """Save the process's stderr; an error while saving does not prevent the judgement."""
     try:
         with disk_errors_told():
             save_said(folder, death.said)
@@ -78,10 +78,10 @@ def _kept(death: Death, folder: Path) -> KrucibleError | None:
 
 
 def clear_away(death: Death, runs: Path) -> None:
-    """Take away what a process left that died between two runs: the cluster of the next one.
+    """Remove what a process left that died between two runs: the cluster of the next run.
 
     Raises:
-        KrucibleError: the engine or a disk refuses.
+        KrucibleError: Docker or a disk refuses.
     """
     click.echo(f"krucible: between two runs {death.told}", err=True)
     if failure := _cleared(death, runs):
@@ -105,17 +105,17 @@ def _cleared(death: Death, runs: Path) -> KrucibleError | None:
 
 
 def judge_left(folder: Path, how: str, output: IO[bytes] | None = None) -> Verdict:
-    """Judge what a dead process left of a run, in a process of its own.
+    """Judge the run that a dead process left, in a separate process.
 
     Args:
-        folder: the run's.
+        folder: folder of the run.
         how: the outcome of the process.
-        output: where the verdict is reported; by default where we write to.
+        output: where the verdict is printed; by default this process's output.
 
     Raises:
         KrucibleError: that failed.
     """
-    with disk_errors_told():  # the process may have died when it had judged already
+    with disk_errors_told():  # the process may have died after the judgement
         (folder / VERDICT_FILE).unlink(missing_ok=True)
     with start(JUDGING, folder, how, stdout=output, stderr=output) as judging:
         try:

@@ -1,7 +1,7 @@
 """The child process: carries out the runs that its parent orders, as long as the parent lives.
 
-It is in a session of its own, so that Ctrl-C reaches the parent alone, which says what is to be done then.
-If the parent is killed during a run, this process ends at once too; `krucible heal` cleans up.
+It has its own session, so that Ctrl-C reaches only the parent, which decides what to do then.  If the parent
+is killed during a run, this process ends at once too; `krucible heal` cleans up.
 """
 
 import faulthandler
@@ -24,7 +24,7 @@ from harness.run.standby import Standby
 
 
 def main(words: list[str]) -> int:
-    """Do what is ordered.
+    """Carry out the parent's orders.
 
     Args:
         words: number of the connection's file, and the store.
@@ -33,8 +33,8 @@ def main(words: list[str]) -> int:
         The exit code.
     """
     forgive_streams()
-    # What the thread did that was ended is the last that the process says.  Threads that run on meanwhile
-    # can't be looked at safely: ten of a hundred aborts ended as SIGSEGV in the attempt (Python 3.11).
+    # The stack of the thread that ended the process is its last output.  Threads that still run can't be read
+    # safely: ten of a hundred aborts ended as SIGSEGV in the attempt (Python 3.11).
     faulthandler.enable(all_threads=False)
     handle, runs = int(words[0]), Path(words[1])
     os.set_inheritable(handle, False)  # noqa: FBT003 - it takes no keyword
@@ -71,7 +71,7 @@ class Desk:
         self._telling = threading.Lock()
 
     def listen(self) -> None:
-        """Take what the parent says, until it is gone; that ends a run that is under way."""
+        """Receive orders of the parent until it is gone, which ends the current run."""
         try:
             while True:
                 self._take(self._connection.recv())
@@ -85,7 +85,7 @@ class Desk:
         return self._orders.get()
 
     def tell(self, answer: Answer) -> None:
-        """Tell the parent; where it is gone, `listen` sees to that."""
+        """Send an answer to the parent; if the parent is gone, `listen` handles that."""
         try:
             with self._telling:
                 self._connection.send(answer)
@@ -93,12 +93,12 @@ class Desk:
             return
 
     def end(self, answer: Answer) -> None:
-        """Tell how the run ended: nothing is under way any more."""
+        """Send how the run ended: no run is in progress any more."""
         self._busy.clear()
         self.tell(answer)
 
     def on_signal(self, _number: int, _frame: FrameType | None) -> None:
-        """Stop where the parent said so; whoever signals all processes of a command means the parent."""
+        """Stop if the parent ordered it; a signal to all processes of a command is meant for the parent."""
         if self._stopped.is_set():
             raise KeyboardInterrupt
 

@@ -19,7 +19,7 @@ from harness.seeded_bugs.reach import read_traces, told
 
 
 def main(words: list[str]) -> int:
-    """Write down how the harness died, judge, and tell the verdict.
+    """Record how the harness died, judge, and print the verdict.
 
     Args:
         words: the run's folder, and how the harness ended.

@@ -14,7 +14,7 @@ from harness.record.journal import describe
 from results.store.runs import StoreError
 
 FORESEEN = (HistoryError, KrucibleError, StoreError)
-"""Errors that say what a person can do; the traceback of any other one is told as well."""
+"""Errors whose message has a remedy; for any other error the traceback is sent too."""
 
 
 class Order(NamedTuple):
@@ -32,7 +32,7 @@ class Order(NamedTuple):
 
 
 class Word(StrEnum):
-    """What is reported beside orders."""
+    """Messages other than orders."""
 
     CANCEL = "end the run early, heal and judge it"
     STOP = "stop at once"
@@ -45,14 +45,14 @@ class Began(NamedTuple):
 
 
 class Judged(NamedTuple):
-    """The run is over, and its cluster gone."""
+    """The run is over, and its cluster is removed."""
 
     folder: Path
     verdict: Verdict
 
 
 class Failed(NamedTuple):
-    """The harness failed, and said why."""
+    """The harness failed, with a message."""
 
     error: Exception
 
@@ -61,7 +61,7 @@ Answer = Began | Judged | Failed
 
 
 def sendable(error: Exception) -> Exception:
-    """An error as the other process can raise it: the same, or one that says the same."""
+    """An error that the other process can raise: the same one, or one with the same text."""
     foreseen = isinstance(error, FORESEEN)
     trace = [] if foreseen else ["".join(traceback.format_exception(error))]
     for text in trace:
@@ -78,6 +78,6 @@ def _comes_through(error: Exception) -> bool:
     """Whether it is the same once it was pickled: an error may ask for more than its text."""
     try:
         again = pickle.loads(pickle.dumps(error))  # noqa: S301 - written the moment before
-    except Exception:  # noqa: BLE001 - whatever it raises, it can't be sent
+    except Exception:  # noqa: BLE001 - after any error it can't be sent
         return False
     return type(again) is type(error) and str(again) == str(error)

@@ -21,7 +21,7 @@ from harness.record.ownership import this_process
 
 CHILD = f"{__package__}.child"
 _POLL_S = 0.2
-"""How soon a run is told that it is to end early."""
+"""Interval at which a run checks whether it is to end early, seconds."""
 _LINES_MAX = 400
 _BOUND_S = 30.0
 """How long what a dead process wrote to stderr may take to come."""
@@ -53,17 +53,17 @@ class Process:
         self._said = _Said(self._process.stderr)
 
     def perform(self, order: Order, cancelled: threading.Event, began: Callable[[Path], None]) -> Judged:
-        """Have a run made.
+        """Let the child make a run.
 
         Args:
-            order: which.
+            order: the run.
             cancelled: when set, the run ends early.
-            began: told of the run's folder.
+            began: called with the run's folder.
 
         Raises:
-            DiedError: it ended instead.
+            DiedError: the process ended instead.
             Exception: what the run raised.
-            KeyboardInterrupt: the command is to stop at once; so did the process.
+            KeyboardInterrupt: the command is to stop at once; the process has stopped.
         """
         try:
             self._tell(order)
@@ -77,7 +77,7 @@ class Process:
         return answer
 
     def bury(self) -> tuple[int, list[str]]:
-        """Await its end, end what it had started, and tell its exit code and the last of its stderr."""
+        """Await its end, end the processes that it had started; returns exit code and last stderr lines."""
         os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
         code = self._end_all()
         self._connection.close()
@@ -115,7 +115,7 @@ class Process:
             raise DiedError from error
 
     def _stop(self) -> None:
-        """Have it stop as whoever is interrupted twice; another signal kills it."""
+        """Stop it like a second interrupt does; another signal kills it."""
         try:
             with suppress(DiedError):
                 self._tell(Word.STOP)
@@ -125,7 +125,7 @@ class Process:
 
     def _end_all(self) -> int:
         """End it and what is left of its session, such as writers of a bulk load; its exit code."""
-        if self._process.returncode is None:  # as long as it was not waited for its number is nobody else's
+        if self._process.returncode is None:  # until it is waited for, its number is not reused
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         return self._process.wait()
@@ -134,12 +134,12 @@ class Process:
 def start(
     module: str, *words: object, stdout: IO[bytes] | int | None = None, **more: Any
 ) -> "subprocess.Popen[bytes]":
-    """Start a module as a process in a session of its own.
+    """Start a module as a process in a separate session.
 
     Args:
         module: its name.
         words: its arguments.
-        stdout: where it writes to; by default where we do.
+        stdout: where it writes to; by default this process's output.
         more: further arguments of Popen.
     """
     paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
@@ -157,7 +157,7 @@ def handle_of(stream: TextIO | None) -> int | None:
     """The file behind a stream; None if there is none, so that a process inherits ours."""
     if stream is None:
         return None
-    with suppress(OSError):  # a reader that has gone
+    with suppress(OSError):  # the reader may be gone
         stream.flush()
     try:
         return stream.fileno()
@@ -166,7 +166,7 @@ def handle_of(stream: TextIO | None) -> int | None:
 
 
 class _Said:
-    """Hands on what a process writes to stderr, and keeps the last of it."""
+    """Passes on what a process writes to stderr, and keeps the last lines."""
 
     def __init__(self, stream: IO[bytes] | None) -> None:
         if stream is None:
@@ -186,5 +186,5 @@ class _Said:
             for line in self._stream:
                 text = line.decode(errors="replace")
                 self._lines.append(text.rstrip("\n"))
-                with suppress(OSError):  # whoever reads may have gone: no reason to block the process
+                with suppress(OSError):  # the reader may be gone, which must not block the process
                     click.echo(text, err=True, nl=False)

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 
 class OnHosts(NamedTuple):
-    """How hosts are to do runs.
+    """How hosts are to make runs.
 
     Attributes:
-        master: Spark's.
-        clusters: how many a host bears at once.
+        master: URL of Spark's master.
+        clusters: number of clusters at once on a host.
         scratch: the folder on each host in which runs happen; None for its cache.
     """
 

@@ -17,10 +17,10 @@ from results.store.runs import StoreError
 
 
 class CampaignWork:
-    """The seeds that a campaign lacks, in order.
+    """The missing seeds of a campaign, in order.
 
     Args:
-        campaign: that records them.
+        campaign: the campaign.
         plans: a plan for every seed.
         runs: the shared store.
     """
@@ -63,7 +63,7 @@ def record(campaign: Campaign, plan: RunPlan, report: Report, runs: Path) -> Non
 def run_missing_on_hosts(
     campaign: Campaign, plans: Mapping[int, RunPlan], runs: Path, on_hosts: OnHosts
 ) -> None:
-    """Have hosts do what a campaign lacks.
+    """Let hosts make the missing runs of a campaign.
 
     Raises:
         KrucibleError: no host can.

@@ -1,7 +1,7 @@
 """The process of one run on a host: reads its order from stdin, and ends when stdin is closed.
 
-Whoever started it holds the other end.  When that is gone, by whatever signal, the run is lost: it is healed
-and cleaned up here, because no other process does that, and does not count.
+The process that started it holds the other end.  When that process is gone, the run is lost and does not
+count: it is healed and cleaned up here, because no other process does that.
 """
 
 import faulthandler
@@ -35,7 +35,7 @@ _BLOCK_BYTES = 65_536
 
 
 def main() -> None:
-    """Do what stdin orders; how it ended is told at the order's desk, and on stdout what is in progress."""
+    """Make the run that stdin orders; its result goes to the order's desk, its progress to stdout."""
     faulthandler.enable(all_threads=False)  # see `harness.campaigns.apart.child`
     stdin = sys.stdin.fileno()
     order = decode(_line(stdin), Order)
@@ -70,7 +70,7 @@ def _run(order: Order, desk: Desk, scratch: Path, cancelled: threading.Event) ->
     plan = plan_run(order.options)
     console = LineConsole(sys.stdout)
     ended = execute(plan, Host(runs=scratch), _noting(console.hear, desk, order.number), cancelled)
-    failure = ended.failure  # once that is known, the cluster is gone
+    failure = ended.failure  # once that is known, the cluster is removed
     interrupted = cancelled.is_set()
     folder = hand_over(ended.folder, scratch, order.site.store)
     text = keep(folder, ended.history, ended.verdict)
@@ -96,7 +96,7 @@ def _noting(hear: Callable[[Event], None], desk: Desk, number: int) -> Callable[
 
 
 def _line(handle: int) -> bytes:
-    """The first line; read without a buffer, which a thread that waits for the rest would hold."""
+    """The first line; read without a buffer, which would block the thread that waits for the rest."""
     data = b""
     while not data.endswith(b"\n"):
         block = os.read(handle, _BLOCK_BYTES)

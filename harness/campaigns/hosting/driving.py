@@ -24,7 +24,7 @@ from results.pipeline.errors import PipelineError
 from results.pipeline.spark.hosts import Hosts, hosts_of
 
 GONE_S = 120.0
-"""No executor has been there for so long: nobody is left to do anything."""
+"""If there has been no executor for this long, seconds, no host is left."""
 PATIENCE_S = 60.0
 """How long a run that was lost may take to heal and clean up on its host."""
 _POLL_S = 0.5
@@ -43,22 +43,22 @@ class RunToDo(NamedTuple):
 
 
 class Work(Protocol):
-    """Runs to be done; asked and told by one thread."""
+    """Runs to be made; used by one thread."""
 
     def next(self) -> RunToDo | None:
         """The next run; None if there is none, or none before another one has ended."""
 
     def take(self, asked: RunToDo, report: Report) -> None:
-        """Hear how a run ended."""
+        """Receive how a run ended."""
 
 
 class WorkingHosts:
-    """Hosts that lack nothing, doing runs.
+    """Hosts that fulfil all requirements and make runs.
 
     Args:
-        hosts: all of the master's.
-        usable: those that can do runs.
-        clusters: how many each bears at once.
+        hosts: all hosts of the master.
+        usable: hosts that can make runs.
+        clusters: number of clusters at once on each.
         desk: where they report; its folder is in the store.
     """
 
@@ -99,7 +99,7 @@ class WorkingHosts:
         self._clear()
 
     def _hand_out(self, work: Work, cancelled: threading.Event) -> bool:
-        """Give runs to hosts that are free; whether any was given.  Once cancelled, have all of them end."""
+        """Give runs to free hosts; returns whether any was given.  Once cancelled, end all runs."""
         if cancelled.is_set():
             self._desk.stop()
             return False
@@ -186,15 +186,15 @@ class WorkingHosts:
 
 @contextmanager
 def working_hosts(asked: OnHosts, runs: Path, images: Iterable[ImageAsked]) -> Iterator[WorkingHosts]:
-    """Hosts that lack nothing, for the block; all were looked at, and what one lacks was reported.
+    """Hosts that fulfil all requirements, for the block; all were checked, and problems reported.
 
     Args:
         asked: which hosts, and how.
         runs: the shared store.
-        images: that runs need.
+        images: images that runs need.
 
     Raises:
-        KrucibleError: no host can do runs.
+        KrucibleError: no host can make runs.
         PipelineError: there is no Spark, no master, or no host.
     """
     desk = Desk.opened(runs.resolve())

@@ -45,13 +45,13 @@ def hand_over(folder: Path, scratch: Path, store: Path) -> Path:
 
 
 def clear(site: Site, slot: int, say: Callable[[str], None] = click.echo) -> list[Path]:
-    """Take away the clusters that killed runs left in a slot of this host, whatever store they were for.
+    """Remove the clusters that killed runs left in a slot of this host, for any store.
 
-    Then hand over what there is of those that were for this one.  Whoever calls holds the slot, so that
-    nobody else works there.
+    Then move the folders of runs for this store there.  The caller holds the slot, so no other process works
+    in it.
 
     Raises:
-        KrucibleError: the engine or a disk refuses.
+        KrucibleError: Docker or a disk refuses.
     """
     scratch = site.scratch_of(slot)
     place = scratch.resolve().parent

@@ -16,13 +16,13 @@ def host_name() -> str:
 
 
 def machine() -> str:
-    """What is the same for all executors on one machine, whatever Spark calls it."""
+    """An id that is equal for all executors on one machine, for any names that Spark has for it."""
     return _BOOT.read_text().strip() if _BOOT.exists() else host_name()
 
 
 @cache
 def krucible_digest() -> str:
-    """SHA-256 over krucible's own files, names and content: a commit says nothing of a tree with changes."""
+    """SHA-256 over krucible's own files, names and content: a commit is not enough if files were changed."""
     digest = hashlib.sha256()
     for room in ROOMS:
         for path in sorted((_ROOT / room).rglob("*")):

@@ -13,7 +13,7 @@ from results.sensitivity.outcomes import Place
 
 
 class MeasuringWork:
-    """The runs that a measurement lacks; the next try of a bug waits for what the one before it shows.
+    """The missing runs of a measurement; the next try of a bug waits for the result of the last one.
 
     Args:
         measuring: the measurement.
@@ -53,7 +53,7 @@ class MeasuringWork:
 def run_missing_on_hosts(
     measuring: Measuring, on_hosts: OnHosts, limit_s: float | None, over: Callable[[], None]
 ) -> None:
-    """Have hosts do what a measurement lacks.
+    """Let hosts make the missing runs of a measurement.
 
     Args:
         measuring: the measurement.

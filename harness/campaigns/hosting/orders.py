@@ -26,12 +26,12 @@ _GO_ON, _STOP = "go on", "stop"
 
 
 class Site(msgspec.Struct, frozen=True):
-    """Where runs happen on a host, and where they go.
+    """Where runs are made on a host, and where they are moved to.
 
     Attributes:
         store: the shared store.
         scratch: the folder on the host in which runs happen.
-        slots: how many clusters the host bears at once.
+        slots: number of clusters at once on the host.
     """
 
     store: Path
@@ -44,20 +44,20 @@ class Site(msgspec.Struct, frozen=True):
         return range(1, self.slots + 1)
 
     def scratch_of(self, slot: int) -> Path:
-        """The folder on the host for runs in one of its slots; a store of its own for each shared one."""
+        """The folder on the host for runs in one of its slots; separate for each shared store."""
         store = hashlib.sha256(str(self.store).encode()).hexdigest()[:10]
         return self.scratch / f"slot-{slot}" / store
 
 
 class Order(msgspec.Struct, frozen=True):
-    """One run, as a host is told to do it.
+    """An order to a host to make one run.
 
     Attributes:
-        number: of the order, from 1 on.
-        options: of the run; they plan it, as those of a command do.
+        number: number of the order, from 1.
+        options: options of the run, as those of a command.
         place: the folder of this command in the shared store.
-        site: of the host.
-        machines: those that were looked at and lack nothing.
+        site: site of the host.
+        machines: machines that were checked and fulfil all requirements.
     """
 
     number: int
@@ -139,7 +139,7 @@ class Desk:
         return self.place.parent.parent
 
     def log(self, number: int) -> Path:
-        """What a run says while it runs."""
+        """File with the output of a run."""
         return self.place / f"{number}.log"
 
     def begin(self, number: int, begun: Begun) -> None:

@@ -22,8 +22,8 @@ def slot(numbers: Iterable[int], given_up: Callable[[], bool]) -> Iterator[int |
     """Hold one of a host's slots for the block, once one is free.
 
     Args:
-        numbers: of the slots that will do, from 1 on.
-        given_up: whether nobody wants it any more; then None is given.
+        numbers: numbers of the allowed slots, from 1.
+        given_up: whether the slot is no longer wanted; then None is given.
     """
     wanted = tuple(numbers)
     while not given_up():
@@ -48,5 +48,5 @@ def _taken(door: socket.socket, number: int) -> bool:
 
 
 def _engine() -> str:
-    """Tells engines of a host apart; the name has room for some hundred bytes only."""
+    """Identifies Docker engines of a host; a lock's name has room for some hundred bytes only."""
     return hashlib.sha256(engine_address().encode()).hexdigest()[:16]

@@ -33,10 +33,10 @@ def look_at(hosts: Hosts, desk: Desk, scratch: Path | None, images: tuple[ImageA
     """Every host and what it lacks.
 
     Args:
-        hosts: of a master.
+        hosts: hosts of a master.
         desk: where they are to report.
         scratch: the folder on each in which runs are to happen; None for its cache.
-        images: that runs need.
+        images: images that runs need.
 
     Raises:
         PipelineError: there is no host, or Spark can't call anything there.
@@ -61,13 +61,13 @@ def _seen(hosts: Hosts, name: str, question: bytes, desk: Desk) -> Seen:
 
 
 def able(found: Sequence[Host]) -> list[Host]:
-    """Hosts that can do runs, each machine once, whatever names Spark has for it."""
+    """Hosts that can make runs, each machine once, for any names that Spark has for it."""
     machines = {host.seen.machine: host for host in reversed(found) if not host.seen.lacks}
     return [host for host in found if machines.get(host.seen.machine) is host]
 
 
 def hosts_text(found: Sequence[Host]) -> str:
-    """The table: a line for a host that lacks nothing, a line for everything that another one lacks."""
+    """The table: one line for a host without problems, one line for every problem of another host."""
     usable = able(found)
     wide = max(len(host.name) for host in found)
     lines = [f"hosts      {len(usable)} of {number(len(found), 'host')} can do runs"]

@@ -36,7 +36,7 @@ class Clearing(msgspec.Struct, frozen=True):
 
 
 def carry_out(data: bytes) -> bytes:
-    """Do an order in a process of its own, which ends by itself when this one is gone; its report.
+    """Carry out an order in a separate process, which ends by itself when this one is gone.
 
     Args:
         data: the `Order`.
@@ -54,7 +54,7 @@ def carry_out(data: bytes) -> bytes:
         code = _in_process(data, desk, order.number)
         if desk.report(order.number) is None and not desk.stopped:
             _take_up(order, desk, code)
-        # Without a report it was told to stop while it waited, or was killed.
+        # Without a report it was stopped while it waited, or was killed.
         ended = "" if desk.stopped else f"its process ended with {code}; see {desk.log(order.number)}"
         report = desk.report(order.number) or Report(host_name(), failure=ended, interrupted=desk.stopped)
     return encode(report)
@@ -63,7 +63,7 @@ def carry_out(data: bytes) -> bytes:
 def _in_process(order: bytes, desk: Desk, number: int) -> int:
     command = [sys.executable, "-m", "harness.campaigns.hosting.child"]
     with desk.log(number).open("ab") as log:
-        # In a session of its own it hears no signal that ends an executor, only that stdin is closed.
+        # In its own session it gets no signal that ends an executor; it only notices that stdin is closed.
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
         )
@@ -76,7 +76,7 @@ def _in_process(order: bytes, desk: Desk, number: int) -> int:
 
 
 def _take_up(order: Order, desk: Desk, code: int) -> None:
-    """Take away what a process left that died, and judge the run that it had begun, if any."""
+    """Remove what a dead process left, and judge the run that it had begun, if any."""
     left = [folder for number in order.site.slot_numbers for folder in _cleared(order.site, number, [])]
     begun = [Path(note.folder).name for note in desk.begun(order.number) if note.host == host_name()]
     folder = next((folder for folder in left if begun and folder.name.startswith(begun[-1])), None)
@@ -95,7 +95,7 @@ def _take_up(order: Order, desk: Desk, code: int) -> None:
 
 
 def clear_slots(data: bytes) -> bytes:
-    """Take away what runs that were lost left on this host, and hand over what there is of them.
+    """Remove what lost runs left on this host, and move their folders to the store.
 
     Args:
         data: a `Clearing`.
@@ -119,7 +119,7 @@ def _once_late(until: float) -> Callable[[], bool]:
 
 
 def _cleared(site: Site, number: int, said: list[str], until: float = 0.0) -> list[Path]:
-    """Folders of the runs that were left in a slot; what can't be cleared is said."""
+    """Folders of the runs that were left in a slot; a failure to clear it is added to the messages."""
     with slot((number,), _once_late(until)) as held:
         if held is None:
             said.append("a run is still under way there; krucible heal there removes what it leaves")

@@ -15,11 +15,11 @@ ERROR = 0.2
 RUNS_MAX = 12
 """A test is cut off then, and the likelier side wins."""
 UNDECIDED_MAX = 2
-"""A candidate of which so many runs come to no verdict is given up."""
+"""A candidate with this many runs without a verdict is abandoned."""
 
 
 class Outcome(StrEnum):
-    """What one run says about the anomaly that is looked for."""
+    """Result of one run with regard to the wanted anomaly."""
 
     SHOWN = "shown"
     MISSED = "missed"

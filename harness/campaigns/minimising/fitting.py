@@ -37,7 +37,7 @@ def _partitions(parts: Iterable[msgspec.Struct]) -> Iterator[int]:
 
 
 def _structs(value: object) -> Iterator[msgspec.Struct]:
-    """A value and everything in it that is a word of the vocabulary."""
+    """A value and all its components that are structs of the vocabulary."""
     if isinstance(value, msgspec.Struct):
         yield value
     for part in parts_of(value):

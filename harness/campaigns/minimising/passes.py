@@ -27,7 +27,7 @@ from harness.vocabulary.topology import Mode
 _GAP_MS = 2_000
 """Between the end of what came before and the next fault, where nothing else is there."""
 _WORTH_MS = 2_000
-"""A schedule that is shorter by less is not worth a run."""
+"""A candidate that shortens the schedule by less than this is not tried."""
 _CLIENTS = ("producers", "consumers", "transactors", "clients", "creators", "viewers", "members", "writers")
 _SMALLEST = 1
 _QUORUM = 3

@@ -55,7 +55,7 @@ def with_pieces(schedule: Planned, pieces: Iterable[Piece]) -> Planned:
 
 
 def counts_of(schedule: Planned) -> dict[str, int]:
-    """How many pieces of each kind a schedule has; moves of gambits beside gambits."""
+    """Number of pieces of each kind in a schedule; moves of gambits are counted in addition to gambits."""
     counts = Counter(piece.kind for piece in pieces_of(schedule))
     if isinstance(schedule, FixedSchedule):
         counts[MOVES] = sum(len(gambit.moves) for gambit in schedule.gambits)
@@ -63,7 +63,7 @@ def counts_of(schedule: Planned) -> dict[str, int]:
 
 
 def removable_moves(gambit: Gambit) -> tuple[int, ...]:
-    """Places of the moves that can be left out: without those who are chosen others would mean nobody."""
+    """Indices of moves that can be left out: moves that choose nodes are needed by others."""
     return tuple(place for place, move in enumerate(gambit.moves) if not isinstance(move, Choice))
 
 

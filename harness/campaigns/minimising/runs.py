@@ -29,13 +29,13 @@ from results.store.runs import StoreError, write_whole
 
 
 class Budget(NamedTuple):
-    """How much a command may run.
+    """Limits of a command's runs.
 
     Attributes:
         limit_s: no run begins that would end later, by the longest one so far; the search leaves time for
             the runs that measure the rate.
-        runs_max: so many runs; None: there is no such limit.
-        confirming: how many runs measure the rate of what the search chose.
+        runs_max: largest number of runs; None: no limit.
+        confirming: number of runs that measure the rate of the chosen scenario.
     """
 
     limit_s: float

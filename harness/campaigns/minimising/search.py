@@ -16,7 +16,7 @@ _DIGITS = 8
 
 
 class Trial(NamedTuple):
-    """A scenario that may show the anomaly, and in a few words what it is."""
+    """A scenario that may show the anomaly, with a short description."""
 
     scenario: Scenario
     told: str

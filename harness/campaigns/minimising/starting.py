@@ -18,7 +18,7 @@ from results.markup.cleaning import clean
 
 _TEXT_MAX = 240
 _ID = re.compile(r"[A-Za-z0-9-]+")
-"""What anomalies are called: their name is that of a folder, and the verdict may be anybody's."""
+"""Valid names of anomalies: the name is used for a folder, and the verdict may come from anywhere."""
 
 
 class Start(NamedTuple):
@@ -111,7 +111,7 @@ def _wanted(recorded: Recorded, verdict: Verdict, asked: str | None) -> str:
 
 
 def _scenario(replay: Replay, recorded: Recorded, wanted: str) -> Scenario:
-    """What a replay carries out, as a scenario of its own."""
+    """The scenario of a replay, as a separate scenario."""
     identity, plan = recorded.identity, replay.plan
     expected = Expectation(Validity.INVALID, (wanted,), why=f"run {identity.run} of {identity.scenario}")
     return replace(

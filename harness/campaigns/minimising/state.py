@@ -1,4 +1,4 @@
-"""The state of a minimisation, stored beside its red run after every run."""
+"""The state of a minimisation, stored next to its invalid run after every run."""
 
 import fcntl
 import shlex

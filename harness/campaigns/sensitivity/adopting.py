@@ -21,11 +21,11 @@ def adopted(store: StoredRuns, bugs: Iterable[SeededBug], asked: Asked) -> Itera
     """The tries of each bug in the order in which they began, up to the one in which it was seen.
 
     Runs of another version or duration, of another form of the bug, and those that repeat a command are left
-    out, and told on stderr; those that did not come to a verdict are none.
+    out, with a message on stderr.  Runs without a verdict do not count.
 
     Args:
-        store: that has been looked through.
-        bugs: whose runs are taken.
+        store: the runs of the store.
+        bugs: bugs whose runs are used.
         asked: how many runs of each at most, of which version and duration.
     """
     for bug in bugs:
@@ -53,7 +53,7 @@ def _tries(store: StoredRuns, bug: SeededBug, asked: Asked) -> Iterator[tuple[St
 
 
 def _misfit(run: StoredRun, options: RunOptions, asked: Asked) -> str:
-    """Why a run is no try, to be said of it; empty where it is one."""
+    """Why a run does not count as a try, for a message; empty if it counts."""
     if run.identity.kafka_version != asked.kafka_version:
         return f"is of Kafka {run.identity.kafka_version}"
     if options.duration_s != asked.duration_s:

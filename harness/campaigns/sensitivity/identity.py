@@ -1,4 +1,4 @@
-"""Digests that tell whether a stored run had the bug and the faults of a planned one; pure."""
+"""Digests that show whether a stored run had the bug and the faults of a planned one; pure."""
 
 import hashlib
 import json

@@ -44,7 +44,7 @@ from harness.vocabulary.topology import Mode, Role
 from harness.vocabulary.version import parse_version
 
 _SEEDS = 1_000_000_000
-"""Seeds of runs are below this one: so many that no two controls are the same run."""
+"""Seeds of runs are below this number, so that no two controls are the same run."""
 _CONTROLLERS = frozenset({Target.ACTIVE_CONTROLLER, Target.VOTER, Target.QUORUM_FOLLOWER})
 _BROKERS = frozenset({Target.PARTITION_LEADER, Target.BROKER})
 _ALONE = {Among.CONTROLLERS: Role.CONTROLLER, Among.BROKERS: Role.BROKER}
@@ -53,11 +53,11 @@ _OF_THE_QUORUM = frozenset({Area.KRAFT, Area.VOTERS})
 _PARTS_OF_QUORUM = ("controller", "voter-")
 """How the parts begin that a choice of the quorum gives; see `ChooseQuorum`."""
 _SCHEDULES = 24
-"""So many schedules of a scenario tell how often it draws what."""
+"""Number of schedules of a scenario from which frequencies of faults are estimated."""
 
 
 class Budget(NamedTuple):
-    """So many runs of so many seconds for each bug, as long as it was not seen."""
+    """Number and length of the runs for each bug, as long as it was not seen."""
 
     runs: int
     duration_s: int
@@ -70,15 +70,15 @@ class Controls(StrEnum):
     """When the runs without a bug are made."""
 
     BETWEEN = "between"
-    """Each before or after the run whose control it is, as is drawn."""
+    """Each control is made before or after the run that it belongs to, at random."""
     AFTER = "after"
-    """Once every run with a bug has been made."""
+    """Controls are made once every run with a bug has been made."""
     NONE = "none"
-    """Not now; those that were made before count all the same."""
+    """No controls are made; controls that were made before still count."""
 
 
 class Drawn(NamedTuple):
-    """One run of a preset whose schedule is drawn."""
+    """One run of a preset with a random schedule."""
 
     scenario: str
     mode: Mode
@@ -115,9 +115,9 @@ def slots(
     """Every try in the order in which they are made: the first of all bugs, then the second, and so on.
 
     Args:
-        bugs: those to look for; each fits the version.
-        budget: of each.
-        preset: whose drawn runs are the pool, one of each mode as often as the preset has seeds of it.
+        bugs: bugs to search for; each fits the version.
+        budget: budget of each bug.
+        preset: preset whose random runs are the pool, each mode as often as the preset has seeds of it.
         version: the version of Kafka.
         seed: fixes scenarios, their seeds and the order.
     """
@@ -137,7 +137,7 @@ def in_order(some: Sequence[Slot], controls: Controls) -> Iterator[tuple[Slot, R
 
 
 def drawn_runs(preset: Preset, version: str) -> Iterator[Drawn]:
-    """The runs of a preset whose schedules are drawn, as far as a version can bear them."""
+    """The runs of a preset with random schedules, as far as a version supports them."""
     for entry in preset.entries:
         scenario = load_scenario(entry.scenario)
         old = parse_version(version) < parse_version(scenario.versions_min)
@@ -154,15 +154,16 @@ def fits(bug: SeededBug, scenario: str) -> bool:
 def draws_of(name: str, whom: Role | None = None) -> Mapping[str, float]:
     """How often a scenario's random schedule draws each fault and admin operation, by gambits too.
 
-    Blinks are left out: every exploratory schedule has them, and a bug that a blink is enough for has them
-    anywhere.
+    Blinks are left out: every exploratory schedule has them, so a bug that needs only a blink can be found by
+    any.
 
     Args:
-        name: the scenario's.
-        whom: leave out faults that hit nodes of the other role alone, where no node has both.
+        name: name of the scenario.
+        whom: leave out faults that hit only nodes of the other role, if no node has both.
 
     Returns:
-        Mean numbers per schedule of the scenario's length; what none of its first schedules has is not there.
+        Mean numbers per schedule of the scenario's length; kinds that none of its first schedules has are
+            left out.
     """
     combined = load_scenario(name).topology.mode is Mode.COMBINED
     totals: Counter[str] = Counter()
@@ -174,7 +175,7 @@ def draws_of(name: str, whom: Role | None = None) -> Mapping[str, float]:
 
 @functools.cache
 def _drawn_in(name: str) -> Mapping[tuple[Role | None, str], int]:
-    """What the first schedules of a scenario have, and the role of those whom it hits; see `_hit_by`."""
+    """Faults and operations in the first schedules of a scenario, with their targets' role (`_hit_by`)."""
     scenario = load_scenario(name)
     schedule = scenario.schedule
     if not isinstance(schedule, RandomSchedule):
@@ -193,7 +194,7 @@ def _draws_of(planned: Planned) -> Iterator[tuple[Role | None, str]]:
 
 
 def _hit_by(at: Part | Target, fault: Fault) -> Role | None:
-    """The role of those whom a fault is for, if it can be for no others."""
+    """The only role that a fault can hit; None if it can hit both."""
     if isinstance(fault, Partition | PacketLoss) and fault.among in _ALONE:
         return _ALONE[fault.among]
     if isinstance(at, Member):

@@ -125,12 +125,12 @@ class Measuring:
         return [one for one in self._ordered if not self._is_done(one) and self._is_sought(one.slot)]
 
     def run_all(self, cancelled: threading.Event, limit_s: float | None, over: Callable[[], None]) -> None:
-        """Run what is missing, in order; a bug that was seen is not run again.
+        """Make the missing runs, in order; a bug that was seen is not run again.
 
-        Each run is a campaign of its own, whose state reports why the harness failed.
+        Each run is a separate campaign, whose state has the harness's error.
 
         Args:
-            cancelled: when set, the run that is under way is the last one.
+            cancelled: when set, the current run is the last one.
             limit_s: no run begins later than that, seconds from now; None: there is no such limit.
             over: called after each run.
         """
@@ -158,8 +158,8 @@ class Measuring:
         """The first run that is missing; None if there is none, or none before another one is over.
 
         Args:
-            tried: runs that are not to be given again, whatever came of them.
-            under_way: those of them that are not over; as long as one may see a bug, its next tries wait.
+            tried: runs that are not to be made again, whatever their result.
+            under_way: those that are not over; while one may see a bug, its next tries wait.
         """
         awaited = {(bug, tries) for bug, tries, control in under_way if not control}
         for one in self._ordered:
@@ -212,7 +212,7 @@ class Measuring:
         return tuple(sorted({line.origin.commit for line in self.lines()} - {""}))
 
     def left_out(self) -> tuple[LeftOut, ...]:
-        """What is known of these runs and does not count: it is of another bug, or of other faults."""
+        """Stored runs that do not count, because they have another bug or other faults."""
         found: list[LeftOut] = []
         for _place, one in sorted(self._planned.items()):
             command, kept = one.plan.reproduce, self._kept.get(one.place)

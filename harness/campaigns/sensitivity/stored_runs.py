@@ -1,4 +1,4 @@
-"""Finds stored runs by what was asked of them, whichever command made them."""
+"""Finds stored runs by their options, made by any command."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -29,10 +29,10 @@ class StoredRun(NamedTuple):
     """A run that was judged.
 
     Attributes:
-        folder: the run's.
-        identity: what it says of itself.
-        origin: by what it is known to be of the same bug and faults as another; a digest that can't be
-            determined is empty, that of a bug also where its file has changed since.
+        folder: folder of the run.
+        identity: identity of the run.
+        origin: digests that show whether it has the same bug and faults as another run; a digest that can't
+            be determined is empty, and so is that of a bug whose file has changed since.
     """
 
     folder: Path
@@ -41,7 +41,7 @@ class StoredRun(NamedTuple):
 
 
 class StoredRuns:
-    """A store whose runs are read once; replays are none of them.
+    """A store whose runs are read once, without replays.
 
     Args:
         root: the store.
@@ -85,9 +85,9 @@ def _identity(folder: Path) -> RunIdentity | None:
 
 
 def _over(folder: Path) -> bool:
-    """Whether a run came to its verdict, and was not interrupted before it could be decided.
+    """Whether a run reached its verdict, and was not interrupted before.
 
-    One whose harness died is over: the next one with its bug and its faults would die as well.
+    A run whose harness died counts too: the next run with its bug and its faults would die as well.
     """
     try:
         verdict = load_verdict(folder)

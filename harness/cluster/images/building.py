@@ -86,7 +86,7 @@ def build(
     """Build a context; returns the new image's id.
 
     Raises:
-        EngineError: if a step fails, or says nothing for too long, with the last lines of its output.
+        EngineError: if a step fails, or prints nothing for too long, with the last lines of its output.
     """
     said: list[str] = []
     image_id = ""
@@ -133,9 +133,9 @@ def _failed(said: list[str], reason: str) -> EngineError:
 def finish(
     client: DockerClient, image_id: str, reference: str, labels: Mapping[Label, str], progress: Progress
 ) -> KafkaImage:
-    """Label a built Kafka image with what is in it, and give it its name.
+    """Label a built Kafka image with its contents, and name it.
 
-    The name comes last, so an image that has it is whole.
+    The name comes last, so an image with a name is complete.
 
     Raises:
         KrucibleError: if the broker in it is of another version than the label says.

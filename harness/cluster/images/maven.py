@@ -1,7 +1,7 @@
 """Downloads Kafka's jars from Maven Central and verifies their checksums.
 
 A version may lack the artifact of its command-line tools.  Then its jars are resolved without it, and a file
-beside them names the newest earlier version that has one.
+next to them names the newest earlier version that has one.
 """
 
 import hashlib
@@ -32,13 +32,13 @@ _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Coordinate(NamedTuple):
-    """An artifact of Maven's.
+    """A Maven artifact.
 
     Attributes:
-        group: of whom.
+        group: its group id.
         artifact: its name.
         version: one, or a range such as ``[4.0.0,4.4.0)``, of which Maven takes the newest that exists.
-        alone: whether what it depends on is left out.
+        alone: whether its dependencies are left out.
     """
 
     group: str
@@ -92,7 +92,7 @@ def maven_missing() -> str | None:
 def resolve(version: str, progress: Progress) -> Path:
     """The folder with all jars of a version, resolved once and kept in the cache.
 
-    If the version has no tools, `tools_version` says whose are to be used.
+    If the version has no tools, `tools_version` gives the version whose tools are used.
 
     Raises:
         UsageError: if there is no such version.
@@ -140,7 +140,7 @@ def _resolve_into(work: Path, version: str, progress: Progress) -> Path:
 
 
 def tools_version(folder: Path) -> str:
-    """The earlier version whose tools belong to resolved jars; empty if these have tools themselves."""
+    """The earlier version whose tools are used for resolved jars; empty if these include tools."""
     note = folder / _TOOLS_FILE
     return note.read_text() if note.exists() else ""
 
@@ -171,12 +171,12 @@ def _newest_tools_before(version: str, work: Path, progress: Progress) -> str:
 
 
 def resolve_jar(wanted: Coordinate, sha512: str, progress: Progress) -> Path:
-    """One jar of the bytes that are expected, resolved once and kept in the cache.
+    """One jar with the expected checksum, resolved once and kept in the cache.
 
     Args:
-        wanted: which.
-        sha512: of its bytes, hexadecimal; looked at each time.
-        progress: is told that it is resolved.
+        wanted: the artifact.
+        sha512: checksum of its bytes, hexadecimal; checked each time.
+        progress: gets a message that it is being resolved.
 
     Raises:
         KrucibleError: if Maven is missing or fails, or the bytes are others.
@@ -219,7 +219,7 @@ def _resolve_one(wanted: Coordinate, jar: Path, progress: Progress) -> None:
 
 
 def _copy_dependencies(what: str, wanted: Iterable[Coordinate], work: Path) -> str:
-    """Let Maven put jars into ``libs``, and return what it said if it failed."""
+    """Let Maven put jars into ``libs``; returns its output if it failed."""
     work.mkdir(parents=True)
     (work / "pom.xml").write_text(pom(wanted))
     command = [
@@ -264,7 +264,7 @@ def _unresolved(what: str, output: str) -> KrucibleError:
 
 
 def _reason_in(output: str) -> str:
-    """The first error that Maven told, without its colours."""
+    """The first error in Maven's output, without colours."""
     plain = _COLOUR.sub("", output)
     errors = (
         line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if line.startswith("[ERROR]")

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 Progress = Callable[[str], None]
-"""Is told in a line what a long piece of work does now."""
+"""Receives a line about the current step of a long piece of work."""
 
 
 def silent(_line: str) -> None:
-    """Listen to progress and tell nobody."""
+    """Ignore all progress messages."""
 
 
 class Source(StrEnum):

@@ -1,7 +1,7 @@
-"""Reads what the engine says of a pull or a build, and gives up when nothing goes on any more.
+"""Reads Docker's events of a pull or a build, and gives up when there is no more progress.
 
-The engine sets no limit to either.  A registry that accepts a connection and then is silent holds a pull
-up for good.  So events are read in a thread of their own, which is left to itself when the wait is over.
+Docker sets no limit to either.  A registry that accepts a connection and then sends nothing blocks a pull
+forever.  So events are read in a separate thread, which is abandoned when the wait is over.
 """
 
 import queue
@@ -12,7 +12,7 @@ from typing import Any
 
 Event = Mapping[str, Any]
 Clock = Callable[[], float]
-"""Tells a time in seconds."""
+"""Returns a time in seconds."""
 
 SILENCE_MAX_S = 600
 """So long a pull or a build may go on without news; a slow disk takes minutes for a large layer."""
@@ -31,16 +31,16 @@ class SilenceError(Exception):
 
 
 class News:
-    """Tells events that say something new of a layer from those that repeat what was said.
+    """Distinguishes events with progress of a layer from repeated ones.
 
-    Each byte more that is downloaded or extracted is news, each line of a build, too.
+    Each further byte that is downloaded or extracted is progress, and so is each line of a build.
     """
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[object, object]] = {}
 
     def is_new(self, event: Event) -> bool:
-        """Whether an event says something else of its layer than the last one did."""
+        """Whether an event differs from the last one of its layer."""
         if "id" not in event:
             return True
         current = (event.get("progressDetail") or {}).get("current")
@@ -56,17 +56,17 @@ def until_silent(
     limit_s: float | None = None,
     now: Clock = time.monotonic,
 ) -> Iterator[Event]:
-    """What the engine says, as long as it says something new.
+    """Docker's events, as long as there is progress.
 
     Args:
-        ask: asks the engine; may wait for it, as each next event may.
-        heard: is called at each event that is news.
-        limit_s: how long there may be no news, in seconds; `SILENCE_MAX_S` unless given.
+        ask: sends the request to Docker; it may block, and so may each next event.
+        heard: called at each event with progress.
+        limit_s: longest time without progress, seconds; `SILENCE_MAX_S` by default.
         now: the time in seconds, of a clock that is never set.
 
     Raises:
-        SilenceError: there was no news for `limit_s`.
-        Exception: whatever `ask` or reading raises.
+        SilenceError: there was no progress for `limit_s`.
+        Exception: any error of `ask` or of reading.
     """
     limit_s = SILENCE_MAX_S if limit_s is None else limit_s
     said: queue.SimpleQueue[Event | BaseException | None] = queue.SimpleQueue()

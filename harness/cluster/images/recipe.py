@@ -43,6 +43,6 @@ def logging_recipe(version: str) -> str:
 
 
 def kafka_recipe_hash(version: str, *parts: str) -> str:
-    """Hash of everything that goes into a Kafka image beside the jars themselves."""
+    """Hash of everything in a Kafka image except the jars."""
     files = ("Dockerfile", *ENTRY_FILES, logging_recipe(version))
     return content_hash([*(recipe_bytes(name) for name in files), *parts])

@@ -1,7 +1,7 @@
 """Images from the official one, pulled by tag or digest: 3.7.0 and newer.
 
-The official image lacks our entry script and logs in its own way, so a thin image is built on top of it,
-by the same recipe as for artifacts: jars stay as they were published, nodes start the same way.
+The official image lacks krucible's entry script and has another log format.  So a thin image is built on top
+of it, by the same recipe as for artifacts: jars are not changed, and nodes start in the same way.
 """
 
 import os
@@ -31,7 +31,7 @@ OFFICIAL = "apache/kafka"
 FIRST_OFFICIAL = (3, 7, 0)
 PROBE_LIMIT_S = 5
 SILENCE_S = 30
-"""After so long without news of a pull that is told, again and again: a large layer takes minutes."""
+"""Time without progress of a pull after which that is reported, repeatedly: a large layer takes minutes."""
 REPOSITORY_VARIABLE = "KRUCIBLE_KAFKA_REPOSITORY"
 """Names another repository that holds copies of the official image, e.g. a mirror's."""
 
@@ -202,16 +202,16 @@ class RegistryProvider:
 
 
 def known_as(client: DockerClient, image: str, version: str) -> frozenset[str]:
-    """What the runs of an image record of it, as far as this host can report; no registry is asked.
+    """What runs record about an image, as far as this host knows it; no registry is asked.
 
     Args:
-        client: of the engine.
-        image: as it was named, by tag or digest.
+        client: client of Docker.
+        image: its name, by tag or digest.
         version: the version of Kafka.
 
     Returns:
-        Its digests, ``sha256:…``, and the reference of the image that krucible makes of it; empty where this
-        host does not have it.
+        Its digests, ``sha256:…``, and the reference of the image that krucible makes of it; empty if this
+            host does not have it.
     """
     return RegistryProvider(client, image=image).known_as(version)
 
@@ -231,7 +231,7 @@ def repository_of(image: str) -> str:
 
 @contextmanager
 def _silence_told(what: str, progress: Progress) -> Iterator[Callable[[], None]]:
-    """Says it when there is no news, which the caller tells by calling what it gets here."""
+    """Report when there is no progress; the caller reports progress by calling the yielded function."""
     news, over = threading.Event(), threading.Event()
 
     def watch() -> None:
@@ -255,11 +255,11 @@ def layer_progress(events: Iterator[Mapping[str, Any]], image: str) -> Iterator[
     """``3 of 7 layers`` after each layer of a pull that arrives, and between them what is downloaded.
 
     Args:
-        events: what the engine says of the pull.
+        events: Docker's events of the pull.
         image: as it was requested.
 
     Raises:
-        EngineError: when the engine reports a failure.
+        EngineError: when Docker reports a failure.
     """
     seen: set[str] = set()
     done: set[str] = set()

@@ -37,18 +37,18 @@ def ensure_image(
     client: DockerClient | None = None,
     given: str = "",
 ) -> KafkaImage:
-    """The image of a version of Kafka, built or pulled where this host does not have it yet.
+    """The image of a version of Kafka, built or pulled if this host does not have it yet.
 
     Args:
         version: ``4.3.1``, or ``4.3.1@sha256:…`` for the official image with that digest.
         source: ``auto``, ``artifacts``, ``registry`` or ``tarball``.
-        progress: is told what is in progress.
-        client: of the engine; by default a new one.
+        progress: receives messages about each step.
+        client: client of Docker; by default a new one.
         given: the one image of a registry, or the tarball, that it is to be made from.
 
     Raises:
         UsageError: if there is no such version or source.
-        EngineError: if no engine answers or a build fails.
+        EngineError: if Docker does not answer, or if a build fails.
         KrucibleError: if the image can't be had, with every way that was tried.
     """
     with client_or_new(client) as engine:
@@ -97,8 +97,8 @@ class Survey(NamedTuple):
     """How an image can be had on this host.
 
     Attributes:
-        cached: the image, if it is here; then nobody was asked for it.
-        ways: for each provider why it can't make the image, or None if it can.
+        cached: the image, if it is on this host; then no provider was asked.
+        ways: for each provider, why it can't make the image, or None if it can.
     """
 
     cached: KafkaImage | None
@@ -116,7 +116,7 @@ class Survey(NamedTuple):
 
     @property
     def hopeless(self) -> bool:
-        """Whether the image is not here and nobody can make it."""
+        """Whether the image is not on this host and no provider can make it."""
         return self.cached is None and None not in self.ways.values()
 
 
@@ -157,7 +157,7 @@ def _obtain_first(version: str, providers: list[Provider], progress: Progress, m
 
 
 def mend_of(version: str, source: str = Source.AUTO, given: str = "") -> str:
-    """What to do where an image is lacking: the set-up of this image, not of the default version's."""
+    """The remedy for a missing image: the set-up of this image, not of the default version's."""
     if given:
         words = ["--kafka-tarball", given] if source == Source.TARBALL else ["--kafka-image", given]
         return shlex.join(["krucible", "setup", *words, "--kafka-version", version])

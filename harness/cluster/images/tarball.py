@@ -168,10 +168,10 @@ def _is_jar(parts: tuple[str, ...]) -> bool:
 
 
 def _parts(path: Path, member: tarfile.TarInfo) -> tuple[str, ...]:
-    """Where a member belongs.
+    """The place of a member.
 
     Raises:
-        UsageError: if that is outside of the release's folder, or elsewhere than it says.
+        UsageError: if it is outside of the release's folder, or differs from the member's name.
     """
     place = PurePosixPath(member.name)
     if place.is_absolute() or ".." in place.parts or not place.parts:
@@ -201,7 +201,7 @@ def _version_of_top(path: Path, first: tarfile.TarInfo) -> str:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[tarfile.TarFile]:
-    """The tarball as a stream; whatever is wrong with it is reported as one kind of error."""
+    """The tarball as a stream; all of its errors are reported as one kind of error."""
     try:
         with tarfile.open(path, "r|gz") as archive:
             yield archive

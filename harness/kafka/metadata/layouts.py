@@ -1,8 +1,8 @@
-"""Reads Kafka's messages by their layouts in the JSON files beside this module.
+"""Reads Kafka's messages by their layouts in the JSON files next to this module.
 
-A reader takes bytes and a position; it returns what is there and the position after it.  What it returns
-is what Kafka's own JSON converters make of a message: the same names in the same order, ids in base64.  A
-tagged field that has its default is left out (KIP-482).
+A reader takes bytes and a position; it returns the value there and the position after it.  Values are the
+same as from Kafka's own JSON converters: the same names in the same order, ids in base64.  A tagged field
+that has its default is left out (KIP-482).
 """
 
 import base64
@@ -225,7 +225,7 @@ _SIZED: Mapping[str, Callable[[bytes], str]] = {
 
 
 def _default(field: Field) -> object:
-    """What a field has where nothing is told of it."""
+    """Value of a field that a message lacks."""
     if field.default == "null":
         return None
     if field.type in _NUMBERS:

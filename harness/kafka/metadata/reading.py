@@ -19,7 +19,7 @@ Told = tuple[int, int, str, dict[str, object] | None]
 
 
 class Header(NamedTuple):
-    """A batch's header, field by field as it lies on disk (KIP-98); `size` is its number of records."""
+    """A batch's header, field by field as on disk (KIP-98); `size` is its number of records."""
 
     base_offset: int
     length: int
@@ -42,7 +42,7 @@ class Header(NamedTuple):
 
     @property
     def time_type(self) -> str:
-        """Whose clock its timestamps are of, as Kafka names it."""
+        """The type of its timestamps, as Kafka names it."""
         return "LogAppendTime" if self.attributes & _LOG_APPEND_TIME else "CreateTime"
 
     def timestamp(self, record: Record) -> int:
@@ -53,7 +53,7 @@ class Header(NamedTuple):
 
 
 class Read(NamedTuple):
-    """A record, and what it says, or why that can't be determined."""
+    """A record and its content, or why it can't be decoded."""
 
     record: Record
     decoded: Decoded | None
@@ -65,9 +65,9 @@ class Batch(NamedTuple):
 
     Attributes:
         header: its header.
-        sound: whether its checksum is right.
+        sound: whether its checksum is correct.
         records: its records, as far as they can be distinguished.
-        problem: why the first of them that can't be decoded can't be.
+        problem: why the first undecodable record can't be decoded; None if there is none.
     """
 
     header: Header
@@ -76,10 +76,10 @@ class Batch(NamedTuple):
     problem: str | None
 
     def told(self) -> list[Told]:
-        """All records but one that does nothing and stands alone.
+        """All records, except one that changes nothing and is alone in its batch.
 
-        A leader that is held up writes several of these in one batch.  They are reported, so that a batch of
-        several of which nothing is reported is one that could not be decoded.
+        A leader that is delayed writes several such records in one batch.  These are returned, so that a
+        batch of several records without any decoded one is a batch that could not be decoded.
         """
         first, epoch = self.header.base_offset, self.header.leader_epoch
         return [

@@ -35,12 +35,12 @@ _CONTROL_KEY, _CONTROL_VERSION = struct.Struct(">hh"), struct.Struct(">h")
 
 
 class Decoded(NamedTuple):
-    """What a record says.
+    """Content of a record.
 
     Attributes:
-        kind: its type's name; `OPAQUE` or `OPAQUE_CONTROL` where it is not known here.
+        kind: its type's name; `OPAQUE` or `OPAQUE_CONTROL` if it is unknown here.
         version: the version of its message.
-        content: its fields; of an opaque one its type, the type's name where there is one, version and size.
+        content: its fields; for an opaque record its type, the type's name if there is one, version and size.
     """
 
     kind: str

@@ -26,7 +26,7 @@ HEADER = np.dtype(
         ("count", ">i4"),
     ]
 )
-"""A batch's header as it lies on disk (KIP-98, format version 2)."""
+"""A batch's header on disk (KIP-98, format version 2)."""
 
 ABORT, COMMIT = 0, 1
 _KEY_BYTES = 4
@@ -103,7 +103,7 @@ def _headers(view: Bytes, positions: Positions) -> NDArray[Any]:
 
 
 def _columns(headers: NDArray[Any]) -> dict[str, NDArray[Any]]:
-    told = {name: headers[name] for name in COLUMN_TYPES if name in HEADER.names}  # type: ignore[operator]
+    told = {name: headers[name] for name in COLUMN_TYPES if name in HEADER.names}  # type: ignore[operator]  # a dtype with fields has names
     told["last_offset"] = headers["base_offset"] + headers["last_offset_delta"]
     for name in ("control", "coordinator_epoch"):
         told[name] = np.full(len(headers), -1)
@@ -129,7 +129,7 @@ def _tail(view: Bytes, position: int, stop: Stop) -> Tail | None:
 
 
 def _read_control(data: bytes, positions: Positions, columns: dict[str, NDArray[Any]]) -> list[Damage]:
-    """Fill in what control batches say; those that can't be read."""
+    """Fill in the content of control batches; returns those that can't be read."""
     damage = []
     for row in np.flatnonzero(columns["attributes"] & CONTROL).tolist():
         position = int(positions[row])
@@ -206,6 +206,6 @@ def varint(data: bytes, position: int) -> tuple[int, int | None]:
     value = 0
     for index, byte in enumerate(data[position : position + 2 * _VARINT_BYTES_MAX]):
         value |= (byte & 0x7F) << 7 * index
-        if byte < 0x80:  # noqa: PLR2004 - the bit that says that more follows
+        if byte < 0x80:  # noqa: PLR2004 - the bit that marks a continued number
             return (value >> 1) ^ -(value & 1), position + index + 1
     return 0, None

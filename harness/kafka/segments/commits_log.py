@@ -17,11 +17,11 @@ _NOTHING_BEFORE = -1
 
 
 class Placed(NamedTuple):
-    """A batch, and the leader epoch of what stands just before it in the log.
+    """A batch, and the leader epoch of the batch before it in the log.
 
     Attributes:
         batch: the batch.
-        before: -1 where the batch is the log's first, at offset 0; None where that is not known.
+        before: leader epoch; -1 if the batch is the log's first, at offset 0; None if unknown.
     """
 
     batch: Batch
@@ -49,7 +49,7 @@ def commits_seen(began_ns: int, new: Iterable[tuple[int, Sequence[Placed]]]) -> 
 
 
 def joined(partition: int, placed: Iterable[Placed]) -> list[CommitsStretch]:
-    """Stretches; batches that follow upon each other make one."""
+    """Merge consecutive batches into ranges."""
     found: list[tuple[Batch, int | None]] = []
     for told, before in placed:
         batch = told if told.producer is None else told._replace(rows=[])

@@ -1,7 +1,7 @@
-"""The two loops over a segment's bytes, compiled: where batches begin, and what their checksums should be.
+"""The two loops over a segment's bytes, compiled: the begins of batches, and their correct checksums.
 
 Both go byte by byte, each step depending on the one before it, so no array operation can do them; numba runs
-them at hundreds of megabytes a second, 40 times kafka-python's checksum.  What was compiled is cached beside
+them at hundreds of megabytes a second, 40 times kafka-python's checksum.  The compiled code is cached next to
 this file.
 """
 
@@ -18,7 +18,7 @@ Positions = NDArray[np.int64]
 HEADER_BYTES = 61
 """Size of a batch without its records (KIP-98, format version 2)."""
 _LENGTH_AT, _MAGIC_AT, _BODY_AT = 8, 16, 12
-"""Where length and magic stand, and what the length counts from."""
+"""Positions of length and magic, and the position from which the length counts."""
 _CHECKED_FROM = 21
 """Where the part begins that the CRC covers: the attributes."""
 _LENGTH_MAX = 0x7FFFFFFF

@@ -94,7 +94,7 @@ def segments_in(folder: Path) -> list[str]:
 
 
 def names_in(folder: Path) -> list[str]:
-    """What lies in a folder; nothing where it is not there, or its disk has no power.
+    """Names in a folder; empty if it does not exist, or if its disk has no power.
 
     Raises:
         OSError: it may not be read.

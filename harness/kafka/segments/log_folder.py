@@ -13,7 +13,7 @@ from harness.kafka.segments.batches import REASONS, Damage, Segment, Tail, read_
 from harness.kafka.segments.compiled import Stop
 
 START_CHECKPOINT = "log-start-offset-checkpoint"
-"""File beside the partitions' folders: first offsets that are served, where they are not a segment's."""
+"""File next to the partitions' folders: log starts that are not the start of a segment."""
 _PAPERS = "partition.metadata"
 _LISTINGS_MAX = 5
 """How often a folder is listed again because a segment that was listed has been deleted or replaced since."""
@@ -28,19 +28,19 @@ class FolderDamage(NamedTuple):
 
 
 class LogRead(NamedTuple):
-    """A log as it lay on disk.
+    """A log on disk.
 
     Attributes:
-        topic_id: of the folder's papers, None where they have none.
-        start: first offset that the node would serve.
+        topic_id: topic id in the folder's ``partition.metadata``; None if it has none.
+        start: first offset that the node serves.
         end: offset after the last whole batch.
         files: names of the segments, in order.
-        size: bytes of all of them.
+        size: bytes of all segments.
         columns: by the names of `COLUMN_TYPES`, shape (batches,), all segments together.
-        damage: places that hold no sound batch.
+        damage: places without a sound batch.
         tail: file and place of what is after the last whole batch of the last segment.
         active: base offset of the last segment, which no cleaner touches.
-        left: offsets of the records of batches that lost some, all segments together; None where unknown.
+        left: offsets of the records of batches that lost some, all segments together; None if unknown.
     """
 
     topic_id: str | None
@@ -75,14 +75,14 @@ def read_log(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> L
 
 
 def _segments(folder: Path, *, swapping: bool) -> list[Path]:
-    """The segments of a folder; those that are being made or deleted have another suffix.
+    """The segments of a folder; segments that are being created or deleted have another suffix.
 
-    The cleaner renames the old segments first, and then the one that takes their place, from ``.swap``: in
-    between the log lacks them.  A node that died meanwhile leaves it so.
+    The cleaner first renames the old segments, and then their replacement, from ``.swap``: in between the log
+    lacks both.  A node that died meanwhile leaves it in that state.
 
     Args:
         folder: the partition's.
-        swapping: whether such a folder is read all the same.
+        swapping: whether such a folder is read nevertheless.
 
     Raises:
         OSError: it is not there, or has no segment, or they are being replaced.
@@ -97,10 +97,10 @@ def _segments(folder: Path, *, swapping: bool) -> list[Path]:
 
 
 def _log(folder: Path, files: list[Path], read: list[Segment], start: int) -> LogRead:
-    """What was read; `start` is what the checkpoint said before the segments were listed.
+    """The log that was read; `start` is the checkpoint's value from before the segments were listed.
 
-    A node that deletes the first segments takes the start out of the checkpoint, as the first name reports
-    it.
+    A node that deletes the first segments removes the start from the checkpoint, because the first segment's
+    name gives it.
     """
     segments = [*map(_whole, read[:-1]), read[-1]]
     columns = {name: np.concatenate([s.columns[name] for s in segments]) for name in COLUMN_TYPES}
@@ -148,7 +148,7 @@ def topic_id_of(folder: Path) -> str | None:
 
 
 def _checkpointed_start(folder: Path) -> int:
-    """What the disk's checkpoint says of the log's start: lines ``topic partition offset``; 0 if nothing."""
+    """The log's start in the disk's checkpoint (lines ``topic partition offset``); 0 if it has none."""
     try:
         lines = (folder.parent / START_CHECKPOINT).read_text().splitlines()
     except FileNotFoundError:

@@ -21,7 +21,7 @@ _ENDS: dict[int, Literal["commit", "abort"]] = {0: "abort", 1: "commit"}
 """By the types of the control records that end transactions (KIP-98)."""
 _KEY_VERSIONS = range(2)
 _VALUE_VERSIONS = range(5)
-"""In all of them the offset comes first."""
+"""Known versions; in all of them the offset comes first."""
 _SHORT, _PLACE, _VALUE = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">hq")
 _MARKER = struct.Struct(">hh")
 """Version and type of a control record."""
@@ -33,12 +33,12 @@ class Batch(NamedTuple):
     Attributes:
         first: offset of its first record.
         end: the offset behind its last one.
-        leader_epoch: in which it was appended.
+        leader_epoch: leader epoch in which it was appended.
         whole: whether it has a record for each of its offsets, so that compaction took none.
-        rows: commits; None where it is compressed, or a record can't be read.
+        rows: commits; None if it is compressed, or if a record can't be read.
         deleted: offset in the log, group, topic and partition of each deletion of an offset.
         producer: id of the producer in whose transaction it is, or that it ends; None outside of one.
-        ends: of a marker that ends a transaction, whether by a commit or an abort; else None.
+        ends: for a marker that ends a transaction, whether it is a commit or an abort; else None.
     """
 
     first: int
@@ -52,12 +52,12 @@ class Batch(NamedTuple):
 
 
 class Part(NamedTuple):
-    """What a stretch of a file holds.
+    """Content of a part of a file.
 
     Attributes:
         batches: in their order, up to the first that is cut short or damaged.
-        last: where the last of them begins, from the stretch's beginning.
-        size: how many bytes they have together.
+        last: position of the last batch, from the begin of the part.
+        size: number of bytes of all batches.
     """
 
     batches: list[Batch]
@@ -66,7 +66,7 @@ class Part(NamedTuple):
 
 
 def read_commits(data: bytes) -> Part:
-    """Read the batches of a stretch that begins with one; never fails, whatever the bytes are."""
+    """Read the batches of a part that begins with one; never fails, for any bytes."""
     view = np.frombuffer(data, dtype=np.uint8)
     positions, ended, _ = batch_positions(view)
     headers = [np.frombuffer(data, HEADER, 1, position)[0] for position in positions.tolist()]

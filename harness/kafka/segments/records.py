@@ -8,7 +8,7 @@ from harness.kafka.segments.varints import signed
 
 
 class Record(NamedTuple):
-    """A record as it lies in its batch.
+    """A record of a batch.
 
     Attributes:
         timestamp_delta: milliseconds after the batch's first timestamp.
@@ -29,8 +29,8 @@ def records_of(batch: bytes, count: int) -> Iterator[Record]:
     """The records of a batch that is not compressed.
 
     Args:
-        batch: its bytes, header and all.
-        count: how many records it says that it has.
+        batch: its bytes, including the header.
+        count: number of records in its header.
 
     Raises:
         ValueError: a record can't be read; those before it were returned.

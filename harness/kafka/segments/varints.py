@@ -1,7 +1,7 @@
 """Numbers of variable length (KIP-98, KIP-482): seven bits a byte, the lowest first."""
 
 _MORE = 0x80
-"""The bit that says that a number continues."""
+"""The bit that marks a continued number."""
 BITS_MAX, LONG_BITS_MAX = 35, 70
 """Bits of the longest number of 32 bits and of 64 bits."""
 

@@ -75,9 +75,9 @@ class Frame(msgspec.Struct, frozen=True):
         return x, max(self.x(end_ns) - x, 1.5)
 
     def bar(self, begin_ns: float, end_ns: float) -> dict[str, float | None]:
-        """Attributes of a rectangle that is a time; where it is drawn wider than that, it says the width.
+        """Attributes of a rectangle for a time; if it is drawn wider than that, they include the true width.
 
-        The page's script takes that width where the timeline is zoomed in.
+        The page's script uses that width when the timeline is zoomed in.
         """
         x, width = self.span(begin_ns, end_ns)
         exact = self.x(end_ns) - x

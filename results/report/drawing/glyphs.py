@@ -26,7 +26,7 @@ _FAULTS = {
     "power-loss": "M1.2 -4.8L-3 .8H0L-1.2 4.8L3 -.8H0Z",
     "dead-disk": "M-4.4 0A4.4 4.4 0 1 0 4.4 0A4.4 4.4 0 1 0 -4.4 0ZM-3.1 3.1L3.1 -3.1",
 }
-"""Those of faults whose history was recorded before it told them, and of lists that know kinds alone."""
+"""Glyphs of faults whose history does not have them, and of lists with only kinds."""
 _FAULT_OTHER = "M0 -4.5L4.5 0L0 4.5L-4.5 0Z"
 _VERDICTS = {
     "valid": ("M12 1a11 11 0 1 0 .01 0Z", "M6.5 12.5l3.8 3.8 7.2-8"),
@@ -45,11 +45,10 @@ def fault(kind: str, x: float, y: float, told: str | None = None) -> Markup:
     """A fault, 10 units across.
 
     Args:
-        kind: of the fault.
-        x: where.
-        y: where.
-        told: the path that its history reports; one that is none, or too long or large to be a glyph, is
-            passed over.
+        kind: kind of the fault.
+        x: horizontal position of its centre.
+        y: vertical position of its centre.
+        told: the path in its history; ignored if it is no path, or too long or large for a glyph.
     """
     place = f"translate({svg.number(x)} {svg.number(y)})" if x or y else None
     path = told if _is_glyph(told) else _FAULTS.get(kind, _FAULT_OTHER)

@@ -1,1 +1,1 @@
-"""What anomalies were found: cards with witnesses, tales of causes, and pictures beside them."""
+"""Anomalies that were found: cards with witnesses, sequences of causes, and pictures."""

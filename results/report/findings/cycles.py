@@ -1,4 +1,4 @@
-"""Drawings of the cycles that anomalies of transactions are, for a page that has several of them."""
+"""Drawings of the cycles of transactions, for a page with several of them."""
 
 import msgspec
 from markupsafe import Markup
@@ -18,7 +18,7 @@ def key_of(checker: str, anomaly: Anomaly) -> Key:
 
 
 def cycles_of(verdict: Verdict) -> dict[Key, Drawn]:
-    """Every cycle that the verdict's figures tell, by the anomaly that it is."""
+    """Every cycle in the verdict's figures, by its anomaly."""
     return {
         (result.checker, cycle.id, cycle.witness): cycle
         for result in verdict.results
@@ -36,7 +36,7 @@ def drawing(cycle: Drawn, text_limit: int) -> Markup:
 
 
 def _told(result: CheckerResult) -> list[Drawn]:
-    """The cycles among a result's figures; those of another krucible may look otherwise, or be lacking."""
+    """The cycles among a result's figures; results of another krucible may lack them or differ in format."""
     try:
         return msgspec.convert(result.figures.get("cycles", []), list[Drawn])
     except msgspec.ValidationError:

@@ -211,7 +211,7 @@ class _Cycles:
 
 
 def _flow(cause: Cause, pictures: Pictures | None) -> tuple[Markup | None, tuple[str, ...]]:
-    """The messages of the witness of a broken promise, and what is to be said of their drawing."""
+    """The messages in the witness of a broken promise, and the texts of their drawing."""
     drawn = pictures.flow(cause) if pictures is not None and cause.illegal else None
     if drawn is None:
         return None, ()

@@ -1,6 +1,6 @@
-"""What a card shows of its cause beside texts: the messages of its witness, and replicas side by side.
+"""The pictures of a cause's card: the messages of its witness, and a comparison of replicas.
 
-As many as there is room for; causes are requested in the order in which they are shown.
+Their number is limited; the causes that are shown first get them.
 """
 
 from markupsafe import Markup
@@ -18,7 +18,7 @@ from results.run.causes import Cause
 from results.run.observation import Observed
 
 _OF_RECORDS = frozenset(("replicas", "log", "listed-offsets", "partitions"))
-"""Checkers whose anomalies at an offset of a partition are about records that replicas hold."""
+"""Checkers whose anomalies at an offset of a partition concern records of replicas."""
 
 
 class Pictures:

@@ -1,1 +1,1 @@
-"""What drawings and tables read from a history: calls, spans, leaders, values in words."""
+"""What drawings and tables read from a history: calls, spans, leaders, texts of values."""

@@ -16,13 +16,13 @@ NONE = -1
 
 
 class Calls(NamedTuple):
-    """Columns, one entry a call, in the order of their ends; those that are open come last.
+    """Columns, one entry per call, in the order of their ends; open calls come last.
 
     Attributes:
         process: position in `processes`.
         f: position in `names`.
-        began_ns: for what was only observed: when asking began, where that is told.
-        ended_ns: the history's end where it is open.
+        began_ns: begin of a call; for observations the begin of the request, if recorded.
+        ended_ns: end of a call; the history's end if it is open.
         outcome: position in `OUTCOMES`.
         invoked: index of the invocation, or `NONE`.
         completed: index of the completion, or `NONE`.
@@ -63,7 +63,7 @@ def calls_of(history: History) -> Calls:
     for index, left in (*abandoned, *outstanding.values()):
         place = processes[left.process], names[left.f]
         rows.append((*place, left.time_ns, max(end_ns, left.time_ns), OPEN, index, NONE))
-    # Times of a history that others made may be anything; what a report draws lies within 64 bits.
+    # A foreign history may have any times; those that a report draws fit into 64 bits.
     columns = np.array([_bounded(row) for row in rows], dtype=np.int64).reshape(-1, 7).T
     process_codes, f, began, ended, outcomes, invocations, completions = columns
     return Calls(
@@ -83,7 +83,7 @@ def _asked_ns(operation: Operation) -> int:
     """When an observer began to ask, where it reports so."""
     told = operation.value.get("began_ns") if isinstance(operation.value, dict) else None
     good = isinstance(told, int) and 0 <= told <= operation.time_ns
-    return told if good else operation.time_ns  # type: ignore[return-value]
+    return told if good else operation.time_ns  # type: ignore[return-value]  # `good` implies an int
 
 
 def _bounded(row: tuple[int, ...]) -> tuple[int, ...]:

@@ -21,10 +21,10 @@ class Led(NamedTuple):
 
     Attributes:
         time_ns: since when.
-        node: its name, clean; empty where nobody led.
+        node: its name, clean; empty without a leader.
         epoch: of the leadership.
-        told: the same in words.
-        until_ns: when it ceased to answer as leader; None where the next one's beginning ends it.
+        told: the same as a text.
+        until_ns: when it stopped answering as leader; None if the next leader's begin ends it.
     """
 
     time_ns: int
@@ -75,5 +75,5 @@ def _led(time_ns: int, leader: int, epoch: int, how: str, names: Mapping[int, st
 
 
 def known_ns(span: Span) -> int:
-    """By when a record was appended; where nobody told of it, after when."""
+    """Time by which a record was appended; if no report bounds it, the time after which it was."""
     return span.from_ns if span.to_ns == NEVER else span.to_ns

@@ -1,4 +1,4 @@
-"""Reads from a history what a card shows, where the history may not be as docs/histories.md says."""
+"""Reads the content of a card from a history that may not be as docs/histories.md says."""
 
 from collections.abc import Callable
 from typing import TypeVar

@@ -61,11 +61,11 @@ def changes(moments: Iterable[tuple[int, Any]], end_ns: int) -> list[Span]:
 
 
 def longest(times: Sequence[Time], limit: int) -> tuple[list[Time], int]:
-    """The longest of some times, in their order, and how many shorter ones are left out; the page tells that.
+    """The longest of some times, in their order, and the number of shorter ones that are left out.
 
     Args:
         times: spans or reigns.
-        limit: how many are kept.
+        limit: number of times that are kept.
     """
     places = sorted(range(len(times)), key=lambda at: times[at].begin_ns - times[at].end_ns)[:limit]
     return [times[at] for at in sorted(places)], len(times) - len(places)
@@ -85,8 +85,8 @@ def left_out_told(count: int, which: str, lack: str) -> str:
 def settled(views: Iterable[PartitionView]) -> dict[PartitionName, list[tuple[int, Standing]]]:
     """Per partition, when its leader, the leader's epoch or the size of its ISR changed, and to what.
 
-    Several brokers report the same partition, and one that is cut off continues telling what was.  So what
-    a broker merely repeats is no news, and news of an earlier leader epoch is stale.
+    Several brokers report the same partition, and one that is cut off continues to report an old state.  So a
+    broker's repeated report is no change, and a change in an earlier leader epoch is stale.
     """
     told: dict[tuple[str, PartitionName], tuple[int, int, int]] = {}
     newest: dict[PartitionName, int] = {}

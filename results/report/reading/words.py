@@ -1,7 +1,7 @@
-"""Says in words what an operation requested and what it was answered, in place of its JSON.
+"""Makes texts of an operation's request and answer, instead of its JSON.
 
-What is known of a place, a partition and an offset, comes first.  A value that does not fit is shortened
-inside: lists and objects are counted, so that no text ends in the middle of a structure.
+A partition and an offset, if known, come first.  A value that does not fit is shortened inside: lists and
+objects are counted, so that no text ends in the middle of a structure.
 """
 
 import json
@@ -17,7 +17,7 @@ from results.markup.cleaning import clean, clean_value
 _TEXT = 40
 _ERROR = 200
 _NEAR = 1
-"""Records before and behind the offset that matters which are told of what a reader returned."""
+"""Number of returned records before and after the relevant offset that a text lists."""
 _NUMBERED = re.compile(r"\[Error (-?\d{1,5})\] ?\w*")
 _NAMED = re.compile(r"(?<![\w.])[A-Z][A-Z]+(?:_[A-Z]+)+(?![\w.])")
 _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError)
@@ -95,7 +95,7 @@ def partition_of(operation: Operation, around: Around) -> tuple[str, int] | None
     except _MISFITS:
         return None
     if (around.topic, around.partition) in named:
-        return around.topic, around.partition  # type: ignore[return-value]
+        return around.topic, around.partition  # type: ignore[return-value]  # `named` has no None
     return named[0] if named else None
 
 
@@ -207,7 +207,7 @@ _OBSERVATIONS: dict[str, Callable[[Any, Around], str | None]] = {
     "leader-epochs": _noted,
     "ends": _ends,
 }
-"""Those that are told in words, by their key."""
+"""Keys with their own texts."""
 
 
 def _of(value: Any) -> str:
@@ -266,7 +266,7 @@ def _shortened(value: Any, depth: int, entries: int) -> Any:
 
 
 class _Bare(str):
-    """A remark of ours within a value: it stands without quotes."""
+    """A remark of krucible within a value, without quotes."""
 
     __slots__ = ()
 
@@ -279,7 +279,7 @@ def _counted(value: Any) -> str:
 
 
 def _dumped(value: Any) -> str:
-    """Compact JSON; remarks stand without quotes."""
+    """Compact JSON; remarks have no quotes."""
     if isinstance(value, _Bare):
         return str(value)
     if isinstance(value, dict):

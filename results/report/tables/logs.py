@@ -13,9 +13,9 @@ from results.run.observation import LogLine, Observed
 
 _LEVELS = ("FATAL", "ERROR", "WARN")
 _NUMBERS = re.compile(r"(?<![\w-])(?=[\w-]*\d)[\w-]{16,}|@[0-9a-f]+|\d+")
-"""What differs from one line to the next of the same statement: ids, which are long, addresses, numbers.
+"""Parts that differ between lines of the same log statement: ids, which are long, addresses, numbers.
 
-An id is looked for at the beginning of a word alone, so that a long word takes no time that is squared.
+An id is searched for only at the beginning of a word, so that a long word does not take quadratic time.
 """
 
 

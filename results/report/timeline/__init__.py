@@ -1,1 +1,1 @@
-"""The timeline: lanes over one time axis, and what each of them draws."""
+"""The timeline: lanes over one time axis, and the content of each lane."""

@@ -15,7 +15,7 @@ from results.report.reading.calls import OUTCOMES, Calls
 
 _ROW = 12.0
 _LONG = 4.0
-"""Width from which an operation is a bar of its own."""
+"""Least width of an operation that is drawn as a separate bar."""
 _GAP = 0.8
 """Shortest pause that is drawn."""
 _NARROW = 2.0

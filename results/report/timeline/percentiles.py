@@ -17,7 +17,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def bin_seconds(end_ns: int) -> int:
-    """How many seconds one point of a line stands for; more than one in a long run."""
+    """How many seconds one point of a line covers; more than one in a long run."""
     return max(int(np.ceil(end_ns / NS_PER_S / _BINS_MAX)), 1)
 
 

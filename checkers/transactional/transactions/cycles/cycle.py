@@ -130,7 +130,7 @@ class _Search:
         return self.ranked(np.arange(len(self._part.edge)))[: min(STARTS, self.affordable)]
 
     def ranked(self, rows: Rows) -> Rows:
-        """Edges of the part, those first whose target ended longest before their source began."""
+        """Edges of the part, ordered: first those whose target ended longest before their source began."""
         graph, part = self._part.graph, self._part
         source, target = part.nodes[part.source[rows]], part.nodes[part.target[rows]]
         last = graph.transactions - 1

@@ -21,13 +21,13 @@ from checkers.transactional.transactions.models.consistency import Layer, suffix
 WITNESSES = 20
 """Components of one class in which a cycle is sought; further ones are only counted."""
 TELLING = 500
-"""Components without neighbouring anti-dependencies that are told apart; further ones count as the weaker."""
+"""Components without adjacent anti-dependencies that are classified; others count as the weaker class."""
 
 _DATA = (Kind.WW, Kind.WR, Kind.RW, Kind.VIA)
 _BY_LAYER = {
     Layer.DATA: (),
     Layer.PROCESS: (Kind.PROCESS, Kind.WW_BY_PROCESS, Kind.RW_BY_PROCESS),
-    # Whatever one process orders, real time orders too.
+    # Real time orders everything that the order of a process orders.
     Layer.REALTIME: (Kind.REALTIME, Kind.RW_BY_TIME, Kind.WW_BY_PROCESS, Kind.RW_BY_PROCESS),
 }
 
@@ -79,7 +79,7 @@ class _Class(NamedTuple):
 
 
 CLASSES = tuple(_Class(name, layer) for layer in Layer for name in ("G0", "G1c", "G-nonadjacent", "G2-item"))
-"""What components are sought for, strongest first; G-single is found beside G-nonadjacent."""
+"""Classes of components that are searched for, strongest first; G-single is found with G-nonadjacent."""
 
 
 def find_cycles(graph: Graph, forbidden: Callable[[str], bool]) -> Findings:
@@ -93,7 +93,7 @@ def find_cycles(graph: Graph, forbidden: Callable[[str], bool]) -> Findings:
         forbidden: whether the model forbids an anomaly id.
     """
     edges = graph.edges
-    # Whatever one process orders, real time orders too, where it is known.
+    # Real time, if it is known, orders everything that the order of a process orders.
     timed = bool((edges.kind == Kind.REALTIME).any())
     rows = np.flatnonzero(edges.kind != Kind.PROCESS) if timed else np.arange(len(edges.kind))
     whole = components_of(edges.source[rows], edges.target[rows], graph.nodes)

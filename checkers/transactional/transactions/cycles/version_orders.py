@@ -1,19 +1,20 @@
 """Tries all version orders that are not determined, in small histories.
 
-Whose write came first is often not known: two registers' versions that nobody replaced after reading, or two
-appends that nobody read.  To find whether *some* order explains a history is NP-complete (Papadimitriou, The
-Serializability of Concurrent Database Updates, 1979; Biswas and Enea, On the Complexity of Checking
-Transactional Consistency, 2019), so it is done within a budget:
+Which of two writes came first is often unknown: if no transaction replaced a register's version after reading
+it, or if no transaction read two appends.  To find whether *some* order explains a history is NP-complete
+(Papadimitriou, The Serializability of Concurrent Database Updates, 1979; Biswas and Enea, On the Complexity
+of Checking Transactional Consistency, 2019), so it is done within a budget:
 
-1. For two versions of one key, each order adds edges: from writer to writer, and from the readers of the
-   earlier one to the writer of the later one.  Where those of one order close a circle that the model
+1.  For two versions of one key, each order adds edges: from writer to writer, and from the readers of the
+   earlier one to the writer of the later one.  If the edges of one order close a cycle that the model
    forbids, the other order holds.
-2. That is repeated until nothing changes.  Where neither order is possible, there is none.
-3. What is left is ordered as the writers completed, which mostly explains what can be explained.
-4. Where it does not, every order is tried, one pair after the other.
+2.  That is repeated until nothing changes.  If neither order is possible for a pair, no order explains the
+   history.
+3.  The other pairs are ordered as the writers completed.  That usually finds an explanation if there is one.
+4.  If it does not, every order is tried, one pair after the other.
 
-For snapshot isolation the graph is unfolded first, so that only circles without two anti-dependencies in a
-row count (`components.layered`).
+For snapshot isolation the graph is unfolded first, so that only cycles without two adjacent anti-dependencies
+count (`components.layered`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +31,7 @@ from checkers.transactional.transactions.models.consistency import RULES, Consis
 TRANSACTIONS_MAX = 128
 """Largest history of which orders are tried."""
 PAIRS_MAX = 1_000
-"""Most pairs of versions that are ordered; with more, nothing is said."""
+"""Most pairs of versions that are ordered; with more, the result is unknown."""
 TRIES_MAX = 300
 """Most orders of a pair that are assumed before the search gives up."""
 
@@ -119,7 +120,7 @@ def _contradicts(
 
 
 def _first_misfit(order: "_Order", pairs: list[tuple[Version, Version]]) -> int | None:
-    """Order one pair after the other, as it stands or turned round; the first that admits neither."""
+    """Order one pair after the other, as given or reversed; return the first pair that allows neither."""
     for place, (one, other) in enumerate(pairs):
         earlier, later = (one, other) if order.admits(one, other) else (other, one)
         if not order.admits(earlier, later):
@@ -168,7 +169,7 @@ def _settled(order: "_Order", pairs: list[tuple[Version, Version]]) -> list[tupl
 
 
 class _Order:
-    """Which node leads to which, as one number of bits for each node.
+    """Which node reaches which, as one bit set (an int) for each node.
 
     Args:
         graph: the graph.
@@ -205,9 +206,9 @@ class _Order:
         return not any(self._after[two] >> one & 1 for one, two in self._edges(earlier, later))
 
     def add(self, earlier: Version, later: Version) -> None:
-        """Let a version come before another, where that is admitted.
+        """Order a version before another, if that is possible.
 
-        The new edges lead to one writer, so a circle of several of them is a circle of one of them too.
+        The new edges lead to one writer, so a cycle of several of them contains a cycle of one of them.
         """
         for one, two in self._edges(earlier, later):
             self._link(one, two)

@@ -52,9 +52,9 @@ def is_rw(kind: Kinds) -> Booleans:
 def layered(source: Nodes, target: Nodes, kind: Kinds, nodes: int) -> tuple[Nodes, Nodes, Rows]:
     """Unfold a graph so that its cycles are those without two anti-dependencies in a row.
 
-    Node v stands for having come to v by something else, node ``nodes + v`` for having come by an
-    anti-dependency, from where no other one leads on (Cerone and Gotsman, 2018, theorem 9: such cycles are
-    what snapshot isolation excludes).
+    Node ``nodes + v`` is v reached by an anti-dependency, node v is v reached by another edge.  No
+    anti-dependency leaves node ``nodes + v`` (Cerone and Gotsman, 2018, theorem 9: snapshot isolation
+    excludes exactly such cycles).
 
     Returns:
         Source, target and row of the original edge, for each unfolded edge.

@@ -50,7 +50,7 @@ class Edges(NamedTuple):
         source: shape (n,), the node that comes first.
         target: shape (n,), the node that comes later.
         kind: shape (n,), a `Kind`.
-        reference: shape (n,), whatever the front needs to explain the edge, such as a row of its reads.
+        reference: shape (n,), what the front needs to explain the edge, such as a row of its reads.
     """
 
     source: Nodes
@@ -66,7 +66,7 @@ class Graph:
     Attributes:
         transactions: number of transactions; they are the nodes from 0.
         nodes: number of all nodes, joints included.
-        edges: all edges; those whose reference means something to the front come in any order.
+        edges: all edges, in any order.
         begin: shape (transactions,), position in the history at which each began.
         end: shape (transactions,), position at which it was known to be committed, `NONE` if never.
     """
@@ -79,7 +79,7 @@ class Graph:
 
 
 class GraphBuilder:
-    """Collects edges and hands out joints."""
+    """Collects edges and creates joints."""
 
     def __init__(self, begin: Integers, end: Integers) -> None:
         """Begin with transactions that have no edges.
@@ -99,7 +99,7 @@ class GraphBuilder:
         return np.arange(self._nodes - count, self._nodes)
 
     def add(self, kind: Kind, source: Integers, target: Integers, reference: Integers | None = None) -> None:
-        """Add edges of one kind; those from a node to itself say nothing and are left out."""
+        """Add edges of one kind; edges from a node to itself are left out."""
         apart = source != target
         if reference is None:
             reference = np.full(len(source), NONE, dtype=np.int32)
@@ -127,11 +127,11 @@ class GraphBuilder:
         self.add(Kind.PROCESS, rows[:-1][follows], rows[1:][follows])
 
     def add_real_time(self, taking_part: Booleans) -> None:
-        """Let each completed transaction come before all that begin later, by a chain of barriers.
+        """Order each completed transaction before all that begin later, by a chain of barriers.
 
-        A barrier is before the first beginning that follows a completion: whatever was complete leads to
-        it, it leads to the next barrier and to whatever begins before that, so n transactions need at most
-        4 n edges instead of n².
+        A barrier is before the first beginning that follows a completion.  Completed transactions have edges
+        to it.  It has edges to the next barrier and to the transactions that begin before that one.  So n
+        transactions need at most 4 n edges instead of n².
 
         Args:
             taking_part: shape (n,), whether each transaction may have committed.
@@ -160,11 +160,11 @@ class GraphBuilder:
         writers: tuple[Integers, Integers],
         kind: Kind = Kind.RW,
     ) -> None:
-        """Let every reader of a group come before every writer of the group but itself.
+        """Order every reader of a group before every writer of the group, except itself.
 
-        That is every pair of them, in linear size: a group's writers hang on two chains of joints, one in
-        each direction.  A reader enters the chain at its beginning, one that is a writer too enters both
-        beside its own place.
+        This orders all pairs with a linear number of edges: a group's writers are attached to two chains of
+        joints, one in each direction.  A reader has an edge to the beginning of the chain.  A reader that is
+        a writer too has edges into both chains, next to its own place.
 
         Args:
             readers: transaction, group and reference of each reader.
@@ -223,7 +223,7 @@ class GraphBuilder:
 def _own_places(
     reader: Integers, bounds: tuple[Integers, Integers], transaction: Integers, group: Integers
 ) -> Integers:
-    """Where each reader is among the writers of its group, `NONE` if it is none of them."""
+    """Index of each reader among the writers of its group, `NONE` if it is not a writer."""
     size = int(max(reader.max(), transaction.max())) + 1
     codes = group * size + transaction
     wanted = group[bounds[0]] * size + reader

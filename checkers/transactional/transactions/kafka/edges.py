@@ -1,8 +1,8 @@
 """Edges between Kafka's transactions, and why each holds.
 
 Offsets order the records of a partition, so nothing is inferred: ww leads from each record to the next one,
-wr from a record to whoever was given it, rw from a reader to the record behind the last that it was given.
-Real time gives no edges: a consumer may lag.
+wr from a record to its readers, rw from a reader to the record after the last one that it received.  Real
+time gives no edges: a consumer may lag.
 """
 
 import numpy as np
@@ -30,7 +30,7 @@ def graph_of(kafka: KafkaTransactions) -> Graph:
 
 
 def flow_of(kafka: KafkaTransactions) -> Graph:
-    """Only who was given whose records at read_committed."""
+    """Graph with only the wr edges of read_committed readers."""
     builder = _builder(kafka)
     _add_wr(builder, kafka, np.flatnonzero(kafka.given.committed))
     return builder.graph()
@@ -90,7 +90,7 @@ def _add_rw(builder: GraphBuilder, kafka: KafkaTransactions) -> None:
 
 
 class KafkaStory:
-    """Says what transactions, polls and single records are, and why edges hold.
+    """Describes transactions, polls and single records, and why edges hold.
 
     Args:
         kafka: the history.

@@ -1,17 +1,17 @@
 """The producer ids and epochs that transactional producers got when they initialised.
 
-A coordinator raises the epoch of a transactional id's producer whenever somebody initialises it, and appends
-that before it answers; it gives a new producer id where the epochs are used up (KIP-98).  It raises epochs at
-other times too, as transactions end (KIP-890), and never lowers them.  So of two initialisations with one
-producer id
+A coordinator raises the epoch of a transactional id's producer with each initialisation, and appends the new
+epoch before it answers.  When the epochs are used up, it assigns a new producer id (KIP-98).  It also raises
+epochs when transactions end (KIP-890), and never lowers them.  So for two initialisations with one producer
+id
 
-- each has an epoch of its own, whichever was first;
+- both have different epochs;
 - the one that began after the other had ended has the newer epoch;
-- both are of one transactional id.
+- both have the same transactional id.
 
 A request that is sent again is answered with the same epoch only if it names the producer id that its sender
-has already (KIP-360); a producer that begins has none.  What a client was told within one initialisation is
-the answer to its last attempt, and what is not reported (librdkafka keeps it for itself) is left out.
+already has (KIP-360); a new producer has none.  The result of an initialisation is the answer to its last
+attempt.  Initialisations without a recorded result (librdkafka does not expose it) are left out.
 """
 
 from bisect import bisect_left
@@ -56,7 +56,7 @@ def epochs_told(history: History) -> list[Given]:
 
 
 def epochs_given_again(history: History) -> Iterator[Anomaly]:
-    """Initialisations that were given what another one had, or had gone beyond."""
+    """Initialisations that got the epoch of another one, or an epoch below it."""
     owner: dict[int, Given] = {}
     by_producer: dict[tuple[int, object], list[Given]] = defaultdict(list)
     for given in epochs_told(history):
@@ -75,7 +75,7 @@ def _given(call: Call) -> Given | None:
     producer_id, epoch = (call.ended.value.get(name) for name in ("producer_id", "epoch"))
     if not isinstance(producer_id, int) or not isinstance(epoch, int):
         return None
-    # Libraries that have none yet say -1.
+    # Libraries that have none yet return -1.
     return Given(call.begun, call.ended, producer_id, epoch) if min(producer_id, epoch) >= 0 else None
 
 

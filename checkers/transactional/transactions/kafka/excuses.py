@@ -1,12 +1,12 @@
 """Findings of transactions that a permitted loss in ``__transaction_state`` may explain.
 
 A coordinator keeps the states of its transactional ids in one partition of ``__transaction_state``.  If that
-may have lost records, an acknowledged commit may never be carried out, or in a part of its partitions only;
-markers of an earlier decision may be written again, and decide on what is open by then; and an epoch that was
-raised may be as it was, so that nobody is fenced (KIP-98).
+partition may have lost records, an acknowledged commit may never be carried out, or only in some of its
+partitions; markers of an earlier decision may be written again, and decide the transaction that is open by
+then; and a raised epoch may have its former value again, so that no producer is fenced (KIP-98).
 
-What was lost before a transaction began, or after all of it was done, is no part of it
-(`checkers.licences.decisions`); nor is what was lost before an epoch was raised.
+A loss before a transaction began, or after it was completely carried out, does not affect it
+(`checkers.licences.decisions`).  Nor does a loss before an epoch was raised affect that epoch.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,15 +22,15 @@ from checkers.licences.internal import may_have_lost
 from checkers.verdict.verdict import Anomaly
 
 OF_DECISIONS = frozenset({"torn-transaction", "precommitted-read"})
-"""What a lost decision may bring about."""
+"""Anomalies that a lost decision may cause."""
 OF_EPOCHS = frozenset({"zombie-accepted", "producer-epoch-given-again"})
 """What may be seen where the epoch is lost that the first initialisation of the witness was given."""
 OF_ANYBODY = frozenset({"hanging-transaction"})
-"""What a lost decision may bring about of which it is unknown whose it was."""
+"""Anomalies that a lost decision may cause and whose transaction is unknown."""
 
 
 def excused(history: History, found: Iterable[Anomaly]) -> Iterator[Anomaly]:
-    """The findings, legal with their licence where a lost state may explain them.
+    """The findings, made legal by a licence if a lost state may explain them.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.

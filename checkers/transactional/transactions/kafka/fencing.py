@@ -32,8 +32,8 @@ class _Moment(NamedTuple):
     """A step of a transaction before which its producer may have been fenced.
 
     Attributes:
-        position: of the first operation in the history that may have come after it.
-        text: the step in words.
+        position: index of the first operation in the history that may have come after it.
+        text: the step as a text.
     """
 
     position: int
@@ -43,10 +43,10 @@ class _Moment(NamedTuple):
 def zombies(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
     """Transactions that took effect although a newer instance had initialised before they began.
 
-    Or before their commit was requested, where that is known: whoever initialises waits until the
-    coordinator has aborted what the older instance had begun.  The newer instance began to initialise after
-    every initialisation of the zombie's process was complete.  One that initialised again since, or may have,
-    is not older.
+    If it is known when their commit was requested, an initialisation before that counts too: it waits until
+    the coordinator has aborted the older instance's transaction.  The newer instance began to initialise
+    after every initialisation of the zombie's process was complete.  An instance that initialised again
+    since, or may have, is not older.
     """
     instances = _instances(kafka)
     operations = kafka.operations
@@ -69,7 +69,8 @@ def zombies(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
 def _moments(kafka: KafkaTransactions, node: int) -> Iterator[_Moment]:
     yield _Moment(int(kafka.operations.begin[node]), "began T")
     ending_ns = int(kafka.ending_ns[node])
-    # Of one that failed only an abort may have been requested, and whoever saw it saw an aborted record.
+    # Only an abort of a failed transaction may have been requested; a reader of its record saw an aborted
+    # record.
     if ending_ns != NONE and kafka.operations.outcome[node] != Outcome.FAIL:
         position = bisect_left(kafka.history.operations, ending_ns, key=attrgetter("time_ns"))
         yield _Moment(position, "requested the commit of T")

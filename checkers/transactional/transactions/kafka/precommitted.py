@@ -19,10 +19,10 @@ from checkers.verdict.verdict import Anomaly
 
 
 def compared(kafka: KafkaTransactions) -> Integers:
-    """Rows of `Columns.sends` of which it is known both who read them and when their commit was requested.
+    """Rows of `Columns.sends` whose readers and time of the commit request are both known.
 
-    Records of transactions that failed are left out, which nobody may be given at any time (G1a), and values
-    that were sent more than once, as any of their attempts may have been read.
+    Records of failed transactions are left out, because no reader may receive them at any time (G1a).  Values
+    that were sent more than once are left out too, because any of their attempts may have been read.
     """
     sends = kafka.columns.sends
     known = sends.transactional & kafka.seen & np.isin(sends.outcome, (Outcome.OK, Outcome.INFO))

@@ -17,12 +17,12 @@ READ_COMMITTED = "read_committed"
 
 
 class Records(NamedTuple):
-    """Records that certainly took effect, by partition and offset; of several at one offset the first.
+    """Records that certainly took effect, by partition and offset; of several at one offset, the first.
 
     Attributes:
         partition: code of the partition.
-        offset: where it is.
-        node: whose it is.
+        offset: offset of the record.
+        node: node that sent it.
         send: row of `Columns.sends`.
     """
 
@@ -37,10 +37,10 @@ class Given(NamedTuple):
 
     Attributes:
         partition: code of the partition.
-        offset: where it is.
-        node: who was given it.
-        committed: whether at read_committed.
-        call: row of `Columns.calls`, `NONE` for what a transaction says that it consumed.
+        offset: offset of the record.
+        node: node that received it.
+        committed: whether it was read with read_committed.
+        call: row of `Columns.calls`, `NONE` for records that a transaction states to have consumed.
     """
 
     partition: Integers
@@ -55,20 +55,21 @@ class KafkaTransactions:
     """A history in columns.
 
     Nodes are its operations ``txn`` and ``poll`` in the order of invocation, then every record that was sent
-    by itself.
+    outside of transactions.
 
     Attributes:
         history: the history.
         columns: the columns of its log.
         operations: its transactions and polls.
-        node_of_send: shape (sends,), whose record each row of `Columns.sends` is.
+        node_of_send: shape (sends,), the node that sent each row of `Columns.sends`.
         read: shape (sends,), row of the first of `Columns.reads` that returned each record at read_committed,
             `NONE` without one.
-        offset: shape (sends,), where each stands, by its acknowledgement or by a reader; `NONE` if unknown.
+        offset: shape (sends,), offset of each record, by its acknowledgement or by a reader; `NONE` if
+            unknown.
         records: records that took effect.
-        given: what readers were given.
-        ending_ns: shape (operations,), nanoseconds: neither commit nor abort was asked for before; `NONE`
-            if not reported.
+        given: records that readers received.
+        ending_ns: shape (operations,), time before which neither commit nor abort was requested, nanoseconds;
+            `NONE` if not reported.
     """
 
     history: History
@@ -173,7 +174,7 @@ def _given(columns: Columns, operations: Transactions, node_of: Integers, commit
 
 
 def _consumed(columns: Columns, operations: Transactions) -> Iterator[tuple[int, int, int]]:
-    """Partition, offset and node of every record that a transaction says that it consumed."""
+    """Partition, offset and node of every record that a transaction states to have consumed."""
     codes = {name: code for code, name in enumerate(columns.partitions)}
     for node, value in enumerate(operations.values):
         for topic, partition, offsets, _ in _chunks(value):

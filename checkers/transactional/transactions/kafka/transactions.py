@@ -96,7 +96,7 @@ def _doubts(kafka: KafkaTransactions) -> Iterator[str]:
 
 
 def _early(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
-    """Transactions that were given a record of their own at read_committed, one anomaly each."""
+    """Transactions that received one of their own records at read_committed, one anomaly each."""
     rows = own_records(kafka)
     nodes, first = np.unique(kafka.given.node[rows], return_index=True)
     for node, row in zip(nodes.tolist(), rows[first].tolist(), strict=True):

@@ -94,7 +94,7 @@ def _permits(
 
 
 def _marker(kafka: KafkaTransactions, history: History, row: int) -> int:
-    """Where the marker stands that ends a record's transaction there; `NONE` where no disk reports."""
+    """Offset of the marker that ends a record's transaction in its partition; `NONE` if no disk has it."""
     offset = int(kafka.offset[row])
     logs = batches_of(history).of(kafka.partition(int(kafka.columns.sends.partition[row])))
     told = (_ending(log, offset) for log in logs if offset != NONE)
@@ -140,10 +140,11 @@ def _committed(kafka: KafkaTransactions) -> Booleans:
 
 
 def hanging_transactions(kafka: KafkaTransactions, history: History) -> Iterator[Anomaly]:
-    """Partitions whose end at read_committed lies before their end at read_uncommitted, at the very end.
+    """Partitions whose last stable offset is below their end in the final phase.
 
-    The two were listed one after the other, and a marker may have come between them.  So none hangs where a
-    disk reports that none is open at the lower end, unless the log was known to be longer before that.
+    The two ends were listed one after the other, and a marker may have been written in between.  So no
+    transaction hangs if a disk shows that none is open at the lower end, unless the log was known to be
+    longer before.
     """
     columns, finals = kafka.columns, kafka.columns.final_reads
     committed = _committed(kafka)
@@ -162,7 +163,7 @@ def hanging_transactions(kafka: KafkaTransactions, history: History) -> Iterator
 
 
 def _ended_meanwhile(kafka: KafkaTransactions, history: History, partition: int, stable: int) -> bool:
-    """Whether what was at the last stable offset may have ended after that was told."""
+    """Whether the transaction at the last stable offset may have ended after that offset was listed."""
     logs = batches_of(history).of(kafka.partition(partition))
     markers = [marker for log in logs if (marker := _ending(log, stable)) != NONE]
     sends = kafka.columns.sends

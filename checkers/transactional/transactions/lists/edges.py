@@ -12,10 +12,10 @@ from checkers.transactional.transactions.proofs.words import micro_operations, s
 
 
 def graph_of(lists: Lists, *, disputed_too: bool = True) -> Graph:
-    """All that a history says about the order of its transactions.
+    """All edges between a history's transactions.
 
-    A transaction with an unknown outcome counts as committed where one of its elements was read.  An element
-    of a committed transaction that no read shows is behind the longest read of its key, wherever exactly.
+    A transaction with an unknown outcome counts as committed if one of its elements was read.  An element of
+    a committed transaction that no read shows is after the longest read of its key, at an unknown place.
 
     The reference of a ww edge is the target's row of appends, that of a wr or rw edge the row of the read.
 
@@ -85,7 +85,7 @@ def _add_rw(builder: GraphBuilder, lists: Lists, after: Integers) -> None:
 
 
 def unread_of(lists: Lists) -> Integers:
-    """Rows of committed appends that no read shows, of keys whose reads agree; the last of each writer's."""
+    """Rows of committed appends that no read shows, of keys whose reads agree; the last of each writer."""
     appends = lists.appends
     committed = taking_part(lists)[appends.transaction]
     unread = committed & appends.clear & (appends.place == NONE)
@@ -101,7 +101,7 @@ def _disputed(lists: Lists) -> Booleans:
 
 
 def _add_unread(builder: GraphBuilder, lists: Lists, before: Integers) -> None:
-    """Whoever wrote or read the last known version of a key comes before those who appended unread."""
+    """Order the writers and readers of a key's last known version before those with unread appends."""
     elements, appends, reads = lists.elements, lists.appends, lists.reads
     unread = unread_of(lists)
     if not len(unread):
@@ -133,7 +133,7 @@ def contested_appends(lists: Lists) -> list[Contested]:
 
 
 class ListStory:
-    """Says what transactions did and why edges hold.
+    """Describes what transactions did and why edges hold.
 
     Args:
         history: the history.

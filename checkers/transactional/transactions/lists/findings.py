@@ -228,7 +228,8 @@ def _within(lists: Lists, touches: Touches) -> tuple[TransactionFinding, Transac
     of = operations.transaction
     disordered = _disordered(lists, touches)
     suspects = np.union1d(of[touches.order[1:][wrong]], of[odd])
-    # Whoever reads an element and appends it later appends before what it has read, or reads less in between.
+    # A transaction that reads an element and appends it later appends before its own read, or reads less
+    # meanwhile.
     suspects = np.union1d(suspects, appends.transaction[disordered]).tolist()
     early = [number for number in suspects if _future_reads(lists, number)]
     slipped = [number for number in suspects if _slips(lists, number)]

@@ -39,7 +39,8 @@ def check_list_append(
     Args:
         history: operations whose value is a list of ``["append", key, element]`` and ``["r", key, list]``
             (null in an invocation); real time is the order of operations.
-        model: what the history must keep to; anomalies that it allows are reported as legal.
+        model: the consistency model that the history must satisfy; anomalies that it allows are reported as
+            legal.
     """
     try:
         transactions = transactions_of(history, names_of_transactions(history))
@@ -50,7 +51,7 @@ def check_list_append(
 
 
 def _judged(history: History, lists: Lists, model: ConsistencyModel) -> CheckerResult:
-    # Whoever may read what is not committed may see an order that no version ever had.
+    # A transaction that may read uncommitted data may see an order that no version ever had.
     graph = graph_of(lists, disputed_too=model is not ConsistencyModel.READ_UNCOMMITTED)
     story = ListStory(history, lists, graph)
     judged = judge_edges(graph, story, lambda identity: forbids(model, identity))

@@ -25,12 +25,12 @@ class Appends:
 
     Attributes:
         row: row of `MicroOperations`.
-        transaction: who appended.
+        transaction: the transaction that appended.
         key: code of the key.
         value: the element, or its code.
         final: whether it is the last append of its transaction to its key.
-        place: where in its key's order it stands, `NONE` where no read shows it.
-        clear: whether nobody else appended the same element to the same key.
+        place: its index in its key's order, `NONE` if no read shows it.
+        clear: whether no other append has the same element and key.
     """
 
     row: Integers
@@ -48,10 +48,10 @@ class Elements:
 
     Attributes:
         key: code of the key.
-        append: row of `Appends` that wrote it, `NONE` where nobody did, `AMBIGUOUS` where several did.
-        good: whether its writer is known and did not fail, and it does not stand before it already.
+        append: row of `Appends` that wrote it, `NONE` if there is none, `AMBIGUOUS` if there are several.
+        good: whether its writer is known and did not fail, and it is the element's first occurrence.
         base: shape (keys + 1,), row of each key's first element.
-        reader: shape (keys,), row of `ListReads` that is the longest, `NONE` where the key was never read.
+        reader: shape (keys,), row of `ListReads` that is the longest, `NONE` if the key was never read.
     """
 
     key: Integers
@@ -212,7 +212,7 @@ def _appends(
     append, of, base = order
     transaction, key = operations.transaction[rows], operations.key[rows]
     place = np.full(len(rows), NONE, dtype=np.int64)
-    # Backwards, so that an element that stands twice has its first place.
+    # Backwards, so that an element that occurs twice gets its first index.
     shown = np.flatnonzero(append >= 0)[::-1]
     place[append[shown]] = shown - base[of[shown]]
     return Appends(rows, transaction, key, what[0], is_last(transaction, key), place, what[1])

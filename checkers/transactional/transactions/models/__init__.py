@@ -1,1 +1,1 @@
-"""Consistency models, and the anomalies that each of them forbids; proofs and fronts name them."""
+"""Consistency models, and the anomalies that each of them forbids."""

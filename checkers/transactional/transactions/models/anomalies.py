@@ -191,7 +191,7 @@ def kind_of(identity: str, model: ConsistencyModel) -> AnomalyKind:
 
 
 def verdict_lines(identity: str) -> tuple[str, ...]:
-    """Which models an anomaly rules out, in words."""
+    """The models that an anomaly rules out, as text lines."""
     weakest, others = ruled_out(identity)
     lines = (f"This rules out {', '.join(weakest)}.",)
     return (*lines, f"It therefore also rules out {', '.join(others)}.") if others else lines

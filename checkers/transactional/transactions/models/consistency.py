@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class Layer(IntEnum):
-    """On what order, beside the data, an anomaly rests."""
+    """The order, in addition to the data, that an anomaly depends on."""
 
     DATA = 0
     PROCESS = 1
@@ -42,7 +42,7 @@ class RuledOut(NamedTuple):
     """Models that an anomaly contradicts.
 
     Attributes:
-        weakest: those of them that imply no other of them; Elle's ``:not``.
+        weakest: ruled-out models that imply no other ruled-out model; Elle's ``:not``.
         others: all stronger ones; Elle's ``:also-not``.
     """
 
@@ -109,6 +109,6 @@ def not_weaker(model: ConsistencyModel) -> tuple[ConsistencyModel, ...]:
 
 
 def _implies(strong: ConsistencyModel, weak: ConsistencyModel) -> bool:
-    """Whether whatever keeps to one model keeps to another."""
+    """Whether each history that satisfies one model satisfies the other."""
     one, other = RULES[strong], RULES[weak]
     return one.anomalies >= other.anomalies and one.layer >= other.layer

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from checkers.columns.tables import NONE, Integers
 
 _DENSE = 8
-"""A table by number is made where it needs at most so many cells for each row."""
+"""A lookup table is used if it needs at most this many cells for each row."""
 _LARGEST = 2**62
 
 
@@ -71,7 +71,7 @@ def frozen(value: object) -> Hashable:
 
 
 class Index:
-    """Finds the row at which a pair of a group and a value stands.
+    """Finds the row of a pair of a group and a value.
 
     Args:
         group: shape (n,), from 0.
@@ -92,7 +92,7 @@ class Index:
         self._codes = self._order = np.zeros(0, dtype=np.int64)
         if groups * self._span <= _DENSE * len(codes):
             self._table = np.full(groups * self._span, NONE, dtype=np.int32)
-            # Backwards, so that the first row of equals stands.
+            # Backwards, so that the first of equal rows is kept.
             self._table[codes[::-1]] = np.arange(len(codes), dtype=np.int32)[::-1]
             self.repeated = np.flatnonzero(self._table[codes] != np.arange(len(codes)))
         else:

@@ -70,14 +70,15 @@ class MicroOperations:
 
 
 class UnreadableError(ValueError):
-    """A transaction has another shape than its checker reads; the text says where."""
+    """A transaction has another shape than its checker reads; the message has the place."""
 
 
 def transactions_of(history: History, f: Iterable[str] = ("txn",)) -> Transactions:
     """Pair the operations with these names; loops over processes and misfits only.
 
-    Completions that nothing began, and invocations before the last one of their process was complete, are
-    told in `Transactions.malformed`.  The former count from before the history, the latter as never complete.
+    Completions without an invocation, and invocations before the last one of their process was complete, are
+    listed in `Transactions.malformed`.  The former count as begun before the history, the latter as never
+    complete.
     """
     chosen, position = _chosen(history.operations, frozenset(f))
     types = _types_of(chosen)

@@ -1,1 +1,1 @@
-"""From cycles and findings to anomalies with proofs, in words and as drawings; all fronts use it."""
+"""Makes anomalies with proofs, as texts and drawings, from cycles and findings; all fronts use it."""

@@ -1,8 +1,8 @@
 """Draws a cycle: one self-contained SVG, transactions in a column, arrows with their signs and reasons.
 
-An arrow from a transaction to the next one goes straight down, with its reason beside it.  Any other arrow,
-such as the one that closes the circle, goes around on the left; its reason is below the column.  So no
-text meets a box, an arrow or another text, however many transactions there are.
+An arrow from a transaction to the next one goes straight down, with its reason at its side.  Any other arrow,
+such as the one that closes the cycle, goes around on the left; its reason is below the column.  So texts do
+not overlap boxes, arrows or other texts, for any number of transactions.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ import msgspec
 from checkers.transactional.transactions.proofs.judging import Drawn
 
 SHOWN = 12
-"""Transactions that a drawing shows; a longer cycle is cut, and says so."""
+"""Transactions that a drawing shows; a longer cycle is cut, with a note."""
 TEXT_CHARACTERS = 84
 """Longest text in a box, and of a reason; a longer one is whole for a pointer that rests on it."""
 AROUND_SHOWN = 6
@@ -41,7 +41,7 @@ class _Arc(NamedTuple):
 
     @property
     def told(self) -> str:
-        """The arrow in words."""
+        """The arrow as a text."""
         because = f": {self.reason}" if self.reason else ""
         return f"T{self.source + 1} {self.sign} T{self.target + 1}{because}"
 
@@ -51,12 +51,12 @@ def draw_cycle(cycle: Drawn | Mapping[str, Any], *, standalone: bool = True) -> 
 
     Args:
         cycle: as `judging.drawn_of` makes it, or an entry of the figure ``cycles``.
-        standalone: whether it is a file of its own; a page of HTML needs no namespace.
+        standalone: whether it is a separate file; inside an HTML page it needs no namespace.
 
     Returns:
-        An SVG element with nothing external, and no ids or styles that a page with several would confuse; all
-        texts are escaped and of bounded length.  A page may give ``rect``, ``text`` and what is of the class
-        of a sign colours of its own.
+        An SVG element without external references, and without ids or styles, so that a page may have
+            several.  All texts are escaped and of bounded length.  A page may set colours for ``rect``,
+            ``text`` and the classes of the signs.
     """
     drawn = cycle if isinstance(cycle, Drawn) else msgspec.convert(cycle, Drawn)
     nodes = drawn.nodes[:SHOWN]
@@ -113,7 +113,7 @@ def _box(x: int, y: int, number: int, text: str) -> str:
 
 
 def _down(arc: _Arc, left: int) -> str:
-    """An arrow to the next box, its sign and its reason beside it."""
+    """An arrow to the next box, with its sign and its reason at its side."""
     x, y = left + 40, _top(arc.source) + _BOX_HEIGHT
     line = f"M{x},{y} V{y + _GAP}"
     told = _reason(arc.sign, arc.reason, left, y + _GAP // 2 + 4)
@@ -123,8 +123,8 @@ def _down(arc: _Arc, left: int) -> str:
 
 
 def _around(arc: _Arc, left: int, number: int) -> str:
-    """An arrow on the left of the column, in a lane of its own."""
-    # Two arrows meet a box at places of their own, one above the other.
+    """An arrow on the left of the column, in a separate lane."""
+    # Two arrows at one box are attached at different points, one above the other.
     begin = _top(arc.source) + _BOX_HEIGHT - 8 - number * 2
     end = _top(arc.target) + 12 + number * 2
     x = left - _LANE * (number + 1)
@@ -158,7 +158,7 @@ def _below(arc: _Arc, left: int, y: int) -> str:
 
 
 def _reason(sign: str, text: str, left: int, y: int) -> str:
-    """A sign, and a reason beside it."""
+    """A sign, with a reason next to it."""
     return (
         f'<text x="{left + 52}" y="{y}">{sign}</text>'
         f'<text x="{left + 116}" y="{y}" font-size="11">{escape(_cut(text))}</text>'

@@ -1,4 +1,4 @@
-"""Anomalies that need no cycle: how many there are, and some of them in words."""
+"""Anomalies that need no cycle: their numbers, and texts for some of them."""
 
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
@@ -12,11 +12,11 @@ from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
 class Example(NamedTuple):
-    """One anomaly in words.
+    """One anomaly as a text.
 
     Attributes:
         summary: one sentence.
-        transactions: those that show it.
+        transactions: transactions that show it.
         subject: the key.
     """
 
@@ -26,7 +26,7 @@ class Example(NamedTuple):
 
 
 class TransactionFinding(NamedTuple):
-    """All anomalies of one id: how many, and the i-th in words."""
+    """All anomalies of one id: their number, and a function that makes the text of the i-th."""
 
     id: str
     times: int
@@ -61,11 +61,11 @@ def _anomaly(identity: str, example: Example, story: Story, model: ConsistencyMo
 
 
 class Unsettled(NamedTuple):
-    """What a front leaves open.
+    """What a front leaves undecided.
 
     Attributes:
         graph: the graph.
-        contested: finds the versions whose order is not known; asked of small histories alone.
+        contested: finds the versions whose order is unknown; called only for small histories.
         keys: name of each key, by its code.
     """
 

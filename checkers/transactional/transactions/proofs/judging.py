@@ -18,7 +18,7 @@ from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 NAME_CHARACTERS = 300
 """Longest text that a proof gives of one transaction."""
 STEPS_SHOWN = 40
-"""Steps of a cycle that a proof spells out; between the first and the last of a longer one stands a count."""
+"""Steps of a cycle that a proof lists; a longer cycle's middle is replaced by a count."""
 
 _SIGNS = {
     Kind.WW: "ww",
@@ -33,7 +33,7 @@ _SIGNS = {
 
 
 class Story(Protocol):
-    """What a front knows of its transactions."""
+    """Describes a front's transactions and edges."""
 
     def transaction(self, number: int) -> str:
         """What a transaction did, such as ``{append x 3, r y [1 2]}``."""
@@ -53,15 +53,15 @@ class Story(Protocol):
 
 
 class Drawn(msgspec.Struct, frozen=True):
-    """A cycle as it is drawn.
+    """A cycle to draw.
 
     Attributes:
         id: the anomaly.
         nodes: text of each transaction; they are called T1, T2 and so on.
         arcs: source and target, places in `nodes`, and the sign: ww, wr, rw, process or rt.
         witness: the anomaly's, which distinguishes it from others of its id.
-        reasons: why each arc holds, in their order; those of a long cycle's later arcs are left out, and all
-            of them in verdicts of earlier versions.
+        reasons: why each arc holds, in their order; a long cycle lacks the reasons of its later arcs, and
+            verdicts of earlier versions lack all.
     """
 
     id: str

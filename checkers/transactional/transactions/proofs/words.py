@@ -1,4 +1,4 @@
-"""Describes values in words, and makes a result of what a front found."""
+"""Makes texts of values, and a result of a front's findings."""
 
 from collections import Counter
 from collections.abc import Callable, Iterable

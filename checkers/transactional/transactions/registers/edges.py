@@ -3,8 +3,8 @@
 The order of versions is inferred: the initial version comes first; what a transaction wrote follows what it
 read (`registers.orders`); by the order of one process, if its transaction ended with one version and its next
 one on that key began with another; and by real time, if a transaction that ended with one version was
-complete before another began with a second one (`registers.zones`).  What rests on the last two rules has
-kinds of its own, unless keys are declared to keep to them.
+complete before another began with a second one (`registers.zones`).  Edges from the last two rules have
+separate kinds, unless keys are declared to follow these rules.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ _LATER = {
 
 
 def graph_of(registers: Registers, declared: Declared, certain: Certain) -> Graph:
-    """All that a history says about the order of its transactions.
+    """All edges between a history's transactions.
 
     The reference of an edge is the row of micro-operations that shows it: the read of a wr or rw edge, the
     write of a ww edge.
@@ -59,13 +59,13 @@ def _add_wr(builder: GraphBuilder, registers: Registers) -> None:
 
 
 def _add_pairs(builder: GraphBuilder, registers: Registers, pairs: Pairs, kinds: tuple[Kind, Kind]) -> None:
-    """Whoever wrote or read a version comes before whoever wrote one that follows it.
+    """Order the writer and readers of a version before the writer of a version that follows it.
 
     Args:
-        builder: takes the edges.
+        builder: receives the edges.
         registers: the registers.
         pairs: pairs of versions.
-        kinds: of the edges from writers, and from readers.
+        kinds: kinds of the edges from writers, and from readers.
     """
     earlier, later = pairs
     target = registers.operations.transaction[later]
@@ -92,7 +92,7 @@ def _distinct(target: Integers, group: Integers) -> tuple[Integers, Integers]:
 
 
 def _add_first(builder: GraphBuilder, registers: Registers) -> None:
-    """Whoever read the initial version comes before everyone who wrote to the key."""
+    """Order the readers of an initial version before all writers of the key."""
     operations = registers.operations
     rows = registers.good_reads()
     rows = rows[registers.version[rows] >= registers.initial]
@@ -113,7 +113,7 @@ def overwritten(registers: Registers) -> Booleans:
 
 
 class RegisterStory:
-    """Says what transactions did and why edges hold.
+    """Describes what transactions did and why edges hold.
 
     Args:
         history: the history.

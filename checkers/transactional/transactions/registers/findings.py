@@ -124,7 +124,7 @@ def _internal(registers: Registers) -> TransactionFinding:
 
 
 def _differ(registers: Registers, before: int, row: int) -> bool:
-    """Whether two micro-operations have different values; also for those whose version is not known."""
+    """Whether two micro-operations have different values; also if their version is unknown."""
     one, other = registers.value(before), registers.value(row)
     return type(one) is not type(other) or repr(one) != repr(other)
 

@@ -1,10 +1,11 @@
 """The order of a register's versions: pairs that are certain, or that the caller declares.
 
-- *Writes follow reads*: what a transaction wrote follows what it read before.  Were it the other way round,
-  information would flow in a circle (G1c), so this is certain wherever that is forbidden.
-- *One process*: what a transaction met first follows what the process's last one on that key ended with.
-  That is certain where sessions keep their order, or where keys are declared sequential.
-- *Real time* has no pairs, as they would be too many (`registers.zones`).
+- *Writes follow reads*: what a transaction wrote follows what it read before.  Otherwise information would
+  flow in a cycle (G1c), so this is certain for models that forbid G1c.
+- *One process*: the version that a transaction first saw of a key follows the version with which the
+  process's last transaction on that key ended.  That is certain if sessions keep their order, or if keys are
+  declared sequential.
+- *Real time* has no pairs, because they would be too many (`registers.zones`).
 """
 
 from typing import NamedTuple
@@ -18,11 +19,12 @@ from checkers.transactional.transactions.registers.versions import Registers
 
 
 class Declared(NamedTuple):
-    """What is known of each key by itself, whatever the model of transactions (Elle's options of that name).
+    """What is known of each key, independent of the model of transactions (Elle's options).
 
     Attributes:
-        sequential: each process meets the versions of a key in their order.
-        linearizable: a version that was met before another began to be met comes before that.
+        sequential: each process sees the versions of a key in their order.
+        linearizable: a version that was seen before the transaction that first saw another one began comes
+            before that one.
         writes_follow_reads: what a transaction wrote to a key follows what it read of it.
     """
 
@@ -92,8 +94,8 @@ class Certain(NamedTuple):
     """What is known of the order of versions without the order of sessions.
 
     Attributes:
-        pairs: versions and their followers, circles included.
-        circular: keys whose versions follow each other in a circle.
+        pairs: versions and their successors, cycles included.
+        circular: keys whose versions form a cycle.
     """
 
     pairs: Pairs
@@ -119,7 +121,7 @@ def certain_order(registers: Registers, declared: Declared) -> Certain:
 
 
 def _circular_keys(registers: Registers, pairs: Pairs) -> Integers:
-    """Keys whose versions follow each other in a circle."""
+    """Keys whose versions form a cycle."""
     pairs = pairs.of(pairs.earlier != pairs.later)
     nodes = registers.initial + len(registers.operations.keys)
     ends = pairs.earlier.astype(np.int32), pairs.later.astype(np.int32)

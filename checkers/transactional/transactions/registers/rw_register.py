@@ -47,11 +47,12 @@ def check_rw_register(
         history: operations whose value is a list of ``["w", key, value]``, values unique for each key, and
             ``["r", key, value]`` (null in an invocation, and for the initial state); real time is the order
             of operations.
-        model: what the history must keep to; anomalies that it allows are reported as legal.
-        declared: what is known of each key by itself, whatever the model.
-        begin: what every register holds before it is written; or a map, by key, null for others.
+        model: the consistency model that the history must satisfy; anomalies that it allows are reported as
+            legal.
+        declared: what is known of each key alone, independent of the model.
+        begin: initial value of every register; or a map from keys to initial values, null for others.
     """
-    # Where transactions may read whatever was written, what one wrote need not follow what it read.
+    # If transactions may read any write, a transaction's write need not follow its read.
     if model is not ConsistencyModel.READ_UNCOMMITTED:
         declared = declared._replace(writes_follow_reads=True)
     try:

@@ -22,17 +22,18 @@ UNCLEAR = -2
 class Registers:
     """An rw-register history in columns.
 
-    A version below the number of micro-operations is the row of the write that made it; above these stand the
-    initial versions, one of each key.
+    A version below the number of micro-operations is the row of the write that made it.  Higher numbers are
+    the initial versions, one for each key.
 
     Attributes:
         transactions: its transactions.
         operations: its micro-operations.
-        touches: them by transaction and key.
-        version: shape (micro-operations,), what each wrote or read; `NONE` for a value that nobody wrote.
+        touches: the micro-operations by transaction and key.
+        version: shape (micro-operations,), the version that each wrote or read; `NONE` for a value that was
+            never written.
         final: shape (micro-operations,), whether it is a write, the last of its transaction to its key.
         taking_part: shape (transactions,), whether each certainly committed.
-        begins: what each key holds before it is written.
+        begins: initial value of each key.
     """
 
     transactions: Transactions
@@ -60,7 +61,7 @@ class Registers:
         return np.where(written, self.operations.transaction[np.where(written, version, 0)], NONE)
 
     def good_reads(self) -> Integers:
-        """Rows of reads of an initial version, or of one whose writer committed."""
+        """Rows of reads of an initial version, or of a version whose writer committed."""
         writer = self.writer(self.version)
         good = (self.version >= self.initial) | ((writer != NONE) & self.taking_part[writer])
         return np.flatnonzero(~self.operations.write & good)

@@ -1,10 +1,10 @@
 """Versions of one register in the order of real time.
 
-If a transaction that ended with version v was complete before another began that first met version w, then w
-follows v: whoever read v comes before whoever wrote w.  That holds in every order of transactions that
-respects real time, as a value is written once.  A version's *zone* is the first completion of a transaction
-that ended with it and the last beginning of one that first met it (compare Gibbons and Korach, Testing Shared
-Memories, 1997).
+If a transaction that ended with version v was complete before another one began that first saw version w,
+then w follows v: readers of v come before the writer of w.  That holds in every order of transactions that
+respects real time, because a value is written once.  A version's *zone* is the first completion of a
+transaction that ended with it and the last beginning of one that first saw it (compare Gibbons and Korach,
+Testing Shared Memories, 1997).
 """
 
 from typing import NamedTuple
@@ -93,7 +93,8 @@ def zones_of(registers: Registers) -> Zones:
     transactions = registers.transactions
     begins = np.full(count, NONE, dtype=np.int64)
     opening = touches.order[touches.first]
-    # What a transaction wrote follows whatever was there before it began, as what it met first does.
+    # A transaction's write follows every version that was there before it began, as does the version it first
+    # saw.
     opening = np.concatenate((opening, np.flatnonzero(registers.final)))
     opening = opening[registers.taking_part[operations.transaction[opening]] & (version[opening] >= 0)]
     np.maximum.at(begins, version[opening], transactions.begin[operations.transaction[opening]])

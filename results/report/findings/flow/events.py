@@ -43,7 +43,7 @@ CLUSTER = "cluster"
 _TEXT = 190
 _NAME = 40
 _OF_QUORUM = frozenset(("quorum", "metadata"))
-"""Checkers whose anomalies are about what leaders of the quorum committed."""
+"""Checkers whose anomalies concern records that leaders of the quorum committed."""
 Kind = Literal[
     "ask", "ok", "info", "fail", "none", "observed", "leader", "fault", "healed", "passing", "broke"
 ]
@@ -334,7 +334,7 @@ def _overlaps(fault: FaultSeen, from_ns: int, until_ns: int) -> bool:
 
 
 def _place(event: Event) -> tuple[bool, int]:
-    """Where a row stands: what never came, last; what breaks a promise, behind all of its moment."""
+    """Sort key of a row: events that never came are last; broken promises are last of their moment."""
     if event.time_ns is None:
         return True, 0
     return False, event.time_ns * 2 + (event.kind == "broke")
@@ -351,7 +351,7 @@ def _left_out(arrows: int, leaders: Sequence[Event], faults: Sequence[FaultSeen]
 
 
 def _names(setup: Mapping[str, object]) -> dict[int, str]:
-    """Names of the nodes by their numbers, as far as the setup tells them."""
+    """Names of the nodes by their ids, if the setup has them."""
     nodes = setup.get("nodes")
     found: dict[int, str] = {}
     for node in nodes if isinstance(nodes, list) else []:

@@ -1,8 +1,8 @@
 """Draws the messages of a witness: lanes of clients and nodes, time downwards, a row for each event.
 
-Rows are in the order of time, and each has a height of its own, so that no label meets another one, however
-close two moments are.  The labels are in a column beside the lanes, complete in themselves: read one after
-the other they say the same as the drawing.
+Rows are in the order of time, and each has its own height, so that labels do not overlap, however close two
+moments are.  The labels are in a column next to the lanes.  They are complete: read one after the other, they
+contain the same information as the drawing.
 """
 
 import textwrap
@@ -59,11 +59,11 @@ class _Rows:
         self.end = y
 
     def x(self, lane: str) -> float | None:
-        """Centre of a lane; what has none of its own goes to the one for all others."""
+        """Centre of a lane; a process without its own lane uses the lane for all others."""
         return self.lanes.get(lane, self.lanes.get(OTHERS, self.lanes.get(CLUSTER)))
 
     def middle(self, row: int) -> float:
-        """Where an arrow of a row is drawn: beside the first line of its label."""
+        """Vertical position of a row's arrow: at the first line of its label."""
         return self.tops[row] + _PADDING / 2 + _LINE / 2
 
 
@@ -96,7 +96,7 @@ def _head(flow: Flow, rows: _Rows) -> Markup:
 
 
 def _lane_name(name: str, x: float, kind: str, characters: int) -> Markup:
-    """The name of a lane, one word a line; where a word is cut, the pointer is shown the whole name."""
+    """The name of a lane, one word per line; if a word is cut, the tooltip has the whole name."""
     words = name.split(" ", 1)
     told = [_short(word, characters) for word in words]
     hint = [svg.title(name)] if told != words else []

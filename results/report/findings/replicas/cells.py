@@ -1,4 +1,4 @@
-"""What a cell of the table of replicas says: one batch of one replica's log, as it lay on its disk."""
+"""Texts of a cell in the table of replicas: one batch of one replica's log on its disk."""
 
 from collections.abc import Iterator, Mapping
 

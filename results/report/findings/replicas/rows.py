@@ -28,7 +28,7 @@ from results.report.reading.readable import readable
 _CONTEXT = 3
 """Rows that are alike before the first difference, and behind the last one that is shown."""
 _AFTER = 6
-"""Ranges behind the first difference among which others have a row of their own."""
+"""Ranges after the first difference among which further differences have their own rows."""
 _REPLICAS_MAX = 9
 _STARTS_MAX = 12
 _NAME, _ERROR = 40, 160
@@ -46,11 +46,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the table.
 
     Attributes:
-        kind: ``batch`` where replicas differ, ``alike`` where they do not, ``fold`` for several ranges
-            together, ``mark`` for what lies between two ranges.
-        offsets: the range; empty of a mark.
-        text: what stands across all columns; empty of a ``batch``.
-        cells: what each replica holds there, of a ``batch`` alone.
+        kind: ``batch`` if replicas differ, ``alike`` if they do not, ``fold`` for several ranges together,
+            ``mark`` for a text between two ranges.
+        offsets: the range; empty for a mark.
+        text: text across all columns; empty for a ``batch``.
+        cells: what each replica has there; only for a ``batch``.
         first: whether it is the first difference.
     """
 
@@ -66,7 +66,7 @@ class SideBySide(msgspec.Struct, frozen=True):
 
     Attributes:
         partition: its name.
-        summary: where they differ first and how, in sentences.
+        summary: the first difference, in sentences.
         columns: one for each replica whose log was read.
         rows: in the order of offsets.
         notes: what the table does not show, and what is not recorded.
@@ -164,7 +164,7 @@ class ReplicaTables:
         return None if end is None else end.offset
 
     def _starts(self, partition: PartitionName) -> Iterator[tuple[int, int, str]]:
-        """Offset and epoch of each beginning that replicas noted, and by whom it was noted."""
+        """Offset and epoch of each epoch start in replicas' checkpoints, and the nodes that have it."""
         told = readable(partial(leader_epochs, self._history))
         noted = {} if told is None else told.noted.get(partition, {})
         by: dict[tuple[int, int], list[str]] = {}
@@ -198,7 +198,7 @@ class ReplicaTables:
 
 
 def _comparable(logs: Sequence[ReplicaLog]) -> Sequence[ReplicaLog]:
-    """Those that stand side by side; none where fewer than two were read."""
+    """Logs that can be compared; empty if fewer than two were read."""
     read = [log for log in logs if log.readable and len(log)][:_REPLICAS_MAX]
     return read if len(read) > 1 else ()
 
@@ -320,7 +320,7 @@ class _Table:
         return "no batch"
 
     def _marks(self, at: int) -> list[str]:
-        """What is told to begin where a range begins."""
+        """Texts of what begins where a range begins."""
         offset = int(self._cuts[at])
         starts = [each for each in self._starts if each[0] == offset]
         told = [
@@ -332,7 +332,7 @@ class _Table:
         return told
 
     def _folded(self, first: int, end: int) -> Iterator[Row]:
-        """One row for several ranges, with how many of them differ."""
+        """One row for several ranges, with the number of those that differ."""
         if first >= end:
             return
         count, differing = end - first, int((~self._alike[first:end]).sum())
@@ -343,7 +343,7 @@ class _Table:
         yield Row(kind="fold", offsets=told, text=f"{ranges}, {how}")
 
     def _outside(self, offset: int | None) -> Iterator[str]:
-        """Says that the range below is the nearest one, where no log has a batch so far out."""
+        """A note that the range below is the nearest one, if no log has a batch at the offset."""
         if offset is None or self._cuts[0] <= offset < self._cuts[-1]:
             return
         span = offsets_text(int(self._cuts[0]), int(self._cuts[-1]))
