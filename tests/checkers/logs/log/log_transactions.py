@@ -23,7 +23,8 @@ DEFECTS = {
     "torn": {"lost-write", "poll-skip", "int-poll-skip", "client-disagreement"},
     "clients-differ": {"client-disagreement"},
     "record-lost": {"lost-write", "poll-skip", "int-poll-skip"},
-    "behind-open": {"G1a", "lost-write"},
+    # What a reader of committed records was given is committed, so that a later reader skips it.
+    "behind-open": {"G1a", "lost-write", "poll-skip", "int-poll-skip"},
 }
 """What a log with each defect may show, where it shows anything."""
 
