@@ -6,8 +6,9 @@ the voters of a state must be those of the last record of voters before the offs
 later record up to the epoch of that state.
 
 What is lost without a truncation is no part of that log.  So where a fault hit a node's disk, only the states
-count that the node entered after its next start.  Nor does a log count of which records are missing, or that
-begins with a snapshot behind the truncation: it lacks the sets that the snapshot replaced.
+count that the node entered after its next start.  Nodes run on while disks are read, so only the states count
+that the node entered before.  A log does not count of which records are missing, or that begins with a
+snapshot: it lacks the sets that the snapshot replaced.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,7 +32,7 @@ from checkers.verdict.verdict import Anomaly
 VOTERS_NOT_IN_LOG = AnomalyKind(
     id="voters-not-in-log",
     meaning="A node acted by a set of voters that its metadata log did not have, or no longer had.",
-    guarantee="The voters are those of the last set in a node's metadata log. A truncation undoes it.",
+    guarantee="A node acts by the last set of voters that is in its metadata log now, committed or not.",
     source="KIP-853, Voter Changes",
 )
 
@@ -45,9 +46,10 @@ class _View(NamedTuple):
 
 
 class _Sets(NamedTuple):
-    """Sets of voters in one node's metadata log: offset, epoch and ids of each, in order."""
+    """Sets of voters in one node's metadata log: offset, epoch, ids of each; and when it was read."""
 
     op: int
+    read_ns: int
     sets: tuple[tuple[int, int, tuple[int, ...]], ...]
 
     def allowed(self, truncated_to: int, epoch: int) -> set[tuple[int, ...]]:
@@ -85,6 +87,8 @@ def voters_not_in_logs(history: History, strikes: Sequence[FaultWindow]) -> Iter
 
 
 def _contradicts(view: _View, log: _Sets, truncated_to: int) -> bool:
+    if view.time_ns is None or view.time_ns + SLACK_NS > log.read_ns:
+        return False
     allowed = log.allowed(truncated_to, view.logged.epoch)
     return bool(allowed) and view.logged.voters not in allowed
 
@@ -102,7 +106,7 @@ def _logs(history: History) -> dict[str, _Sets]:
         records = [record for record in (*first, *seen.records) if record[2] == VOTERS_RECORD]
         if records and all(content is not None for *_, content in records):
             sets = ((offset, epoch, tuple(sorted(voters_in(told)))) for offset, epoch, _, told in records)
-            found[operation.node] = _Sets(operation.index, tuple(sets))
+            found[operation.node] = _Sets(operation.index, seen.began_ns, tuple(sets))
     return found
 
 

@@ -1,5 +1,6 @@
 """Voters that nodes log that they act by, beside those that their metadata logs have."""
 
+from datetime import datetime, timedelta
 from typing import Any
 
 from checkers.history.logged import METADATA_TRUNCATED, QUORUM_VIEW
@@ -11,6 +12,7 @@ from tests.mutations.suite import VALID, invalid, mutation, unknown
 RUNS = ("elections", "voters", "chaos", "moves")
 _STRANGER = 199
 _LATE = 9_999
+_BEFORE_THE_READING = timedelta(seconds=3)
 
 
 def _logs(edit: Edit) -> list[Operation]:
@@ -29,8 +31,10 @@ def _last_set(log: Operation) -> list[int]:
 
 
 def _logged(edit: Edit, log: Operation, voters: list[int], line: int = 90_000) -> None:
-    """Let a node of a metadata log report that it acts by some voters, late in the run."""
-    value: dict[str, Any] = {"line": line, "at": None, "state": "FollowerState", "epoch": _LATE}
+    """Let a node of a metadata log report that it acts by some voters, shortly before its log is read."""
+    before = timedelta(microseconds=log.value["began_ns"] / 1000) - _BEFORE_THE_READING
+    at = (datetime.fromisoformat(edit.original.began_at) + before).isoformat()
+    value: dict[str, Any] = {"line": line, "at": at, "state": "FollowerState", "epoch": _LATE}
     told = value | {"voters": voters, "started": False}
     edit.add(log, log.time_ns + 1, key=QUORUM_VIEW, value=told)
 

@@ -31,12 +31,17 @@ def view(line: int, epoch: int, *ids: int, node: str = "c1", started: bool = Fal
     return "quorum-view", node, told | {"started": started}
 
 
+def timeless(entry: Entry) -> Entry:
+    key, node, value = entry
+    return key, node, value | {"at": None}
+
+
 def cut(line: int, end: int, node: str = "c1") -> Entry:
     return "metadata-truncated", node, {"line": line, "at": at(line), "end": end}
 
 
 def log(*records: Record, node: str = "c1", **fields: Any) -> Entry:
-    return "metadata-log", node, metadata([], records=list(records)) | fields
+    return "metadata-log", node, metadata([], records=list(records)) | {"began_ns": 10**11} | fields
 
 
 def history(*entries: Entry, faults: tuple[Operation, ...] = ()) -> History:
@@ -108,6 +113,8 @@ REMOVED = voters(300, 6, 101, 102, 104)
         pytest.param((cut(4, 1), view(5, 7, 101), log(FIRST)), id="nothing is known before the truncation"),
         pytest.param((view(5, 7, 101), log((1, 1, "TOPIC_RECORD", {}))), id="voters by configuration"),
         pytest.param((view(5, 7, 101), log((1, 1, "KRAFT_VOTERS", None))), id="a version that is not known"),
+        pytest.param((view(5, 7, 101), log(FIRST, began_ns=6 * 10**9)), id="perhaps after the log was read"),
+        pytest.param((timeless(view(5, 7, 101)), log(FIRST)), id="without a time"),
         pytest.param(
             (
                 view(5, 7, 101),
