@@ -4,6 +4,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import chain, count
 from pathlib import Path
 
@@ -69,10 +70,12 @@ def _in_process(order: bytes, desk: Desk, number: int) -> int:
         )
         if process.stdin is None:
             raise AssertionError("a pipe was asked for")
-        with process.stdin:
+        # A process that ends before it has read its order breaks the pipe. Its exit code is reported all the same.
+        with suppress(BrokenPipeError), process.stdin:
             process.stdin.write(order + b"\n")
             process.stdin.flush()
-            return process.wait()
+            process.wait()
+        return process.wait()
 
 
 def _take_up(order: Order, desk: Desk, code: int) -> None:

@@ -1,6 +1,7 @@
 """What hosts are told and report, and the process of a run on a host: all of it but Spark and clusters."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -192,6 +193,19 @@ def test_a_process_that_is_killed_is_told_as_a_failure(tmp_path: Path) -> None:
         os.kill(wait_until(lambda: below_this_process(b"harness.campaigns.hosting.child")), signal.SIGKILL)
         waiting.join()
     assert "its process ended with -9" in decode(answers[0], Report).failure
+
+
+def test_a_process_that_ends_before_it_has_its_order_is_a_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The order is larger than a pipe holds, so that writing it always meets the end of the process."""
+    ends_at_once = shutil.which("false")
+    assert ends_at_once is not None
+    monkeypatch.setattr(sys, "executable", ends_at_once)
+    machines = (machine(), "m" * 1_000_000)
+    order = order_of(tmp_path / "store", tmp_path / "scratch", machines=machines)
+    report = decode(tasks.carry_out(encode(order)), Report)
+    assert "its process ended with 1" in report.failure
 
 
 def test_a_run_whose_process_dies_on_its_host_is_judged_and_counts(
