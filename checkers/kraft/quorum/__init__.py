@@ -13,7 +13,11 @@ from checkers.history.replicas import METADATA_TOPIC
 from checkers.history.setup import Setup, setup_of
 from checkers.history.sources import Source
 from checkers.kraft.quorum import answers, candidates, figures, votes
-from checkers.kraft.quorum.acting import VOTERS_NOT_IN_LOG, voters_not_in_logs
+from checkers.kraft.quorum.acting import (
+    VOTERS_NOT_IN_LOG,
+    compared_states,
+    voters_not_in_logs,
+)
 from checkers.kraft.quorum.answers import Grounds, judge_answers
 from checkers.kraft.quorum.changes import VoterChange, dynamic_since_ns, voter_changes
 from checkers.kraft.quorum.committed import METADATA_COMMITTED_LOST, committed_lost
@@ -134,6 +138,7 @@ def check_quorum(history: History) -> CheckerResult:
     wipes = wipes_of(history, windows)
     setup = setup_of(history)
     forgetting = REMEMBERED if setup is None else _forgetting(history, setup, views, wipes)
+    states = compared_states(history, _strikes(history))
     found = [
         *two_leaders(views, forgetting),
         *([] if forgetting.forgotten else two_leaders_logged(history)),
@@ -142,7 +147,7 @@ def check_quorum(history: History) -> CheckerResult:
         *hw_regressions(views.claims, windows),
         *cluster_ids_changed(views.files),
         *directory_ids_changed(views.files, windows),
-        *voters_not_in_logs(history, _strikes(history)),
+        *voters_not_in_logs(states),
     ]
     if setup is None:
         return result_of(
@@ -153,7 +158,7 @@ def check_quorum(history: History) -> CheckerResult:
         CHECKER,
         [*found, *judged.anomalies],
         assumptions=_assumptions(views) + judged.assumptions,
-        figures=judged.figures,
+        figures=judged.figures | {"voter_states_judged": len(states)},
     )
 
 

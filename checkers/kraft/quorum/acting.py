@@ -62,8 +62,18 @@ class _Sets(NamedTuple):
         return {*first, *later}
 
 
-def voters_not_in_logs(history: History, strikes: Sequence[FaultWindow]) -> Iterator[Anomaly]:
-    """One finding for each node that acted by voters which its log did not have, at the first such state.
+class Comparison(NamedTuple):
+    """A state that a node entered, and the voters by which its metadata log allows it to act then."""
+
+    node: str
+    view: _View
+    log: _Sets
+    truncated_to: int
+    allowed: frozenset[tuple[int, ...]]
+
+
+def compared_states(history: History, strikes: Sequence[FaultWindow]) -> list[Comparison]:
+    """The states that can be compared with the metadata log of their node, by node in order of the lines.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
@@ -75,22 +85,32 @@ def voters_not_in_logs(history: History, strikes: Sequence[FaultWindow]) -> Iter
     logs = _logs(history)
     cut = nodes_lacking(history, QUORUM_VIEW) | nodes_lacking(history, METADATA_TRUNCATED)
     torn = [window for window in fault_windows(history) if window.tears_writes]
+    found: list[Comparison] = []
     for node, views in _views(history).items():
         if node in cut or node not in logs:
             continue
         hit = [window for window in (*strikes, *torn) if window.concerns(node)]
         end, line = _last_truncation(history, node)
         known = [view for view in _after(views, hit) if view.logged.line > line]
-        wrong = next((view for view in known if _contradicts(view, logs[node], end)), None)
-        if wrong is not None:
-            yield _finding(node, wrong, logs[node], end)
+        found += _compared(node, known, logs[node], end)
+    return found
 
 
-def _contradicts(view: _View, log: _Sets, truncated_to: int) -> bool:
-    if view.time_ns is None or view.time_ns + SLACK_NS > log.read_ns:
-        return False
-    allowed = log.allowed(truncated_to, view.logged.epoch)
-    return bool(allowed) and view.logged.voters not in allowed
+def _compared(node: str, views: Sequence[_View], log: _Sets, truncated_to: int) -> Iterator[Comparison]:
+    for view in views:
+        if view.time_ns is not None and view.time_ns + SLACK_NS <= log.read_ns:
+            allowed = frozenset(log.allowed(truncated_to, view.logged.epoch))
+            if allowed:
+                yield Comparison(node, view, log, truncated_to, allowed)
+
+
+def voters_not_in_logs(compared: Sequence[Comparison]) -> Iterator[Anomaly]:
+    """One finding for each node that acted by voters which its log did not have, at the first such state."""
+    named_nodes: set[str] = set()
+    for each in compared:
+        if each.view.logged.voters not in each.allowed and each.node not in named_nodes:
+            named_nodes.add(each.node)
+            yield _finding(each)
 
 
 def _logs(history: History) -> dict[str, _Sets]:
@@ -153,16 +173,16 @@ def _after(views: Sequence[_View], hit: Sequence[FaultWindow]) -> Sequence[_View
     return views[starts[-1] :]
 
 
-def _finding(node: str, view: _View, log: _Sets, truncated_to: int) -> Anomaly:
-    logged = view.logged
-    allowed = " or ".join(f"[{named(voters)}]" for voters in sorted(log.allowed(truncated_to, logged.epoch)))
+def _finding(compared: Comparison) -> Anomaly:
+    node, logged, truncated_to = compared.node, compared.view.logged, compared.truncated_to
+    allowed = " or ".join(f"[{named(voters)}]" for voters in sorted(compared.allowed))
     cut = f"It had truncated its metadata log to offset {truncated_to}." if truncated_to else ""
     return VOTERS_NOT_IN_LOG.found(
         f"{node} acted by the voters [{named(logged.voters)}] in epoch {logged.epoch}; its metadata log has"
         f" {allowed}.",
         subject=f"{node}, epoch {logged.epoch}",
-        time_ns=view.time_ns,
-        witness=(view.op, log.op),
+        time_ns=compared.view.time_ns,
+        witness=(compared.view.op, compared.log.op),
         explanation=(
             *((cut,) if cut else ()),
             f"Line {logged.line}: {logged.state}, epoch {logged.epoch}, voters [{named(logged.voters)}].",

@@ -186,6 +186,7 @@ def test_figures(story: Story) -> None:
         "voter_logs_judged": 0,
         "cuts_judged": 0,
         "epoch_rise_max": 0,
+        "voter_states_judged": 0,
     }
 
 

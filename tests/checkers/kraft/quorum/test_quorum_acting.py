@@ -7,7 +7,7 @@ import pytest
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.history.operations import History, Operation, OperationType
 from checkers.kraft.quorum import check_quorum
-from checkers.kraft.quorum.acting import voters_not_in_logs
+from checkers.kraft.quorum.acting import compared_states, voters_not_in_logs
 from checkers.verdict.verdict import Anomaly
 from tests.checkers.logs.replicas.replica_histories import metadata
 
@@ -143,6 +143,20 @@ def test_the_set_must_be_the_newest_one_there(entries: tuple[Entry, ...]) -> Non
     assert len(found(history(*entries))) == 1
 
 
+def test_only_states_that_the_log_decides_on_are_compared() -> None:
+    told = history(
+        view(3, 5, 101, 102, 104),
+        cut(4, 263),
+        view(5, 7, 101, 102, 103, 104),
+        timeless(view(6, 7, 101, 102, 103, 104)),
+        view(7, 7, 101, node="c2"),
+        log(FIRST),
+    )
+    (one,) = compared_states(told, [])
+    assert (one.node, one.view.op, one.truncated_to) == ("c1", 2, 263)
+    assert one.allowed == {(101, 102, 103, 104)}
+
+
 def test_sets_of_an_old_snapshot_alone_say_nothing() -> None:
     late = log(checkpoint=["00000000000000000900-0000000003", [FIRST]])
     assert found(history(view(5, 7, 104), late)) == []
@@ -162,10 +176,10 @@ def test_a_hit_disk_may_have_lost_what_the_node_acted_by(
     told = history(
         view(3, 5, 101, 104), view(line, 7, 101, 102, **started), log(FIRST), faults=power_loss(10.5)
     )
-    anomalies = list(voters_not_in_logs(told, strikes_of(told)))
+    anomalies = list(voters_not_in_logs(compared_states(told, strikes_of(told))))
     assert len(anomalies) == count
     elsewhere = history(view(30, 7, 101), log(FIRST), faults=power_loss(10.5, "c2"))
-    assert len(list(voters_not_in_logs(elsewhere, strikes_of(elsewhere)))) == 1
+    assert len(list(voters_not_in_logs(compared_states(elsewhere, strikes_of(elsewhere))))) == 1
 
 
 def strikes_of(told: History) -> list[FaultWindow]:
