@@ -55,8 +55,8 @@ def render_comparison(measured: Sequence[Sensitivity]) -> str:
 def comparison_lead(measured: Sequence[Sensitivity]) -> str:
     """What the page shows, in sentences."""
     lead = (
-        "We put bugs into Kafka, one at a time, and measure how many of them krucible sees. Each run with "
-        "a bug has a control, which is the same run without the bug."
+        "We put bugs into Kafka, one at a time, and measure how many of them krucible sees. A control "
+        "is the same run without the bug. An invalid control is a false alarm."
     )
     return lead if measured else f"{lead} No measurement is kept yet."
 
