@@ -1,5 +1,6 @@
 """The containers of one run, found by label: kill, stop, start, pause, execute a command, remove."""
 
+import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -20,7 +21,7 @@ _Made = TypeVar("_Made")
 
 RUN_LABEL = "krucible.run"
 OWNER_LABEL = "krucible.owner"
-_FREEZE_ATTEMPTS = 5
+_FROZEN_WITHIN_S = 10
 _KILLED_WITHIN_S = 30
 FOLDER_LABEL = "krucible.folder"
 KEPT_LABEL = "krucible.kept"
@@ -122,22 +123,24 @@ class NodeContainers:
     def pause(self) -> None:
         """Freeze every thread of Kafka.
 
-        runc gives up, and thaws again, where threads of a busy machine are not frozen within its patience
-        (opencontainers/runc#4388: the caller should ask again), so it is asked a few times.
+        runc fails, and thaws again, where a thread gets no CPU while runc waits for it to freeze
+        (opencontainers/runc#4388: the caller should try again).  On a busy host this happens several times in
+        a row, so the attempts are limited by time and not by their number.
 
         Raises:
+            EngineError: no attempt succeeded within 10 s.
             NotRunningError: its process has ended.
         """
+        until = time.monotonic() + _FROZEN_WITHIN_S
         with self._of_a_process():
-            for _ in range(_FREEZE_ATTEMPTS - 1):
+            while True:
                 try:
                     self._kafka.pause()
                 except APIError as error:
-                    if "unable to freeze" not in str(error):
+                    if "unable to freeze" not in str(error) or time.monotonic() > until:
                         raise
                 else:
                     return
-            self._kafka.pause()
 
     @engine_errors_told()
     def unpause(self) -> None:
