@@ -23,9 +23,10 @@ FENCED_WITHOUT_RIVAL = AnomalyKind(
 )
 TRANSACTION_FORGOTTEN = AnomalyKind(
     id="transaction-forgotten",
-    meaning="The coordinator did not know an ongoing transaction, or its producer.",
+    meaning="The coordinator did not know an ongoing transaction, its producer, or a partition that it "
+    "had added to it.",
     guarantee="A transaction whose records were acknowledged is ongoing until it ends or times "
-    "out, or its producer is fenced.",
+    "out, or its producer is fenced. A partition that was added to it belongs to it until then.",
     source="KIP-98 (Transaction Coordinator), KIP-890; org.apache.kafka.common.errors."
     "InvalidTxnStateException, InvalidPidMappingException",
 )

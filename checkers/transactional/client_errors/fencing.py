@@ -8,6 +8,8 @@ A refusal is in doubt in three cases.  The coordinator's partition of ``__transa
 lost the producer's last request, so that an older epoch or another transaction is in force.  There was
 another error within the transaction, after which libraries raise the epoch by themselves (KIP-360).  Or the
 library may have sent an initialisation twice, and the first attempt may have been executed last.
+
+Batches that a leader refused have reasons of their own: see `verification`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -38,13 +40,17 @@ from checkers.transactional.client_errors.told import (
     codes_in,
     nothing_but,
 )
+from checkers.transactional.client_errors.verification import (
+    ASKED_ONCE_NS,
+    doubt_of_refusal,
+    refused_by_leader,
+)
+from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
 _FENCING = frozenset((FENCED, OLD_EPOCH))
 _FORGETTING = frozenset((TXN_STATE, PRODUCER_ID_MAPPING))
 _CODES = _FENCING | _FORGETTING
-_ASKED_ONCE_NS = 1_000_000_000
-"""Within this no library has given an attempt up: its requests may take two seconds."""
 
 
 @once
@@ -63,28 +69,56 @@ def refusals(history: History, setup: Setup) -> Iterator[Anomaly]:
     """Refusals that nothing explains; illegal if they are not in doubt."""
     for call in refused_transactions(history):
         producer = _producer(history, call)
-        if not _rivals(history, call, producer) and not _timed_out(setup, call, producer):
+        if refused_by_leader(call):
+            yield _unknown_partition(call, producer, doubt_of_refusal(history, call, producer))
+        elif not _rivals(history, call, producer) and not _timed_out(setup, call, producer):
             yield _found(history, call, producer)
+
+
+def _unknown_partition(call: Call, producer: Call | None, doubt: str | None) -> Anomaly:
+    ended = call.ended or call.begun
+    return _anomaly(
+        TRANSACTION_FORGOTTEN,
+        call,
+        producer,
+        (
+            f"Process {ended.process} sent records after the coordinator had added their partition.",
+            "The coordinator then did not know the partition, although it knew the producer and its epoch.",
+        ),
+        doubt,
+    )
 
 
 def _found(history: History, call: Call, producer: Call | None) -> Anomaly:
     ended = call.ended or call.begun
     fenced = bool(codes_in(ended.error or "") & _FENCING)
     doubt = _doubt(history, call, producer, fenced=fenced)
-    kind = FENCED_WITHOUT_RIVAL if fenced else TRANSACTION_FORGOTTEN
-    begun = () if producer is None or producer.ended is None else (producer.ended.index,)
-    anomaly = kind.found(
-        f"Process {ended.process} was refused a transaction of {ended.key}: {ended.error}",
-        subject=f"transactional id {ended.key}",
-        time_ns=ended.time_ns,
-        witness=(*begun, call.begun.index, ended.index),
-        explanation=(
+    return _anomaly(
+        FENCED_WITHOUT_RIVAL if fenced else TRANSACTION_FORGOTTEN,
+        call,
+        producer,
+        (
             (
                 f"Process {ended.process} had initialised {ended.key}, and no other process did since, "
                 "or may have."
             ),
             f"The transaction had begun {(ended.time_ns - call.begun.time_ns) / 1e9:.1f} s before, in time.",
         ),
+        doubt,
+    )
+
+
+def _anomaly(
+    kind: AnomalyKind, call: Call, producer: Call | None, explanation: tuple[str, ...], doubt: str | None
+) -> Anomaly:
+    ended = call.ended or call.begun
+    begun = () if producer is None or producer.ended is None else (producer.ended.index,)
+    anomaly = kind.found(
+        f"Process {ended.process} was refused a transaction of {ended.key}: {ended.error}",
+        subject=f"transactional id {ended.key}",
+        time_ns=ended.time_ns,
+        witness=(*begun, call.begun.index, ended.index),
+        explanation=explanation,
     )
     return anomaly if doubt is None else msgspec.structs.replace(anomaly, illegal=False, licence=doubt)
 
@@ -99,7 +133,7 @@ def _doubt(history: History, call: Call, producer: Call | None, *, fenced: bool)
             "other errors are reported as well, after which client libraries raise the epoch "
             "themselves (KIP-360)"
         )
-    if producer.ended.time_ns - producer.begun.time_ns > _ASKED_ONCE_NS:
+    if producer.ended.time_ns - producer.begun.time_ns > ASKED_ONCE_NS:
         return "the initialisation took long: an earlier attempt of it may have arrived later"
     if not fenced and not all(map(is_acknowledged, sends_of(ended))):
         return "not all of its records were acknowledged, so it may not have been ongoing"

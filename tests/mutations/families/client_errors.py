@@ -3,6 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from checkers.evidence.coordinators import transactions_partition
+from checkers.evidence.partition_changes import partition_changes
 from checkers.history.operations import Operation
 from tests.mutations.edits import Edit
 from tests.mutations.families.transactions import sent
@@ -158,6 +160,9 @@ def refuse(edit: Edit, ended: Operation, error: str) -> None:
 
 
 FENCED = "ProducerFencedError: [Error 90] ProducerFencedError"
+NOT_ADDED = (
+    "InvalidTxnStateError: [Error 48] InvalidTxnStateError: Partition was not added to the transaction"
+)
 FENCED_C = "_FENCED: Failed to end transaction: Local: This instance has been fenced by a newer instance"
 OLD_EPOCH = (
     "InvalidProducerEpochError: [Error 47] InvalidProducerEpochError: None; its commit was never asked for"
@@ -186,6 +191,53 @@ def its_epoch_is_old_and_nobody_raised_it(edit: Edit) -> None:
 def its_transaction_is_not_under_way(edit: Edit) -> None:
     """The coordinator knows nothing of a transaction whose records brokers had acknowledged."""
     _is_refused(edit, "InvalidTxnStateError: [Error 48] InvalidTxnStateError: None")
+
+
+def _unverified(edit: Edit) -> Operation:
+    """Let a transaction be refused by a leader; the one before it, which was ended at once, is returned.
+
+    Its coordinator did not move since its producer was initialised.
+    """
+    changes = partition_changes(edit.original)
+    followed = []
+    for began, ended in refusable(edit, is_aborted):
+        inits = [o for o, _ in pairs(edit.original, "init-transactions") if o.process == began.process]
+        since = [o for o in inits if o.index < began.index][-1]
+        before = [
+            o
+            for i, o in pairs(edit.original, "txn")
+            if o.process == began.process and since.index < i.index < began.index
+        ]
+        at_once = all(
+            o.error is None and sent(o) and o.time_ns - o.value["ending_ns"] < _INIT_NS for o in before
+        )
+        place = transactions_partition(edit.original, began.key)
+        assert place is not None
+        terms = {each.leader_epoch for each in changes.possible(place, since.time_ns, ended.time_ns)}
+        if at_once and len(terms) == 1:
+            followed.append((before[-1], ended))
+    last, ended = edit.chosen(followed)
+    refuse(edit, ended, f"{NOT_ADDED}; {_NEVER_ASKED}")
+    edit.change(ended.index, _without_offsets)
+    return last
+
+
+def _without_offsets(value: dict[str, Any]) -> None:
+    for mop in value["mops"]:
+        mop[4:] = [None] if mop[0] == "send" else mop[4:]
+
+
+@mutation("client-errors", invalid("transaction-forgotten"), ("txn",), 2)
+def its_partition_is_not_known(edit: Edit) -> None:
+    """A leader refuses the records of a transaction: the coordinator does not know their partition."""
+    _unverified(edit)
+
+
+@mutation("client-errors", VALID, ("txn",), 2)
+def its_partition_is_not_known_after_an_end_that_took_long(edit: Edit) -> None:
+    """The same after a transaction whose end took long: it may have been requested twice (KAFKA-17754)."""
+    last = _unverified(edit)
+    edit.change(last.index, lambda value: value.update(ending_ns=last.time_ns - 2 * _INIT_NS))
 
 
 @mutation("client-errors", invalid("transaction-forgotten"), ("txn",), 2)

@@ -1,0 +1,78 @@
+"""Batches that a leader refused because the coordinator did not know their partition.
+
+A leader that gets the first batch of a transaction asks the coordinator whether the partition is part of it
+(KIP-890).  The coordinator first compares the producer's id and epoch, and then whether a decision is being
+carried out.  Only after that does it look for the partition.  So when the leader answers that the partition
+was not added, no other producer has the id, and the transaction has not exceeded its timeout: both raise the
+epoch first.
+
+A library sends a batch only after the coordinator acknowledged that the partition was added.  The coordinator
+keeps it until the transaction ends.
+
+Such a refusal is in doubt in two cases.  The end of an earlier transaction with the same epoch may have been
+requested twice, so that the second request ended this transaction (KAFKA-17754).  Or the coordinator may have
+moved: a former coordinator can answer from what it knew.
+"""
+
+from checkers.evidence.coordinators import transactions_partition
+from checkers.evidence.partition_changes import partition_changes
+from checkers.evidence.producers import Call, asked_ns, is_decided, transactions
+from checkers.history.operations import History
+from checkers.transactional.client_errors.told import TXN_STATE, nothing_but
+
+_NOT_ADDED = "Partition was not added to the transaction"
+"""What a leader adds to INVALID_TXN_STATE for a batch; ``kafka.server.ReplicaManager``.
+
+Only kafka-python reports it.
+"""
+ASKED_ONCE_NS = 1_000_000_000
+"""Within this no library has given an attempt up: its requests may take two seconds."""
+
+
+def refused_by_leader(call: Call) -> bool:
+    """Whether a transaction failed only because a leader was told that a partition was not added to it."""
+    error = (call.ended.error if call.ended is not None else None) or ""
+    return _NOT_ADDED in error and nothing_but(error, (TXN_STATE,))
+
+
+def doubt_of_refusal(history: History, call: Call, producer: Call | None) -> str | None:
+    """Why the coordinator may have been right about a partition; None if it can't have been.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        call: a transaction for which `refused_by_leader` holds.
+        producer: the latest acknowledged initialisation by the process of the transaction.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    if producer is None or call.ended is None:
+        return "no acknowledged initialisation of this producer is in the history"
+    if not all(map(_ended_once, _before(history, call, producer))):
+        return (
+            "the end of an earlier transaction of this producer may have been requested twice (KAFKA-17754)"
+        )
+    return _moved(history, str(call.begun.key), producer.begun.time_ns, call.ended.time_ns)
+
+
+def _before(history: History, call: Call, producer: Call) -> list[Call]:
+    return [
+        each
+        for each in transactions(history)
+        if each.begun.process == call.begun.process
+        and each.begun.key == call.begun.key
+        and producer.begun.index < each.begun.index < call.begun.index
+    ]
+
+
+def _ended_once(call: Call) -> bool:
+    ended = call.ended
+    return ended is not None and is_decided(call) and ended.time_ns - asked_ns(call) <= ASKED_ONCE_NS
+
+
+def _moved(history: History, transactional_id: str, from_ns: int, to_ns: int) -> str | None:
+    place, changes = transactions_partition(history, transactional_id), partition_changes(history)
+    if place is None or not changes.tells(place, to_ns):
+        return "it is not known which broker was the coordinator"
+    terms = {(state.leader, state.leader_epoch) for state in changes.possible(place, from_ns, to_ns)}
+    return None if len(terms) == 1 else "the coordinator may have moved, and the former one have answered"
