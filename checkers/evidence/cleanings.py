@@ -56,8 +56,7 @@ def cleanings_of(history: History) -> Mapping[PartitionName, Cleaned]:
     if not told:
         return {}
     setup = told_setup(history)
-    versions = {setup.kafka_version, *setup.node_versions.values()}
-    if len(versions) > 1 or not set(setup.names.values()) <= {operation.node for operation, _ in told}:
+    if len(setup.versions) > 1 or not set(setup.names.values()) <= {operation.node for operation, _ in told}:
         return {}
     known_ns = min(seen.began_ns for _, seen in told)
     found: dict[PartitionName, Cleaned] = {}

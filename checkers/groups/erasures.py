@@ -37,7 +37,7 @@ from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 CHECKER = "erasures"
 COMMIT, DELETE, FETCH = "commit-offset", "delete-offsets", "fetch-offsets"
 DURABLE_SINCE = (4, 0)
-"""The first version whose coordinators acknowledge a deletion once it is replicated."""
+"""First version whose coordinators acknowledge a deletion once it is replicated; every node must have it."""
 
 RETURNED = AnomalyKind(
     id="deleted-offset-returned",
@@ -95,7 +95,7 @@ def check_erasures(history: History) -> CheckerResult:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    durable = Facts(history).version >= DURABLE_SINCE
+    durable = Facts(history).oldest_version >= DURABLE_SINCE
     final = next((o.index for o in history.of(PHASE) if o.key == Phase.FINAL_READ), len(history.operations))
     groups: dict[str, _Places] = {}
     found: list[Anomaly] = []

@@ -64,6 +64,8 @@ class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
         krucible_commit: our commit, with ``-dirty`` where the tree had changes; empty if unknown.
         kafka_version: version of the image.
         image: which bytes of Kafka ran.
+        other_images: which bytes of Kafka ran besides, on nodes that had another version at any time, by that
+            version.
         features: finalized feature levels that were requested.
         host: on what it ran.
         config: Kafka's properties as overridden, for every node.
@@ -85,6 +87,7 @@ class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...] = ()
     krucible_commit: str = ""
     image: ImageIdentity | None = None
+    other_images: dict[str, ImageIdentity] = {}
     features: dict[str, int] = {}
     host: HostIdentity = HostIdentity()
     config: dict[str, str] = {}

@@ -132,7 +132,7 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
     """The value of a setup operation, in the order in which its fields are written.
 
     Attributes:
-        kafka_version: e.g. ``4.3.1``.
+        kafka_version: the run's, e.g. ``4.3.1``; nodes have it unless one of the next two says otherwise.
         scenario: name of the scenario; empty if krucible did not make the run.
         seed: seed of its schedule.
         mode: whether nodes are brokers and controllers at once.
@@ -142,7 +142,8 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
         topics: every topic that the run created for its workload.
         config: properties that the scenario gave to every node.
         node_config: node name to properties that override these there.
-        node_versions: node name to the Kafka version of that node, if it differs.
+        node_versions: node name to the Kafka version that it begins with, if it differs.
+        later_versions: Kafka versions that upgrades and downgrades of the schedule bring.
         promises: KIPs that this run holds Kafka to although its version does not keep them yet.
         workload: how producers and consumers were configured.
         controller_fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
@@ -175,6 +176,7 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
     config: dict[str, Any] = written({})
     node_config: dict[str, dict[str, Any]] = written({})
     node_versions: dict[str, str] = written({})
+    later_versions: tuple[str, ...] = ()
     promises: tuple[str, ...] = written(())
     workload: _W
     controller_fetch_timeout_ms: int = written(0)
@@ -194,10 +196,26 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
     expected_anomalies: tuple[str, ...] = written(())
 
     @property
+    def versions(self) -> frozenset[str]:
+        """Every Kafka version that any node may have had at any time of the run."""
+        return frozenset((self.kafka_version, *self.node_versions.values(), *self.later_versions))
+
+    @property
     def oldest_version(self) -> tuple[int, ...]:
-        """The oldest Kafka version of any node as numbers, e.g. (4, 3, 1)."""
-        versions = (self.kafka_version, *self.node_versions.values())
-        return min(tuple(int(number) for number in re.findall(r"\d+", text)[:3]) for text in versions)
+        """The oldest Kafka version of any node at any time as numbers, e.g. (4, 3, 1).
+
+        What Kafka promises from some version on is only required if all nodes kept it all the time: during a
+        rolling upgrade any of them may have been the leader, coordinator or controller that had to keep it.
+        """
+        return min(map(_numbers, self.versions))
+
+    @property
+    def newest_version(self) -> tuple[int, ...]:
+        """The newest Kafka version of any node at any time as numbers.
+
+        What Kafka permits from some version on is permitted if any node may have had that version.
+        """
+        return max(map(_numbers, self.versions))
 
     @property
     def names(self) -> dict[int, str]:
@@ -260,6 +278,10 @@ def setup_of(history: History) -> Setup | None:
             _require_whole(operation.value)
             return setup
     return None
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version)[:3])
 
 
 def _require_whole(value: dict[str, Any]) -> None:

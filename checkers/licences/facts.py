@@ -1,6 +1,5 @@
 """Facts of a history that the rules of licences use; each is computed once, when a rule needs it."""
 
-import re
 from collections import defaultdict
 from functools import cached_property
 from typing import NamedTuple
@@ -44,9 +43,20 @@ class Facts:
         return told_setup(self.history)
 
     @cached_property
-    def version(self) -> tuple[int, ...]:
-        """Kafka's major and minor version."""
-        return tuple(int(number) for number in re.findall(r"\d+", self.setup.kafka_version)[:2])
+    def oldest_version(self) -> tuple[int, ...]:
+        """Major and minor version of the oldest Kafka of any node at any time; empty if unknown.
+
+        For promises: while nodes are upgraded, only what the oldest of them keeps can be required.
+        """
+        return self.setup.oldest_version[:2]
+
+    @cached_property
+    def newest_version(self) -> tuple[int, ...]:
+        """Major and minor version of the newest Kafka of any node at any time; empty if unknown.
+
+        For permissions: while nodes are upgraded, what the newest of them may do can't be blamed.
+        """
+        return self.setup.newest_version[:2]
 
     @cached_property
     def ids(self) -> dict[str, int]:

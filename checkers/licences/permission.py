@@ -25,7 +25,10 @@ from checkers.licences.facts import Facts
 
 UNCLEAN_CONFIG = "unclean.leader.election.enable"
 HONOURED_SINCE = (3, 9)
-"""First version whose KRaft controllers obey unclean.leader.election.enable (KAFKA-12670)."""
+"""First version whose KRaft controllers obey unclean.leader.election.enable (KAFKA-12670).
+
+Enough that one node has it at some time: the active controller may be of that version.
+"""
 
 
 def topic_named(facts: Facts, name: str) -> Topic:
@@ -71,7 +74,7 @@ def permitted(facts: Facts, topic: Topic) -> tuple[Span, ...]:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    if facts.version < HONOURED_SINCE:
+    if facts.newest_version < HONOURED_SINCE:
         return ()
     own = list(_of_topic(facts, topic))
     beneath = _merged(span for settings in _of_nodes(facts) for span in _in_force(settings, enabled=True))

@@ -23,7 +23,10 @@ from checkers.evidence.faults import FaultWindow
 from checkers.registers.columns import Registers
 
 AS_OF_HIGH_WATERMARK = (4, 0)
-"""Since this version coordinators answer as of the high watermark (KAFKA-14499)."""
+"""Since this version coordinators answer as of the high watermark (KAFKA-14499), which excuses old answers.
+
+Enough that one node has it at some time: any broker may be the coordinator.
+"""
 LAG_NS = 6_000_000_000
 """A broker that nothing hits learns of a high watermark, and writes it down, within this time."""
 

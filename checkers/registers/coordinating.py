@@ -153,7 +153,7 @@ def _catching(
     commits: Commits,
 ) -> Iterator[Catching]:
     """Coordinators that may not know yet what was committed before them; in stamps."""
-    if facts.version and facts.version < AS_OF_HIGH_WATERMARK:
+    if facts.newest_version and facts.newest_version < AS_OF_HIGH_WATERMARK:
         return
     for _, state in _elected(facts, partition):
         span = facts.changes.span(state)

@@ -88,7 +88,7 @@ def _complete_ns(facts: Facts) -> int:
 def _behind_ns(facts: Facts) -> int:
     """How far the state of a controller that refuses an election may lie behind."""
     setup = setup_of(facts.history)
-    if setup is None or facts.version < _RESIGNS_SINCE:
+    if setup is None or facts.oldest_version < _RESIGNS_SINCE:
         return facts.history.operations[-1].time_ns if facts.history.operations else 0
     return setup.controller_fetch_timeout_ms * NS_PER_MS * _BEHIND + _SLACK_NS
 

@@ -48,7 +48,7 @@ def automatic(setup: Setup, files: Iterable[StateFile]) -> Automatic:
 def joins_by_itself(setup: Setup, voter: int) -> bool:
     """Whether a node becomes a voter by itself."""
     node = setup.controllers.get(voter)
-    return node is not None and setup.oldest_version >= AUTO_JOIN_SINCE and setup.is_set(AUTO_JOIN, node)
+    return node is not None and setup.newest_version >= AUTO_JOIN_SINCE and setup.is_set(AUTO_JOIN, node)
 
 
 class Explained(msgspec.Struct, frozen=True):

@@ -235,6 +235,12 @@ class TestAnswers:
         story.elect(5000, 5002, code=84)
         assert judged(story).validity is Validity.VALID
 
+    @pytest.mark.parametrize("versions", [{"node_versions": {"n2": "3.6.2"}}, {"later_versions": ["3.6.2"]}])
+    def test_one_node_that_may_be_behind_for_ever_is_enough(self, versions: dict[str, Any]) -> None:
+        story = leaderless(**versions)
+        story.elect(5000, 5002, code=84)
+        assert judged(story).validity is Validity.VALID
+
     def test_a_partition_that_was_just_made_may_be_unknown(self) -> None:
         story = AdminStory()
         story.elect(1, 5, code=3)

@@ -66,5 +66,35 @@ def test_one_that_says_nothing_has_defaults(story: Story, *, without_setup: bool
 
 def test_fields_that_may_be_absent_are_the_only_ones_that_are_omitted() -> None:
     written = msgspec.to_builtins(SetupOf(workload={}, kafka_version="4", scenario="s", mode="m", quorum="q"))
-    absent = {"planned_gambits", "planned_blinks", "drawn_faults", "operations_min", "seeded_bug", "ready"}
+    absent = {
+        "planned_gambits",
+        "planned_blinks",
+        "drawn_faults",
+        "operations_min",
+        "seeded_bug",
+        "ready",
+        "later_versions",
+    }
     assert set(SetupOf.__struct_fields__) - set(written) == absent
+
+
+@pytest.mark.parametrize(
+    ("setup", "oldest", "newest"),
+    [
+        ({}, (4, 3, 1), (4, 3, 1)),
+        ({"node_versions": {"c2": "3.9.0"}}, (3, 9, 0), (4, 3, 1)),
+        ({"kafka_version": "4.10.0", "node_versions": {"c2": "4.9.2"}}, (4, 9, 2), (4, 10, 0)),
+        ({"later_versions": ["4.1.1"]}, (4, 1, 1), (4, 3, 1)),
+        ({"kafka_version": "3.9.0", "later_versions": ["4.3.1-rc1"]}, (3, 9, 0), (4, 3, 1)),
+    ],
+    ids=["one", "a node has an older one", "numbers", "downgraded", "upgraded"],
+)
+def test_the_oldest_and_the_newest_version_of_any_node_at_any_time(
+    story: Story, setup: dict[str, object], oldest: tuple[int, ...], newest: tuple[int, ...]
+) -> None:
+    told = told_setup(story("", setup=setup))
+    assert (told.oldest_version, told.newest_version) == (oldest, newest)
+
+
+def test_without_a_setup_no_version_is_known() -> None:
+    assert Setup().oldest_version == Setup().newest_version == ()

@@ -49,6 +49,8 @@ class TestSetup:
             ({}, []),
             ({"config": ENABLED}, ALWAYS),
             ({"config": ENABLED, "kafka_version": "3.8.1"}, []),
+            ({"config": ENABLED, "kafka_version": "3.8.1", "later_versions": ["3.9.0"]}, ALWAYS),
+            ({"config": ENABLED, "node_versions": {"n1": "3.8.1"}}, ALWAYS),
             ({"config": ENABLED} | topic(DISABLED), []),
             (topic(ENABLED), ALWAYS),
             ({"nodes": [], "config": ENABLED}, ALWAYS),

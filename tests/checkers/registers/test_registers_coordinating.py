@@ -26,9 +26,9 @@ def _short_margin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catching_up, "LAG_NS", 5_000_000)
 
 
-def kept(*, elected: bool = True, version: str | None = "4.3.1") -> AdminStory:
+def kept(*, elected: bool = True, version: str | None = "4.3.1", later: tuple[str, ...] = ()) -> AdminStory:
     versions = {} if version is None else {"kafka_version": version}
-    story = AdminStory(workload={"kind": "offsets"}, **versions)
+    story = AdminStory(workload={"kind": "offsets"}, later_versions=later, **versions)
     story.record(1, "TOPIC_RECORD", {"name": OFFSETS_TOPIC, "topicId": TOPIC_ID})
     told = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": 1, "leaderEpoch": 0}
     story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told})
@@ -115,6 +115,14 @@ def test_coordinators_answer_as_of_the_high_watermark_since_4_0(version: str | N
     writes(story, 97, 2)
     reads(story, 104, 1)
     assert illegal(judged(story)) == (["stale-offset"] if stale else [])
+
+
+def test_while_nodes_are_upgraded_any_of_them_may_answer_as_of_the_high_watermark() -> None:
+    story = kept(version="3.9.0", later=("4.3.1",))
+    writes(story, 20, 1)
+    writes(story, 97, 2)
+    reads(story, 104, 1)
+    assert illegal(judged(story)) == []
 
 
 @pytest.mark.parametrize(

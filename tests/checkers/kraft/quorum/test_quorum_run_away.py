@@ -73,6 +73,7 @@ def test_run_aways(story: Story, text: str, expected: tuple[int, int]) -> None:
         pytest.param({"kafka_version": "3.9.0"}, False, id="none"),
         pytest.param({"kafka_version": "3.9.0", "promises": ["KIP-996"]}, True, id="none, but asked for"),
         pytest.param({"node_versions": {"c2": "3.9.0"}}, False, id="one node has none"),
+        pytest.param({"later_versions": ["3.9.0"]}, False, id="one node was downgraded"),
     ],
 )
 def test_where_it_is_illegal(story: Story, setup: dict[str, Any], *, illegal: bool) -> None:

@@ -172,6 +172,12 @@ def test_disks_matter_in_dynamic_quorums(
         pytest.param(
             {"config": {AUTO_JOIN: "true"}, "kafka_version": "4.1.1"}, two(1) + three(2), 1, id="too old"
         ),
+        pytest.param(
+            {"config": {AUTO_JOIN: "true"}, "kafka_version": "4.1.1", "later_versions": ["4.2.0"]},
+            two(1) + three(2),
+            0,
+            id="upgraded",
+        ),
         pytest.param({"config": {AUTO_JOIN: "true"}}, three(1) + two(2), 1, id="nobody leaves by itself"),
         pytest.param(
             {"config": {AUTO_JOIN: "true"}},
