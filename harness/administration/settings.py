@@ -10,7 +10,7 @@ from kafka.protocol.admin import (
     UpdateFeaturesResponse,
 )
 
-from harness.kafka.wire import Connection
+from harness.kafka.wire import Connection, WireError
 
 _TIMEOUT_S = 10.0
 _GRACE_S = 2.0
@@ -41,6 +41,18 @@ def update_feature(address: Address, feature: str, level: int, timeout_ms: int) 
     # them).
     first = next((one for one in answer.results or () if one.error_code), answer)
     return SettingAnswer(first.error_code, first.error_message)
+
+
+def newest_level(address: Address, feature: str) -> int:
+    """The newest level of a feature that a node supports.
+
+    Raises:
+        WireError: no answer, or the node does not know the feature.
+    """
+    with Connection(*address, _TIMEOUT_S) as connection:
+        if feature not in connection.newest_features:
+            raise WireError(f"the node knows no feature {feature}")
+        return connection.newest_features[feature]
 
 
 def alter_topic(address: Address, topic: str, config: str, value: str | None) -> SettingAnswer:

@@ -29,7 +29,13 @@ from harness.administration.reassignments import (
     alter_reassignments,
     list_reassignments,
 )
-from harness.administration.settings import SettingAnswer, add_partitions, alter_topic, update_feature
+from harness.administration.settings import (
+    SettingAnswer,
+    add_partitions,
+    alter_topic,
+    newest_level,
+    update_feature,
+)
 from harness.administration.throttles import Move, Throttle, set_throttle, throttle_for
 from harness.administration.voters import VoterKey, add_voter, outcome_of, remove_voter
 from harness.cluster.homes import NodeHome
@@ -243,11 +249,25 @@ class Asking:
             case Reassign(targets=targets, throttle_bytes_per_s=throttle):
                 return None, ReassignmentAsked(targets=targets, throttle_bytes_per_s=throttle)
             case UpdateFeature(feature=feature, level=level):
-                return feature, FeatureAsked(level=level)
+                return feature, FeatureAsked(
+                    level=self._newest(feature, snapshot) if level is None else level
+                )
             case AlterTopic(topic=topic, config=config, value=wanted):
                 return topic, TopicAltered(config=config, value=wanted)
             case AddPartitions(topic=topic, count=count):
                 return topic or _first_topic(snapshot), PartitionsAdded(count=count)
+
+    def _newest(self, feature: str, snapshot: ClusterSnapshot) -> int:
+        """The newest level of a feature that a broker supports.
+
+        Raises:
+            NobodyToAskError: no broker answers, or it does not know the feature.
+        """
+        node = self.answering(snapshot)
+        try:
+            return newest_level(self.address_of(node), feature)
+        except WireError as error:
+            raise NobodyToAskError(f"{node.name} reports no level of {feature}: {error}") from error
 
     def _voter(
         self, operation: AddVoter | RemoveVoter, voter: Node, quorum: QuorumAnswer | None

@@ -87,10 +87,15 @@ class Reassign(msgspec.Struct, frozen=True, tag_field="kind", tag="reassign"):
 
 
 class UpdateFeature(msgspec.Struct, frozen=True, tag_field="kind", tag="update-feature"):
-    """Ask for a finalized feature level to be changed (KIP-584)."""
+    """Ask for a finalized feature level to be raised (KIP-584).
+
+    Attributes:
+        feature: its name, e.g. ``metadata.version``.
+        level: the level; None: the newest that the broker that is asked supports.
+    """
 
     feature: str
-    level: int
+    level: int | None = None
 
 
 class AlterTopic(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-topic"):

@@ -1,6 +1,10 @@
 """Partitions are asked for of one broker, once, with its own words in the answer."""
 
-from harness.administration.settings import add_partitions
+import pytest
+
+from harness.administration.settings import add_partitions, newest_level
+from harness.kafka.wire import WireError
+from tests.harness.fakes.node import FakeNode
 from tests.harness.workloads.test_workload_registers import FakeBrokerOfTopics
 
 
@@ -9,3 +13,12 @@ def test_partitions_are_asked_for_and_the_answer_is_told() -> None:
         broker.refusals = [37]
         codes = [add_partitions(broker.address, "t", 8, 500).code for _ in range(2)]
     assert codes == [37, 0]
+
+
+def test_the_newest_level_of_a_feature_is_what_the_node_supports() -> None:
+    with FakeNode() as node:
+        node.features = {"metadata.version": 21}
+        node.newest_features = {"metadata.version": 29}
+        assert newest_level(node.address, "metadata.version") == 29
+        with pytest.raises(WireError, match=r"the node knows no feature share\.version"):
+            newest_level(node.address, "share.version")

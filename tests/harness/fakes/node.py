@@ -41,6 +41,7 @@ class FakeNode:
         requests: classes that decode requests, by key.
         versions: highest version by key, as ApiVersions tells.
         features: finalized levels by name.
+        newest_features: highest levels that it supports, by name.
         answers: by request key.
         asked: (key, version) of every request, in order.
         connections: how many there were.
@@ -49,6 +50,7 @@ class FakeNode:
     def __init__(self) -> None:
         self.versions = {VERSIONS: 3, METADATA: 12, QUORUM: 2, ELR: 0, LIST: 8}
         self.features: dict[str, int] = {}
+        self.newest_features: dict[str, int] = {}
         self.answers: dict[int, Callable[[Any], Any]] = {
             VERSIONS: self._api_versions,
             LIST: lambda request: listed(request, lambda _topic, _partition: (NOT_LEADER, -1)),
@@ -127,10 +129,14 @@ class FakeNode:
 
     def _api_versions(self, _request: Any) -> Any:
         feature = ApiVersionsResponse.FinalizedFeatureKey
-        api = ApiVersionsResponse.ApiVersion
+        api, supported = ApiVersionsResponse.ApiVersion, ApiVersionsResponse.SupportedFeatureKey
         return ApiVersionsResponse(
             error_code=0,
             api_keys=[api(api_key=k, min_version=0, max_version=v) for k, v in self.versions.items()],
+            supported_features=[
+                supported(name=name, min_version=1, max_version=level)
+                for name, level in self.newest_features.items()
+            ],
             finalized_features=[
                 feature(name=name, max_version_level=level, min_version_level=level)
                 for name, level in self.features.items()

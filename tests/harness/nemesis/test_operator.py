@@ -73,7 +73,7 @@ class Bench:
         )
         self.answers["list_reassignments"] = ()
         asked = ("elect_leaders", "alter_reassignments", "list_reassignments", "add_voter", "remove_voter")
-        for name in (*asked, "update_feature", "add_partitions", "send_heartbeat"):
+        for name in (*asked, "update_feature", "newest_level", "add_partitions", "send_heartbeat"):
             monkeypatch.setattr(asking, name, self._answering(name))
         monkeypatch.setattr(asking, "alter_topic", self._answering("alter_topic"))
         monkeypatch.setattr(asking, "set_throttle", self._answering("set_throttle"))
@@ -279,6 +279,25 @@ def test_settings(bench: Bench, operation: AdminOperation, name: str, f: str, ke
     assert completion(bench)[1:3] == (f, key)
     bench.answers[name] = SettingAnswer(0, None)
     assert bench.operator.perform(operation, 500).outcome is OK
+
+
+def test_a_feature_is_raised_to_the_newest_level_that_the_asked_broker_supports(bench: Bench) -> None:
+    bench.answers |= {"newest_level": 29, "update_feature": SettingAnswer(0, None)}
+    assert bench.operator.perform(UpdateFeature("metadata.version"), 500).outcome is OK
+    assert bench.asked[-2:] == [
+        ("newest_level", "metadata.version"),
+        ("update_feature", "metadata.version", 29, 500),
+    ]
+    begun, _ = bench.operations()
+    assert (begun.key, begun.value) == ("metadata.version", {"to": "n2", "level": 29})
+
+
+def test_a_feature_of_unknown_levels_is_not_raised(bench: Bench) -> None:
+    bench.answers["newest_level"] = WireError("timed out")
+    performed = bench.operator.perform(UpdateFeature("metadata.version"), 500)
+    told = "n2 reports no level of metadata.version: timed out"
+    assert (performed.outcome, performed.error) == (FAIL, told)
+    assert bench.operations() == []
 
 
 def with_registration(bench: Bench, node: Node, broker_id: int, epoch: int) -> None:
