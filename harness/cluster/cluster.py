@@ -48,11 +48,11 @@ class Plan(msgspec.Struct, frozen=True):
         run: id of the run.
         folder: the run's folder; it exists.
         topology: the cluster.
-        version: Kafka's version.
+        version: the run's version of Kafka.
         kafka_image: reference of the image that runs Kafka.
         holder_image: reference of the image that owns the network namespaces.
         kept: whether the cluster stays when the harness ends.
-        images_by_version: references for the other versions of single nodes.
+        images_by_version: references for the other versions of Kafka that nodes have, at first or later.
     """
 
     run: str
@@ -66,12 +66,21 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Description(msgspec.Struct, frozen=True):
-    """What is kept on disk about a cluster, enough to find and use it again: ``cluster.json``."""
+    """What is kept on disk about a cluster, enough to find and use it again: ``cluster.json``.
+
+    Attributes:
+        run: id of the run.
+        version: the run's version of Kafka.
+        topology: the cluster.
+        layout: its addresses and ids.
+        images: references of Kafka's images, by version.
+    """
 
     run: str
     version: str
     topology: Topology
     layout: Layout
+    images: dict[str, str] = {}
 
 
 class Cluster:
@@ -91,8 +100,13 @@ class Cluster:
 
     @property
     def version(self) -> str:
-        """The version of Kafka that runs."""
+        """The run's version of Kafka."""
         return self.description.version
+
+    @property
+    def images(self) -> Mapping[str, str]:
+        """References of Kafka's images, by version."""
+        return self.description.images
 
     @property
     def cluster_id(self) -> str:
@@ -191,7 +205,8 @@ def start_cluster(client: docker.DockerClient, plan: Plan, binary: tuple[str, ..
         )
     with reserved_subnet(subnets_in_use(client)) as subnet:
         layout = new_layout(plan.run, subnet, plan.topology)
-        description = Description(plan.run, plan.version, plan.topology, layout)
+        images = plan.images_by_version | {plan.version: plan.kafka_image}
+        description = Description(plan.run, plan.version, plan.topology, layout, images)
         _write_files(plan, description)
         compose_up(plan.folder, layout.project, binary)
     return Cluster(client, description, plan.folder)
@@ -272,7 +287,10 @@ def _write_files(plan: Plan, description: Description) -> None:
     compose = render_compose(
         plan.topology,
         description.layout,
-        kafka_images={node.name: _image(plan, node) for node in plan.topology.nodes()},
+        kafka_images={
+            name: description.images[version]
+            for name, version in plan.topology.first_versions(plan.version).items()
+        },
         holder_image=plan.holder_image,
         user=f"{os.getuid()}:{os.getgid()}",
         labels=_labels(plan),
@@ -287,11 +305,6 @@ def _home(folder: Path, topology: Topology, node: Node) -> NodeHome:
 
 def _disks(folder: Path, topology: Topology, node: Node) -> tuple[Path, ...]:
     return tuple(folder / "disks" / f"{node.name}{suffix}" for suffix in disk_suffixes(topology))
-
-
-def _image(plan: Plan, node: Node) -> str:
-    own = plan.topology.version_of(node.name, plan.version)
-    return plan.kafka_image if own == plan.version else plan.images_by_version[own]
 
 
 def _labels(plan: Plan) -> dict[str, str]:

@@ -14,6 +14,7 @@ from requests.exceptions import ReadTimeout
 
 from harness.cluster.engine import engine_errors_told
 from harness.cluster.shells import shell_of
+from harness.cluster.successors import generation_of, make_successor
 from harness.errors import EngineError
 
 _Thing = TypeVar("_Thing")
@@ -27,6 +28,7 @@ FOLDER_LABEL = "krucible.folder"
 KEPT_LABEL = "krucible.kept"
 NODE_LABEL = "krucible.node"
 PART_LABEL = "krucible.part"
+_NOT_STARTED = "created"
 _OURS = {RUN_LABEL, OWNER_LABEL, FOLDER_LABEL, KEPT_LABEL}
 
 _ENDED = {"exited", "dead"}
@@ -42,12 +44,22 @@ class NotRunningError(EngineError):
 
 
 class NodeContainers:
-    """One node: the holder of its network namespace, and the Kafka container."""
+    """One node: the holder of its network namespace, and the Kafka container.
 
-    def __init__(self, name: str, holder: Container, kafka: Container) -> None:
+    A node whose version of Kafka was changed has one container for each; the earlier ones are kept, because
+    they have what Kafka printed.
+
+    Args:
+        name: name of the node.
+        holder: the holder's container.
+        kafka: Kafka's, the earliest first; the last one counts.
+    """
+
+    def __init__(self, name: str, holder: Container, *kafka: Container) -> None:
         self.name = name
         self._holder = holder
-        self._kafka = kafka
+        *self._earlier, self._kafka = kafka
+        self._next: Container | None = None
         self._shell = shell_of(holder)
 
     @property
@@ -116,8 +128,34 @@ class NodeContainers:
 
     @engine_errors_told()
     def start(self) -> None:
-        """Start Kafka again on its disk and in its network namespace."""
-        self._kafka.start()
+        """Start Kafka again on its disk and in its network namespace, from a new image if it has one."""
+        if self._next is None:
+            self._kafka.start()
+            return
+        self._next.start()
+        self._earlier.append(self._kafka)
+        self._kafka, self._next = self._next, None
+
+    @engine_errors_told()
+    def replace(self, image: str) -> None:
+        """Put another image in the place of Kafka's, on the same disks, from the next start on.
+
+        Until then `state` still reports the process that ended.
+
+        Args:
+            image: reference of the image.
+        """
+        if self._next is not None:
+            self._next.remove()
+        self._next = make_successor(self._kafka, image, len(self._earlier) + 1)
+
+    @property
+    @engine_errors_told()
+    def image(self) -> str:
+        """Reference of the image that Kafka's next process is started from."""
+        container = self._next or self._kafka
+        container.reload()
+        return str(container.attrs["Config"]["Image"])
 
     @engine_errors_told()
     def pause(self) -> None:
@@ -170,7 +208,12 @@ class NodeContainers:
 
     @engine_errors_told()
     def logs(self) -> bytes:
-        """All that Kafka has printed, restarts included."""
+        """All that Kafka has printed, restarts and earlier versions included."""
+        return b"".join(bytes(each.logs(stdout=True, stderr=True)) for each in (*self._earlier, self._kafka))
+
+    @engine_errors_told()
+    def logs_of_version(self) -> bytes:
+        """What Kafka has printed since the node has the image that it has."""
         return bytes(self._kafka.logs(stdout=True, stderr=True))
 
 
@@ -184,13 +227,13 @@ class RunContainers:
 
     def nodes(self) -> dict[str, NodeContainers]:
         """Nodes whose holder and Kafka container both exist."""
-        parts: dict[str, dict[str, Container]] = {}
-        for container in self._containers():
+        parts: dict[str, dict[str, list[Container]]] = {}
+        for container in sorted(self._containers(), key=lambda each: generation_of(each.labels)):
             labels = container.labels
             if NODE_LABEL in labels:
-                parts.setdefault(labels[NODE_LABEL], {})[labels[PART_LABEL]] = container
+                parts.setdefault(labels[NODE_LABEL], {}).setdefault(labels[PART_LABEL], []).append(container)
         return {
-            name: NodeContainers(name, found["holder"], found["kafka"])
+            name: NodeContainers(name, *found["holder"], *found["kafka"])
             for name, found in sorted(parts.items())
             if found.keys() >= {"holder", "kafka"}
         }
@@ -201,11 +244,13 @@ class RunContainers:
         listed = self._client.containers.list(
             all=True, filters=self._filter, ignore_removed=True, sparse=True
         )
-        return frozenset(
-            str(container.attrs["Labels"][NODE_LABEL])
-            for container in listed
-            if container.attrs["Labels"].get(PART_LABEL) == "kafka" and container.attrs["State"] in _ENDED
-        )
+        of_kafka = [each.attrs for each in listed if each.attrs["Labels"].get(PART_LABEL) == "kafka"]
+        started = [each for each in of_kafka if each["State"] != _NOT_STARTED]
+        last = {
+            str(each["Labels"][NODE_LABEL]): each["State"]
+            for each in sorted(started, key=lambda each: generation_of(each["Labels"]))
+        }
+        return frozenset(name for name, state in last.items() if state in _ENDED)
 
     @engine_errors_told()
     def remove(self, before_network: Callable[[], object] = lambda: None) -> None:

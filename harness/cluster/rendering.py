@@ -170,7 +170,7 @@ def problems_with(topology: Topology, version: str) -> list[str]:
     if topology.quorum is Quorum.DYNAMIC:
         found += [
             f"Kafka {each} has no dynamic quorum (3.9.0 is the first); use a static one"
-            for each in sorted({version, *topology.node_versions.values()})
+            for each in sorted({version, *topology.first_versions(version).values()})
             if parse_version(each) < FIRST_DYNAMIC_QUORUM
         ]
     return found

@@ -20,6 +20,8 @@ class Bench(msgspec.Struct, frozen=True):
         containers: node name to its containers.
         addresses: node name to its address.
         homes: node name to its files on the host.
+        images: references of Kafka's images, by version.
+        version: the run's version of Kafka.
         proven_within_s: how long a fault may take to be proven, where that is shorter than it usually may;
             None leaves it to the fault.
     """
@@ -28,6 +30,8 @@ class Bench(msgspec.Struct, frozen=True):
     containers: Mapping[str, NodeContainers]
     addresses: Mapping[str, str]
     homes: Mapping[str, NodeHome]
+    images: Mapping[str, str] = {}
+    version: str = ""
     proven_within_s: float | None = None
 
     def bound_s(self, usual_s: float) -> float:

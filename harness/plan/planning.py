@@ -17,6 +17,7 @@ from harness.plan.gambits import GAMBITS
 from harness.plan.misfits import located, misfits_of
 from harness.plan.scenario_files import load_file
 from harness.plan.schedule import Planned, faults_of, plan, problems_of
+from harness.plan.upgrades import upgrade_problems, versions_of
 from harness.seeded_bugs.catalogue import bug_named
 from harness.vocabulary.scenario import Expectation, Majority, RandomSchedule, Scenario
 from harness.vocabulary.topology import Mode, NodeFile, Quorum, Topology
@@ -99,8 +100,8 @@ class RunPlan(msgspec.Struct, frozen=True):
 
     @property
     def images(self) -> tuple[ImageAsked, ...]:
-        """What its nodes are started from: Kafka's first, then other versions that single nodes run."""
-        others = sorted(set(self.scenario.topology.node_versions.values()) - {self.version})
+        """What its nodes are started from: Kafka's first, then other versions that nodes have at any time."""
+        others = sorted(versions_of(self.schedule, self.scenario.topology, self.version) - {self.version})
         return (
             ImageAsked(self.version, *self.options.image_from),
             *(ImageAsked(version, self.options.image_source, "") for version in others),
@@ -125,6 +126,7 @@ def plan_run(options: RunOptions) -> RunPlan:
         raise _misfit(options, problems)
     schedule = _planned(scenario, options.seed)
     problems = [located(misfit, source_of(options)) for misfit in misfits_of(schedule, scenario.topology)]
+    problems += upgrade_problems(schedule, scenario.topology, version, options.seeded_bug)
     if problems := [*problems_of(schedule), *problems]:
         raise _misfit(options, problems)
     reasons = {fault.unavailable_because(scenario.topology) for fault in faults_of(schedule)}

@@ -15,6 +15,7 @@ from harness.plan.catalogue import scenario_names
 from harness.plan.planning import RunOptions, RunPlan, option_words, plan_run
 from harness.plan.replaying import MisfitError, Resolution, resolution_of
 from harness.plan.schedule import Planned, decode, faults_of, problems_of
+from harness.plan.upgrades import other_versions
 from harness.record.folder import SCHEDULE_FILE
 from harness.vocabulary.faults import Target
 
@@ -246,7 +247,7 @@ def _as_set_up(now: RunPlan) -> dict[str, object]:
             "nodes": [{"name": node.name, "id": node.id, "roles": node.roles} for node in topology.nodes()],
             "config": topology.config,
             "node_config": topology.node_config,
-            "node_versions": topology.node_versions,
+            "node_versions": other_versions(topology, now.version),
             "workload": scenario.workload,
             "assumptions": scenario.assumptions,
             "promises": scenario.promises,

@@ -120,6 +120,8 @@ def bench_of(cluster: Cluster) -> Bench:
         containers=cluster.containers,
         addresses=cluster.addresses,
         homes={node.name: cluster.home(node) for node in cluster.nodes},
+        images=cluster.images,
+        version=cluster.version,
     )
 
 

@@ -5,6 +5,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,17 +15,20 @@ from harness.cluster.images import KafkaImage
 from harness.plan.planning import RunPlan
 
 
-def identify(plan: RunPlan, run: str, began_at: str, image: KafkaImage, engine: str) -> RunIdentity:
+def identify(
+    plan: RunPlan, run: str, began_at: str, images: Sequence[KafkaImage], engine: str
+) -> RunIdentity:
     """The identity of a run that is about to start.
 
     Args:
         plan: what it will do.
         run: its id.
         began_at: wall-clock time, ISO 8601 in UTC.
-        image: the bytes of Kafka.
+        images: the bytes of Kafka; first of the run's version, then of others that nodes have at any time.
         engine: the engine's version.
     """
     topology = plan.scenario.topology
+    image, *others = images
     return RunIdentity(
         run=run,
         scenario=plan.options.scenario,
@@ -34,13 +38,8 @@ def identify(plan: RunPlan, run: str, began_at: str, image: KafkaImage, engine: 
         reproduce=plan.reproduce,
         argv=(Path(sys.argv[0]).name, *sys.argv[1:]),  # not where it is installed
         krucible_commit=commit(),
-        image=ImageIdentity(
-            reference=image.reference,
-            source=image.source,
-            digest=image.digest,
-            checksums={"jars": image.checksums, **({"upstream": image.upstream} if image.upstream else {})},
-            tools=image.tools,
-        ),
+        image=_image(image),
+        other_images={other.version: _image(other) for other in others},
         features=topology.features,
         host=_host(engine),
         config=topology.config,
@@ -51,6 +50,16 @@ def identify(plan: RunPlan, run: str, began_at: str, image: KafkaImage, engine: 
         options=msgspec.to_builtins(plan.options),
         replay_of=plan.replay_of,
         seeded_bug=plan.options.seeded_bug or "",
+    )
+
+
+def _image(image: KafkaImage) -> ImageIdentity:
+    return ImageIdentity(
+        reference=image.reference,
+        source=image.source,
+        digest=image.digest,
+        checksums={"jars": image.checksums, **({"upstream": image.upstream} if image.upstream else {})},
+        tools=image.tools,
     )
 
 

@@ -13,6 +13,7 @@ from harness.kafka.topics import NewTopic
 from harness.plan.chance import least_operations
 from harness.plan.planning import RunPlan
 from harness.plan.schedule import blinks_of, faults_alone, gambits_of
+from harness.plan.upgrades import later_versions, other_versions
 from harness.run.readiness import Readiness
 from harness.vocabulary import Workload
 from harness.vocabulary.scenario import FixedSchedule, RandomSchedule
@@ -58,7 +59,8 @@ def setup_of_run(
         topics=tuple(_topics(workload, created)),
         config=topology.config,
         node_config=topology.node_config,
-        node_versions=topology.node_versions,
+        node_versions=other_versions(topology, plan.version),
+        later_versions=later_versions(plan.schedule, plan.version),
         promises=plan.scenario.promises,
         workload={
             "workers": workers_of(workload),

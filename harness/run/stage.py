@@ -3,7 +3,7 @@
 import os
 import secrets
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
@@ -81,7 +81,7 @@ class _Images(msgspec.Struct, frozen=True):
     """What a cluster is made of: Kafka's images, and the reference of the holders' one."""
 
     kafka: KafkaImage
-    others: dict[str, str]
+    others: tuple[KafkaImage, ...]
     holder: str
 
 
@@ -106,7 +106,7 @@ def open_stage(
         folder = create_run_folder(runs, plan.options.scenario, plan.options.seed)
         listener(RunBegan(plan.options.scenario, plan.version, plan.options.seed, str(folder)))
         stage = _opened(plan, folder, listener, cleanup)
-        _write_identity(stage, images.kafka, engine_facts(client).version)
+        _write_identity(stage, (images.kafka, *images.others), engine_facts(client).version)
         asked = _asked(stage, images, keep=keep)
         stage.ledger.write(RunOpened(run=asked.run, owner=this_process(os.getpid()), kept=keep))
         if not keep:
@@ -128,8 +128,7 @@ def _images(plan: RunPlan, client: Engine, listener: Listener) -> _Images:
     kafka, *rest = (
         ensure_image(asked.version, asked.source, progress, client, asked.given) for asked in plan.images
     )
-    others = {image.version: image.reference for image in rest}
-    return _Images(kafka, others, ensure_base(progress, client))
+    return _Images(kafka, tuple(rest), ensure_base(progress, client))
 
 
 def _opened(plan: RunPlan, folder: Path, listener: Listener, cleanup: ExitStack) -> Stage:
@@ -159,7 +158,7 @@ def _asked(stage: Stage, images: _Images, *, keep: bool) -> Plan:
         kafka_image=images.kafka.reference,
         holder_image=images.holder,
         kept=keep,
-        images_by_version=images.others,
+        images_by_version={image.version: image.reference for image in images.others},
     )
 
 
@@ -186,8 +185,8 @@ def _remove(client: Engine, plan: Plan, ledger: Ledger) -> None:
         ledger.write(RunRemoved())
 
 
-def _write_identity(stage: Stage, image: KafkaImage, engine: str) -> None:
-    identity = identify(stage.plan, stage.journals.run, stage.journals.began_at, image, engine)
+def _write_identity(stage: Stage, images: Sequence[KafkaImage], engine: str) -> None:
+    identity = identify(stage.plan, stage.journals.run, stage.journals.began_at, images, engine)
     (stage.folder / IDENTITY_FILE).write_bytes(encode_identity(identity))
     (stage.folder / SCHEDULE_FILE).write_bytes(encode(stage.plan.schedule))
 

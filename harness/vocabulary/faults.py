@@ -140,6 +140,21 @@ class Stop(AtNode, frozen=True, tag="stop"):
     glyph = "M-3.6 -3.6H3.6V3.6H-3.6Z"
 
 
+class Upgrade(Stop, frozen=True, tag="upgrade"):
+    """Stop a node cleanly and replace its Kafka by another version, which the heal starts on the same disks.
+
+    The node keeps that version: whatever starts it later starts it again.  An older one is a downgrade.
+
+    Attributes:
+        version: of Kafka; None: the run's.
+    """
+
+    drawn = False
+    glyph = "M-4 4.4V-.4H4V4.4M0 2V-4.6M-3 -1.8L0 -4.8L3 -1.8"
+
+    version: str | None = None
+
+
 class LostAnswers(Injected, frozen=True, tag="lost-answers"):
     """Lose a broker's answers to its clients, but no requests: it executes them without their knowledge.
 
@@ -371,6 +386,6 @@ OfNetwork = Partition | PacketLoss | LostAnswers | HeldRequests | HeldReports
 """Faults that keep packets from arriving, and leave every process alone."""
 OfDisk = WipeDisk | PowerLoss | DeadDisk
 """Faults after which a node may lack what it had."""
-OfProcess = Kill | Pause | Stop | TornWrite
+OfProcess = Kill | Pause | Stop | Upgrade | TornWrite
 """Faults that take a node's process away and leave it what it had."""
 Fault = OfNetwork | OfProcess | OfDisk

@@ -82,7 +82,8 @@ class Topology(msgspec.Struct, frozen=True):
             the others begin as observers. None: all.
         standalone: whether the first controller forms the quorum by itself (``format --standalone``).
         node_config: node name to properties that override all others on that node.
-        node_versions: node name to the Kafka version of only that node.
+        start_version: the Kafka version that nodes begin with, before an `Upgrade`; None: the run's.
+        node_versions: node name to the Kafka version that only that node begins with.
         node_jvm_options: node name to further options of that node's JVM.
         disk: the kind of disk of the data directories.
         log_dirs: number of log directories of a node, each on a separate disk; the first has the metadata.
@@ -99,6 +100,7 @@ class Topology(msgspec.Struct, frozen=True):
     initial_voters: int | None = None
     standalone: bool = False
     node_config: dict[str, dict[str, str]] = {}
+    start_version: str | None = None
     node_versions: dict[str, str] = {}
     node_jvm_options: dict[str, tuple[str, ...]] = {}
     disk: DiskKind = DiskKind.FOLDER
@@ -121,8 +123,12 @@ class Topology(msgspec.Struct, frozen=True):
         return controllers[: 1 if self.standalone else self.initial_voters]
 
     def version_of(self, node: str, version: str) -> str:
-        """A node's version of Kafka, given the cluster's."""
-        return self.node_versions.get(node, version)
+        """The version of Kafka that a node begins with, given the run's."""
+        return self.node_versions.get(node, self.start_version or version)
+
+    def first_versions(self, version: str) -> dict[str, str]:
+        """Node name to the version of Kafka that it begins with, given the run's."""
+        return {node.name: self.version_of(node.name, version) for node in self.nodes()}
 
     def problems(self) -> list[str]:
         """What is wrong with it, all at once; empty if nothing is."""

@@ -28,6 +28,7 @@ from harness.vocabulary import (
     Pattern,
     Pause,
     Stop,
+    Upgrade,
 )
 
 pytestmark = pytest.mark.cluster
@@ -38,7 +39,7 @@ numbers = itertools.count(1)
 
 
 @pytest.mark.parametrize(
-    "spec", [*PARTITIONS, INWARD, *LOSSES, LostAnswers(), Kill(), Pause(), Stop()], ids=repr
+    "spec", [*PARTITIONS, INWARD, *LOSSES, LostAnswers(), Kill(), Pause(), Stop(), Upgrade()], ids=repr
 )
 def test_a_fault_is_proven_and_healed(three_nodes: Cluster, spec: Fault) -> None:
     bench = bench_of(three_nodes)

@@ -58,6 +58,8 @@ def cluster_facts(topology: Topology) -> Iterator[str]:
         yield f"disks `{topology.disk.value}`"
     yield from _assigned(topology.features)
     yield from _assigned(topology.config)
+    if topology.start_version is not None:
+        yield f"nodes begin on {topology.start_version}"
     yield from (f"{node} on {version}" for node, version in topology.node_versions.items())
     nodes_of: dict[str, list[str]] = {}
     for node, config in topology.node_config.items():

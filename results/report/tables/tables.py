@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from checkers.history.identity import RunIdentity
+from checkers.history.identity import ImageIdentity, RunIdentity
 from checkers.verdict.verdict import CheckerResult, Verdict
 from results.markup.cleaning import clean, clean_value
 from results.report.drawing import glyphs
@@ -111,6 +111,7 @@ def identity_rows(identity: RunIdentity, limits: Limits) -> tuple[tuple[str, str
         ("Image", f"{image.reference} ({image.source})" if image else None),
         ("Digest", image.digest if image else None),
         ("Tools", image.tools if image else None),
+        *((f"Image of {clean(own, 40)}", _image(other)) for own, other in identity.other_images.items()),
         ("Feature levels", _pairs(identity.features)),
         ("Seed", str(identity.seed)),
         ("Options", _pairs(identity.options)),
@@ -124,6 +125,11 @@ def identity_rows(identity: RunIdentity, limits: Limits) -> tuple[tuple[str, str
         ("Engine", host.engine),
     )
     return tuple((name, clean(text, limits.text)) for name, text in rows if text)
+
+
+def _image(image: ImageIdentity) -> str:
+    """One line about an image of a version that is not the run's."""
+    return f"{image.reference} ({image.source}), {image.digest}"
 
 
 def checksum_rows(identity: RunIdentity, limits: Limits) -> tuple[tuple[str, str], ...]:

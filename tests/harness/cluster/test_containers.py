@@ -162,6 +162,128 @@ def test_who_has_no_process_is_known_by_one_question() -> None:
     assert [how["filters"] for how in asked] == [{"label": "krucible.run=abc"}]
 
 
+def test_a_node_whose_version_was_changed_has_a_process_if_its_last_container_has_one() -> None:
+    def container(name: str, state: str, generation: int = 0) -> Any:
+        labels = {"krucible.node": name, "krucible.part": "kafka", "krucible.generation": str(generation)}
+        return SimpleNamespace(attrs={"Labels": labels, "State": state})
+
+    told = [
+        container("n1", "running", 1),
+        container("n1", "exited"),
+        container("n2", "exited"),
+        container("n2", "exited", 2),
+        container("n2", "exited", 1),
+        container("n3", "created", 1),
+        container("n3", "exited"),
+    ]
+    client = cast("Any", SimpleNamespace(containers=SimpleNamespace(list=lambda **_: told)))
+    assert RunContainers(client, "abc").ended() == {"n2", "n3"}
+
+
+class Kept(Ending):
+    """A container of an engine that makes others like it; it prints its image."""
+
+    def __init__(self, engine: "Keeping", image: str, labels: dict[str, str], name: str) -> None:
+        super().__init__(running=False, exit_code=143)
+        self.engine, self.labels, self.name, self.started, self.removed = engine, labels, name, 0, False
+        self.attrs["Config"] = {
+            "Image": image,
+            "User": "1:2",
+            "Entrypoint": ["run-node"],
+            "Env": ["PATH=/bin", "KRUCIBLE_CLUSTER_ID=x"],
+            "Labels": labels | {"com.docker.compose.service": "n1"},
+        }
+        self.attrs["HostConfig"] = {"NetworkMode": "container:abc"}
+        self.image = SimpleNamespace(attrs={"Config": {"Env": ["PATH=/bin"]}})
+
+    @property
+    def client(self) -> Any:
+        made = SimpleNamespace(create_container_from_config=self.engine.make)
+        return SimpleNamespace(api=made, containers=SimpleNamespace(get=self.engine.made.__getitem__))
+
+    def start(self) -> None:
+        self.started += 1
+
+    def remove(self) -> None:
+        self.removed = True
+
+    def logs(self, **_: bool) -> bytes:
+        return self.attrs["Config"]["Image"].encode() + b"\n"
+
+
+class Keeping:
+    """An engine that keeps the containers that it was asked to make."""
+
+    def __init__(self) -> None:
+        self.made: dict[str, Kept] = {}
+        self.asked: list[dict[str, Any]] = []
+
+    def make(self, config: dict[str, Any], name: str) -> dict[str, str]:
+        self.asked.append(config)
+        self.made[name] = Kept(self, config["Image"], config["Labels"], name)
+        return {"Id": name}
+
+
+def test_another_image_has_the_nodes_next_process_on_the_same_disks() -> None:
+    engine = Keeping()
+    first = Kept(engine, "kafka:3", {"krucible.node": "n1"}, "krucible-abc-n1")
+    changed = node(first)
+    changed.replace("kafka:4")
+    assert engine.asked == [
+        {
+            "Image": "kafka:4",
+            "User": "1:2",
+            "Entrypoint": ["run-node"],
+            "Env": ["KRUCIBLE_CLUSTER_ID=x"],
+            "Labels": {"krucible.node": "n1", "krucible.generation": "1"},
+            "StopTimeout": None,
+            "HostConfig": {"NetworkMode": "container:abc"},
+        }
+    ]
+    assert (changed.image, changed.logs(), changed.logs_of_version()) == (
+        "kafka:4",
+        b"kafka:3\n",
+        b"kafka:3\n",
+    )
+    assert changed.state()["ExitCode"] == 143, "of the process that ended"
+
+    changed.start()
+    changed.start()
+    (second,) = engine.made.values()
+    assert (first.started, second.started, second.name) == (0, 2, "krucible-abc-n1.1")
+    assert (changed.logs(), changed.logs_of_version()) == (b"kafka:3\nkafka:4\n", b"kafka:4\n")
+
+
+def test_an_image_that_was_replaced_before_it_was_started_leaves_nothing() -> None:
+    engine = Keeping()
+    changed = node(Kept(engine, "kafka:3", {}, "krucible-abc-n1"))
+    changed.replace("kafka:4")
+    (given_up,) = engine.made.values()
+    changed.replace("kafka:5")
+    assert given_up.removed
+    changed.start()
+    changed.replace("kafka:3")
+    changed.start()
+    assert changed.logs() == b"kafka:3\nkafka:5\nkafka:3\n"
+    assert sorted(engine.made) == ["krucible-abc-n1.1", "krucible-abc-n1.2"]
+
+
+def test_the_containers_of_a_node_are_found_in_their_order() -> None:
+    engine = Keeping()
+
+    def container(part: str, generation: int, image: str) -> Kept:
+        labels = {"krucible.node": "n1", "krucible.part": part, "krucible.generation": str(generation)}
+        return Kept(engine, image, labels, "x")
+
+    found = [
+        container("kafka", 1, "kafka:4"),
+        container("holder", 0, "base"),
+        container("kafka", 0, "kafka:3"),
+    ]
+    client = cast("Any", SimpleNamespace(containers=SimpleNamespace(list=lambda **_: found)))
+    assert RunContainers(client, "abc").nodes()["n1"].logs() == b"kafka:3\nkafka:4\n"
+
+
 class Removable:
     """A container that writes down when its removal begins and ends; one may be refused."""
 

@@ -115,6 +115,12 @@ def test_a_node_may_differ_from_the_others() -> None:
     assert msgspec.json.decode(b"{}", type=Topology) == Topology()
 
 
+def test_nodes_may_begin_with_another_version_than_the_runs() -> None:
+    topology = Topology(start_version="3.9.0", node_versions={"n2": "4.1.1"})
+    assert topology.first_versions("4.3.1") == {"n1": "3.9.0", "n2": "4.1.1", "n3": "3.9.0"}
+    assert Topology().first_versions("4.3.1") == dict.fromkeys(("n1", "n2", "n3"), "4.3.1")
+
+
 @pytest.mark.parametrize(
     ("topology", "told"),
     [
@@ -125,6 +131,7 @@ def test_a_node_may_differ_from_the_others() -> None:
         (Topology(log_dirs=0), "log_dirs is 0, expected 1 to 4"),
         (Topology(node_config={"c1": {}}), "node_config names c1, there are n1, n2, n3"),
         (Topology(node_versions={"n1": "3.8.1"}), "Kafka 3.8.1 has no dynamic quorum"),
+        (Topology(start_version="3.8.1"), "Kafka 3.8.1 has no dynamic quorum"),
     ],
 )
 def test_what_can_not_be_is_told(topology: Topology, told: str) -> None:

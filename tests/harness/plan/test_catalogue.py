@@ -121,6 +121,7 @@ def test_what_is_unusual_of_a_scenario_is_told(monkeypatch: pytest.MonkeyPatch) 
         features={GAP: 0},
         config={"a": "b"},
         node_config={"c1": {"c": "d"}},
+        start_version="4.1.1",
         node_versions={"b1": "4.2.0"},
     )
     schedule = FixedSchedule(
@@ -132,7 +133,7 @@ def test_what_is_unusual_of_a_scenario_is_told(monkeypatch: pytest.MonkeyPatch) 
     page = render_catalogue()
     assert (
         "- Cluster: 3 controllers and 1 broker, dynamic quorum, at first of c1 and c2, disks `loop-ext4`, "
-        f"`{GAP}=0`, `a=b`, b1 on 4.2.0, `c=d` on c1\n"
+        f"`{GAP}=0`, `a=b`, nodes begin on 4.1.1, b1 on 4.2.0, `c=d` on c1\n"
     ) in page
     assert "- Schedule: 1.5 s, 1 fault and 1 admin operation at given times\n" in page
     assert f"| from 3.6.2, `{GAP}=0` | 🔴 invalid with `known-gap` | a \\| b |\n" in page

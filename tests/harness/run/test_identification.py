@@ -17,7 +17,7 @@ IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", Source.ARTIFACTS, "sha256:
 def test_the_command_is_recorded_as_it_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/home/somebody/krucible/.venv/bin/krucible", "run", "smoke/partition"])
     plan = plan_run(RunOptions(scenario="smoke/partition", seed=7))
-    identity = identify(plan, "r", "2026-01-01T00:00:00Z", IMAGE, "20.10")
+    identity = identify(plan, "r", "2026-01-01T00:00:00Z", (IMAGE,), "20.10")
     assert identity.argv == ("krucible", "run", "smoke/partition")
     assert identity.seed == 7
     assert identity.image is not None
@@ -29,7 +29,7 @@ def test_the_command_is_recorded_as_it_was_typed(monkeypatch: pytest.MonkeyPatch
 def test_tools_of_an_earlier_version_are_recorded() -> None:
     plan = plan_run(RunOptions(scenario="smoke/partition", seed=7))
     own, borrowed = (
-        identify(plan, "r", "2026-01-01T00:00:00Z", image, "20.10").image
+        identify(plan, "r", "2026-01-01T00:00:00Z", (image,), "20.10").image
         for image in (IMAGE, replace(IMAGE, tools="4.1.1"))
     )
     assert own is not None
@@ -41,7 +41,21 @@ def test_tools_of_an_earlier_version_are_recorded() -> None:
 
 def test_a_seeded_bug_is_recorded() -> None:
     plan = plan_run(RunOptions(scenario="smoke/partition", seed=7, seeded_bug="min-isr-ignored"))
-    identity = identify(plan, "r", "2026-01-01T00:00:00Z", IMAGE, "20.10")
+    identity = identify(plan, "r", "2026-01-01T00:00:00Z", (IMAGE,), "20.10")
     assert identity.seeded_bug == "min-isr-ignored"
     assert identity.options["seeded_bug"] == "min-isr-ignored"
     assert identity_line(identity) == "smoke/partition · Kafka 4.3.1 · seed 7 · seeded bug min-isr-ignored"
+
+
+def test_the_bytes_of_every_version_are_recorded() -> None:
+    plan = plan_run(RunOptions(scenario="upgrades/rolling", seed=7))
+    older = replace(
+        IMAGE, reference="krucible/kafka:3.9.0-x", version="3.9.0", digest="sha256:1", checksums="1"
+    )
+    identity = identify(plan, "r", "2026-01-01T00:00:00Z", (IMAGE, older), "20.10")
+    assert identity.image is not None
+    assert identity.image.digest == "sha256:0"
+    assert {version: image.digest for version, image in identity.other_images.items()} == {
+        "3.9.0": "sha256:1"
+    }
+    assert identity.other_images["3.9.0"].checksums == {"jars": "1"}

@@ -236,6 +236,7 @@ def hostile_identity(text: str) -> RunIdentity:
         argv=(text,),
         krucible_commit=text,
         image=ImageIdentity(reference=text, source=text, digest=text, checksums={text: text}, tools=text),
+        other_images={text: ImageIdentity(reference=text, source=text, digest=text)},
         features={text: 1},
         host=HostIdentity(kernel=text, engine=text),
         config={text: text},
@@ -250,6 +251,12 @@ def test_tools_of_another_version_are_told_and_kafkas_own_are_not() -> None:
     own = msgspec.structs.replace(borrowed, image=ImageIdentity(reference="krucible/kafka:4.3.1"))
     assert ("Tools", "4.1.1") in identity_rows(borrowed, STEPS[0])
     assert "Tools" not in dict(identity_rows(own, STEPS[0]))
+
+
+def test_images_of_all_versions_that_nodes_had_are_told() -> None:
+    older = ImageIdentity(reference="krucible/kafka:3.9.0", source="maven", digest="sha256:1")
+    upgraded = msgspec.structs.replace(hostile_identity("x"), other_images={"3.9.0": older})
+    assert ("Image of 3.9.0", "krucible/kafka:3.9.0 (maven), sha256:1") in identity_rows(upgraded, STEPS[0])
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))

@@ -1,0 +1,120 @@
+"""Upgrades: the node's image is replaced while it is down, and its log proves the version that runs."""
+
+from typing import Any, cast
+
+import pytest
+
+from harness.cluster.containers import NodeContainers
+from harness.faults import process, upgrade
+from harness.faults.activate import activate
+from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
+from harness.faults.targets import Resolved
+from harness.record.ledger import Undo
+from harness.vocabulary import Topology, Upgrade
+
+IMAGES = {"3.9.0": "kafka:3.9.0", "4.3.1": "kafka:4.3.1"}
+
+
+class Node:
+    """A node whose image can be replaced; it logs the version of the image that it was started from."""
+
+    def __init__(self) -> None:
+        self.running, self.image, self.said = True, IMAGES["3.9.0"], b""
+        self.says = "Kafka version: {} (org.apache.kafka.common.utils.AppInfoParser)"
+        self.done: list[str] = []
+
+    def stop(self, timeout_s: int) -> None:
+        assert timeout_s == process.STOP_BOUND_S
+        self.done.append("stop")
+        self.running = False
+
+    def replace(self, image: str) -> None:
+        assert not self.running
+        self.done.append("replace")
+        self.image = image
+
+    def start(self) -> None:
+        self.running = True
+        self.done.append("start")
+        self.said = self.says.format(self.image.partition(":")[2]).encode()
+
+    def state(self) -> dict[str, Any]:
+        return {"Running": self.running, "ExitCode": 143}
+
+    def logs_of_version(self) -> bytes:
+        return self.said
+
+
+@pytest.fixture
+def node(monkeypatch: pytest.MonkeyPatch) -> Node:
+    made = Node()
+    monkeypatch.setattr(process, "answers", lambda *_, **__: made.running)
+    monkeypatch.setattr(upgrade, "PROBE_BOUND_S", 0.0)
+    return made
+
+
+def fault(node: Node, spec: Upgrade) -> ActiveFault:
+    (first, *_) = Topology().nodes()
+    containers = {"n1": cast("NodeContainers", node)}
+    bench = Bench((first,), containers, {"n1": "10.0.0.1"}, {}, images=IMAGES, version="4.3.1")
+    return activate(spec, "f1", Resolved(first, "name"), bench)
+
+
+def test_a_node_comes_back_with_the_runs_version(node: Node) -> None:
+    active = fault(node, Upgrade())
+    active.inject()
+    told = {"exit_code": 143, "hard": False, "version": "4.3.1", "image": "kafka:4.3.1"}
+    assert active.took_effect() == told
+    active.heal()
+    healed = active.healed()
+    assert (healed["answers"], healed["version"]) == (True, "4.3.1")
+    assert node.done == ["stop", "replace", "start"]
+
+
+def test_a_downgrade_names_its_version(node: Node) -> None:
+    active = fault(node, Upgrade(version="3.9.0"))
+    active.inject()
+    assert active.took_effect()["version"] == "3.9.0"
+    active.heal()
+    assert active.healed()["version"] == "3.9.0"
+
+
+def test_an_image_that_was_not_replaced_is_no_upgrade(node: Node) -> None:
+    active = fault(node, Upgrade())
+    active.inject()
+    node.image = "kafka:3.9.0"
+    with pytest.raises(NotConfirmedError, match=r"n1 has the image kafka:3\.9\.0"):
+        active.took_effect()
+
+
+@pytest.mark.parametrize(
+    ("says", "told"),
+    [
+        ("Kafka version: 3.9.0 (AppInfoParser)", "n1 logged version 3.9.0, not 4.3.1"),
+        ("Kafka version: unknown (AppInfoParser)", "n1 logged version None, not 4.3.1"),
+        ("", "n1 logged version None, not 4.3.1"),
+    ],
+)
+def test_a_node_that_does_not_log_the_version_is_not_believed(node: Node, says: str, told: str) -> None:
+    node.says = says
+    active = fault(node, Upgrade())
+    active.inject()
+    active.heal()
+    with pytest.raises(NotConfirmedError, match=told):
+        active.healed()
+
+
+def test_a_candidate_logs_its_version_without_the_suffix(node: Node) -> None:
+    (first, *_) = Topology().nodes()
+    images, containers = {"4.4.0-rc1": "kafka:4.4.0"}, {"n1": cast("NodeContainers", node)}
+    bench = Bench((first,), containers, {"n1": "10.0.0.1"}, {}, images=images, version="4.4.0-rc1")
+    active = activate(Upgrade(), "f1", Resolved(first, "name"), bench)
+    active.inject()
+    active.heal()
+    assert active.healed()["version"] == "4.4.0"
+
+
+def test_it_is_a_stop_that_a_start_undoes_and_that_chance_does_not_draw(node: Node) -> None:
+    spec = Upgrade()
+    assert (spec.takes_process, spec.exits_cleanly, spec.wipes, spec.drawn) == (True, True, False, False)
+    assert fault(node, spec).undo == (Undo(action="start", node="n1"),)
