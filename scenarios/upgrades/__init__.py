@@ -1,0 +1,1 @@
+"""Clusters whose nodes change their version of Kafka under load; docs/upgrades.md says how."""
