@@ -64,6 +64,7 @@ class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
         krucible_commit: our commit, with ``-dirty`` where the tree had changes; empty if unknown.
         kafka_version: version of the image.
         image: which bytes of Kafka ran.
+        clients: versions of the client libraries that the load and the final read use, by name.
         features: finalized feature levels that were requested.
         host: on what it ran.
         config: Kafka's properties as overridden, for every node.
@@ -85,6 +86,7 @@ class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
     argv: tuple[str, ...] = ()
     krucible_commit: str = ""
     image: ImageIdentity | None = None
+    clients: dict[str, str] = {}
     features: dict[str, int] = {}
     host: HostIdentity = HostIdentity()
     config: dict[str, str] = {}

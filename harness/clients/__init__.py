@@ -1,7 +1,8 @@
-"""Two client libraries behind one small interface, and what their errors mean."""
+"""Three client libraries behind one small interface, and what their errors mean."""
 
 from checkers.history.polls import Isolation
 from harness.clients.interface import (
+    EMBEDDED,
     ClientFailedError,
     ClientKind,
     ConsumerOptions,
@@ -15,6 +16,7 @@ from harness.clients.interface import (
 )
 
 __all__ = [
+    "EMBEDDED",
     "ClientFailedError",
     "ClientKind",
     "ConsumerOptions",

@@ -10,8 +10,11 @@ from pathlib import Path
 import msgspec
 
 from checkers.history.identity import HostIdentity, ImageIdentity, NodeFileIdentity, RunIdentity
+from harness.clients.interface import ClientKind
+from harness.clients.versions import version_of
 from harness.cluster.images import KafkaImage
 from harness.plan.planning import RunPlan
+from harness.workloads.context import uses
 
 
 def identify(plan: RunPlan, run: str, began_at: str, image: KafkaImage, engine: str) -> RunIdentity:
@@ -41,6 +44,9 @@ def identify(plan: RunPlan, run: str, began_at: str, image: KafkaImage, engine: 
             checksums={"jars": image.checksums, **({"upstream": image.upstream} if image.upstream else {})},
             tools=image.tools,
         ),
+        clients={
+            kind: version_of(kind, plan.version) for kind in ClientKind if uses(plan.scenario.workload, kind)
+        },
         features=topology.features,
         host=_host(engine),
         config=topology.config,
