@@ -13,7 +13,7 @@ from harness.run.stage import Stage
 from harness.workloads.context import uses
 
 _JARS = ("kafka-clients-", "lz4-java-", "snappy-java-", "zstd-jni-", "slf4j-api-")
-"""The jars that the library consists of and needs, of those of Kafka's image; without a backend it logs nothing."""
+"""The jars of the library and of what it needs; without a backend for logging it logs nothing."""
 
 
 def require_java(plan: RunPlan) -> None:

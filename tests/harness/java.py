@@ -18,7 +18,9 @@ def jars() -> list[Path]:
         pytest.skip(f"kafka-clients is not offered: {reason}")
     found = jars_of_client(cache_folder() / "jars" / DEFAULT_VERSION)
     if not found:
-        pytest.skip(f"Kafka's jars of {DEFAULT_VERSION} are not here; a run with --image-source maven gets them")
+        pytest.skip(
+            f"Kafka's jars of {DEFAULT_VERSION} are not here; a run with --image-source maven gets them"
+        )
     return found
 
 

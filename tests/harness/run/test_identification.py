@@ -45,3 +45,15 @@ def test_a_seeded_bug_is_recorded() -> None:
     assert identity.seeded_bug == "min-isr-ignored"
     assert identity.options["seeded_bug"] == "min-isr-ignored"
     assert identity_line(identity) == "smoke/partition · Kafka 4.3.1 · seed 7 · seeded bug min-isr-ignored"
+
+
+def test_the_client_libraries_of_the_load_are_recorded() -> None:
+    usual, with_java = (
+        identify(
+            plan_run(RunOptions(scenario=name, seed=7, kafka_version="4.2.0")), "r", "2026", IMAGE, "20.10"
+        ).clients
+        for name in ("exploratory/chaos", "exploratory/chaos-java")
+    )
+    assert list(usual) == ["kafka-python", "confluent-kafka"]
+    assert all(version[0].isdigit() for version in usual.values())
+    assert with_java == {**usual, "kafka-clients": "4.2.0"}

@@ -21,7 +21,7 @@ from checkers.history.reading import read_history
 from checkers.kraft.metadata import check_metadata
 from checkers.registers import check_registers
 from checkers.verdict.verdict import Validity
-from harness.clients import EMBEDDED, ClientFailedError, ClientKind
+from harness.clients import EMBEDDED, ClientFailedError
 from harness.clients.administrator import Answer
 from harness.clients.administrator_errors import REFUSED_COMMITS, classify_commit
 from harness.clients.interface import Record, carried
