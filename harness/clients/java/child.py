@@ -40,14 +40,24 @@ def main(words: list[str]) -> None:
     jvm.start(words[2:], Path(words[1]))
     _warm_up()
     parent.sendall(READY)
+    code = 1
     try:
-        while True:
-            _, files, _, _ = socket.recv_fds(parent, 1, 1)
-            if not files:
-                break
-            threading.Thread(target=serve, args=(Connection(files[0]), opened), daemon=True).start()
+        _admit(parent)
+        code = 0
+    except BaseException:  # noqa: BLE001 - the process ends by it, and says why
+        traceback.print_exc()
     finally:
-        os._exit(0)  # the threads of the JVM, and those that wait for brokers, are not waited for
+        sys.stderr.flush()
+        os._exit(code)  # the threads of the JVM, and those that wait for brokers, are not waited for
+
+
+def _admit(parent: socket.socket) -> None:
+    """Serve each client that the parent sends a connection of, until the parent is gone."""
+    while True:
+        _, files, _, _ = socket.recv_fds(parent, 1, 1)
+        if not files:
+            return
+        threading.Thread(target=serve, args=(Connection(files[0]), opened), daemon=True).start()
 
 
 def _warm_up() -> None:

@@ -8,7 +8,6 @@ from harness.clients.java.jvm import JavaError, duration, java, listed, to_pytho
 from harness.clients.java.producing import client_config, close, error_told, made
 
 _DESERIALIZER = "org.apache.kafka.common.serialization.ByteArrayDeserializer"
-_OUT_OF_RANGE = ("OffsetOutOfRangeException", "NoOffsetForPartitionException", "LogTruncationException")
 
 
 class JavaConsumer:
@@ -95,7 +94,5 @@ def _headers(record: Any) -> list[tuple[str, bytes | None]]:
 
 def _read_error(error: Any) -> ReadError:
     """An error of a read, with the partitions whose position is gone."""
-    names = {str(error.getClass().getSimpleName()), str(error.getClass().getSuperclass().getSimpleName())}
-    if names.isdisjoint(_OUT_OF_RANGE):
-        return ReadError(error_told(error))
-    return ReadError(error_told(error), [int(place.partition()) for place in error.partitions()])
+    gone = isinstance(error, java("org.apache.kafka.clients.consumer.InvalidOffsetException"))
+    return ReadError(error_told(error), [int(p.partition()) for p in error.partitions()] if gone else ())

@@ -123,9 +123,9 @@ class JavaProducer:
             if str(future.getClass().getSimpleName()) != _REFUSED:
                 queued.append(future)
                 continue
-            error = failure_of(future)
-            queued.append(self._refused(error))
-            if class_of(error) == "TimeoutException":
+            failure = failure_of(future)
+            queued.append(self._refused(failure))
+            if class_of(failure) == "TimeoutException":
                 rest = len(batch) - len(queued)
                 return queued + [Sent(OperationType.FAIL, error="not sent after that")] * rest
         return queued
