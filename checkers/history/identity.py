@@ -66,6 +66,7 @@ class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
         image: which bytes of Kafka ran.
         other_images: which bytes of Kafka ran besides, on nodes that had another version at any time, by that
             version.
+        clients: versions of the client libraries that the load and the final read use, by name.
         features: finalized feature levels that were requested.
         host: on what it ran.
         config: Kafka's properties as overridden, for every node.
@@ -88,6 +89,7 @@ class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
     krucible_commit: str = ""
     image: ImageIdentity | None = None
     other_images: dict[str, ImageIdentity] = {}
+    clients: dict[str, str] = {}
     features: dict[str, int] = {}
     host: HostIdentity = HostIdentity()
     config: dict[str, str] = {}

@@ -56,11 +56,11 @@ def setup(**given: Any) -> None:
 
 
 def java_of_spark() -> Check:
-    """Java on the host is for ``krucible pipeline`` alone: Kafka has its own, in its image."""
+    """Java for ``krucible pipeline``; Kafka has its own, in its image."""
     java = find_java()
     if not java.problem:
         return Check("java", State.OK, f"{java.version}, for krucible pipeline")
-    wanted = f"krucible pipeline, and nothing else, needs Java {JAVA_MIN} or newer"
+    wanted = f"krucible pipeline needs Java {JAVA_MIN} or newer"
     return Check("java", State.OPTIONAL, f"{java.problem}: {java.got}; {wanted}", NEXT_STEP)
 
 

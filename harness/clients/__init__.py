@@ -1,13 +1,15 @@
-"""Two client libraries behind one small interface, and what their errors mean."""
+"""Three client libraries behind one small interface, and what their errors mean."""
 
 from checkers.history.polls import Isolation
 from harness.clients.interface import (
+    EMBEDDED,
     ClientFailedError,
     ClientKind,
     ConsumerOptions,
     LogConsumer,
     LogProducer,
     Message,
+    NotOfferedError,
     ProducerOptions,
     ReadError,
     Record,
@@ -15,6 +17,7 @@ from harness.clients.interface import (
 )
 
 __all__ = [
+    "EMBEDDED",
     "ClientFailedError",
     "ClientKind",
     "ConsumerOptions",
@@ -22,6 +25,7 @@ __all__ = [
     "LogConsumer",
     "LogProducer",
     "Message",
+    "NotOfferedError",
     "ProducerOptions",
     "ReadError",
     "Record",

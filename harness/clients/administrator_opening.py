@@ -5,7 +5,7 @@ from collections.abc import Callable
 from harness.clients.administrator import Administrator, AdministratorOptions
 from harness.clients.administrator_confluent import ConfluentAdministrator
 from harness.clients.administrator_kafka_python import KafkaPythonAdministrator
-from harness.clients.interface import ClientKind
+from harness.clients.interface import ClientKind, NotOfferedError
 
 Make = Callable[[ClientKind, AdministratorOptions], Administrator]
 
@@ -21,3 +21,5 @@ def open_administrator(kind: ClientKind, options: AdministratorOptions) -> Admin
             return KafkaPythonAdministrator(options)
         case ClientKind.CONFLUENT:
             return ConfluentAdministrator(options)
+        case ClientKind.JAVA:
+            raise NotOfferedError(kind)

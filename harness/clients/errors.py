@@ -1,8 +1,8 @@
 """Classifies errors of sends: the record was not appended (fail), or it may have been (info).
 
-One table for both libraries.  A record's sending failed only where the error was raised before anything
-left, or where there was one attempt and the broker's code means that it appended nothing.  All other errors,
-unknown ones included, leave it open.
+One table for kafka-python and librdkafka; `harness.clients.java.errors` has that of kafka-clients.  A
+record's sending failed only where the error was raised before anything left, or where there was one attempt
+and the broker's code means that it appended nothing.  All other errors, unknown ones included, leave it open.
 """
 
 from enum import StrEnum
@@ -17,6 +17,7 @@ class Source(StrEnum):
     BROKER = "broker"
     KAFKA_PYTHON = "kafka-python"
     LIBRDKAFKA = "librdkafka"
+    JAVA = "kafka-clients"
 
 
 class Appended(StrEnum):
@@ -119,7 +120,11 @@ def classify(source: Source, key: int | str, *, only_attempt: bool, acks: str) -
         only_attempt: whether the library sends a record once at most.
         acks: ``all``, ``1`` or ``0``.
     """
-    row = _BY_KEY.get((source, key))
+    return judged(_BY_KEY.get((source, key)), only_attempt=only_attempt, acks=acks)
+
+
+def judged(row: Row | None, *, only_attempt: bool, acks: str) -> Classified:
+    """The outcome of a queued record by the row of its error, if there is one; see `classify`."""
     if row is None:
         return Classified(OperationType.INFO, _UNKNOWN)
     none_appended = row.appended is Appended.NO or (

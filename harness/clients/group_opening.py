@@ -6,7 +6,7 @@ from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.group_confluent import ConfluentMember
 from harness.clients.group_kafka_python import KafkaPythonMember
 from harness.clients.group_modern import ModernMember
-from harness.clients.interface import ClientKind
+from harness.clients.interface import ClientKind, NotOfferedError
 
 Join = Callable[[ClientKind, MemberOptions], GroupMember]
 """Makes members, as `join_group` does."""
@@ -23,3 +23,5 @@ def join_group(kind: ClientKind, options: MemberOptions) -> GroupMember:
             return KafkaPythonMember(options)
         case ClientKind.CONFLUENT:
             return ModernMember(options) if options.modern else ConfluentMember(options)
+        case ClientKind.JAVA:
+            raise NotOfferedError(kind)

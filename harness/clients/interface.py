@@ -15,6 +15,11 @@ class ClientKind(StrEnum):
 
     KAFKA_PYTHON = "kafka-python"
     CONFLUENT = "confluent-kafka"
+    JAVA = "kafka-clients"
+
+
+EMBEDDED = (ClientKind.KAFKA_PYTHON, ClientKind.CONFLUENT)
+"""The libraries in the harness's own process; they have every kind of client, and every host has them."""
 
 
 VALUE_HEADER = "value"
@@ -65,6 +70,10 @@ class Message(NamedTuple):
 
 class ClientFailedError(Exception):
     """A client could not be made, or not be closed within its bound; nothing was sent or read by it."""
+
+
+class NotOfferedError(Exception):
+    """A library has no such client, or kafka-clients has no process: the load was planned wrong."""
 
 
 class ReadError(Exception):

@@ -6,8 +6,11 @@ from harness.clients.interface import (
     ConsumerOptions,
     LogConsumer,
     LogProducer,
+    NotOfferedError,
     ProducerOptions,
 )
+from harness.clients.java.process import JavaProcess
+from harness.clients.java.remote import RemoteConsumer, RemoteProducer, RemoteTransactionalProducer
 from harness.clients.kafka_python import KafkaPythonConsumer, KafkaPythonProducer
 from harness.clients.transactional import (
     GroupConsumer,
@@ -22,43 +25,59 @@ from harness.clients.transactional_kafka_python import (
 )
 
 
-def open_producer(kind: ClientKind, options: ProducerOptions) -> LogProducer:
+def open_producer(kind: ClientKind, options: ProducerOptions, java: JavaProcess | None = None) -> LogProducer:
     """A producer of this library.
+
+    Args:
+        kind: the library.
+        options: how it behaves.
+        java: the process of kafka-clients, if the load has one.
 
     Raises:
         ClientFailedError: it could not be made; nothing was sent.
+        NotOfferedError: kafka-clients without a process.
     """
     match kind:
         case ClientKind.KAFKA_PYTHON:
             return KafkaPythonProducer(options)
         case ClientKind.CONFLUENT:
             return ConfluentProducer(options)
+        case ClientKind.JAVA:
+            return RemoteProducer(_needed(java), options)
 
 
-def open_consumer(kind: ClientKind, options: ConsumerOptions) -> LogConsumer:
-    """A consumer of this library.
+def open_consumer(kind: ClientKind, options: ConsumerOptions, java: JavaProcess | None = None) -> LogConsumer:
+    """A consumer of this library; arguments as those of `open_producer`.
 
     Raises:
         ClientFailedError: it could not be made; nothing was read.
+        NotOfferedError: kafka-clients without a process.
     """
     match kind:
         case ClientKind.KAFKA_PYTHON:
             return KafkaPythonConsumer(options)
         case ClientKind.CONFLUENT:
             return ConfluentConsumer(options)
+        case ClientKind.JAVA:
+            return RemoteConsumer(_needed(java), options)
 
 
-def open_transactional(kind: ClientKind, options: TransactionalOptions) -> TransactionalProducer:
-    """A transactional producer of this library, not initialised.
+def open_transactional(
+    kind: ClientKind, options: TransactionalOptions, java: JavaProcess | None = None
+) -> TransactionalProducer:
+    """A transactional producer of this library, not initialised; arguments as those of `open_producer`.
 
     Raises:
         ClientFailedError: it could not be made; nothing was sent.
+        NotOfferedError: kafka-clients without a process.
     """
     match kind:
         case ClientKind.KAFKA_PYTHON:
             return KafkaPythonTransactionalProducer(options)
         case ClientKind.CONFLUENT:
             return ConfluentTransactionalProducer(options)
+        case ClientKind.JAVA:
+            return RemoteTransactionalProducer(_needed(java), options)
 
 
 def open_member(kind: ClientKind, options: GroupOptions) -> GroupConsumer:
@@ -72,3 +91,11 @@ def open_member(kind: ClientKind, options: GroupOptions) -> GroupConsumer:
             return KafkaPythonGroupConsumer(options)
         case ClientKind.CONFLUENT:
             return ConfluentGroupConsumer(options)
+        case ClientKind.JAVA:
+            raise NotOfferedError(kind)
+
+
+def _needed(java: JavaProcess | None) -> JavaProcess:
+    if java is None:
+        raise NotOfferedError(f"{ClientKind.JAVA} without its process")
+    return java

@@ -35,6 +35,7 @@ class Row(NamedTuple):
 
 _NO, _MAYBE, _NEVER = Committed.NO, Committed.MAYBE, Committed.NEVER_ASKED
 _BROKER, _PYTHON, _RD = Source.BROKER, Source.KAFKA_PYTHON, Source.LIBRDKAFKA
+_JAVA = Source.JAVA
 
 TABLE: tuple[Row, ...] = (
     Row(_BROKER, -1, "UNKNOWN_SERVER_ERROR", _MAYBE, "raised anywhere in the coordinator, before or after"),
@@ -59,6 +60,10 @@ TABLE: tuple[Row, ...] = (
     Row(_PYTHON, "KafkaTimeoutError", "no answer in time", _MAYBE, "the request may have arrived"),
     Row(_PYTHON, "KafkaConnectionError", "connection lost", _MAYBE, "the request may have arrived"),
     Row(_PYTHON, "KafkaError", "anything", _MAYBE, "the library uses it for many errors"),
+    Row(_JAVA, "TimeoutException", "no answer in time", _MAYBE, "the library goes on in the background"),
+    Row(_JAVA, "DisconnectException", "connection lost", _MAYBE, "the request may have arrived"),
+    Row(_JAVA, "KafkaException", "anything", _MAYBE, "the library uses it for many errors"),
+    Row(_JAVA, "IllegalStateException", "wrong state", _MAYBE, "an earlier request may be under way"),
     Row(_RD, -195, "_TRANSPORT", _MAYBE, "the connection broke, the request may have arrived"),
     Row(_RD, -185, "_TIMED_OUT", _MAYBE, "the library goes on in the background"),
     Row(_RD, -172, "_STATE", _NEVER, "the library's own state forbids a commit, so it never asked"),

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import msgspec
 
+from harness.clients.interface import ClientKind
+from harness.clients.java.process import JAVA_MEND, java_missing
 from harness.cluster.engine import (
     Engine,
     EngineFacts,
@@ -104,7 +106,7 @@ def doctor(
         UsageError: if there is no such version or source.
     """
     require_version(version)
-    local = (_python(), _compose(), _memory(), _disk("disk for runs", runs), *further)
+    local = (_python(), _compose(), _memory(), _disk("disk for runs", runs), _java_client(), *further)
     try:
         with closing(connect()) as client:
             found = survey(version, source, client, given)
@@ -167,6 +169,14 @@ def _engine(facts: EngineFacts) -> Check:
         f"cgroup v{facts.cgroup_version}, {facts.processors} processors"
     )
     return Check("engine", State.OK, found)
+
+
+def _java_client() -> Check:
+    name = f"client {ClientKind.JAVA}"
+    if reason := java_missing():
+        wanted = "scenarios whose load has Kafka's own client need it, the others do not"
+        return Check(name, State.OPTIONAL, f"not offered: {reason}; {wanted}", JAVA_MEND)
+    return Check(name, State.OK, "offered to scenarios that ask for it")
 
 
 def _compose() -> Check:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from checkers.verdict.verdict import Validity
+from harness.clients.interface import ClientKind
 from harness.cluster.rendering import problems_with
 from harness.errors import UsageError
 from harness.plan.blinks import BLINKS
@@ -328,6 +329,12 @@ def problems_of_load(scenario: Scenario) -> list[str]:
     brokers = {node.id for node in scenario.topology.nodes() if node.is_broker}
     if strangers := {one for replicas in workload.assignments for one in replicas} - brokers:
         found.append(f"replicas are assigned to broker {min(strangers)}, there are {len(brokers)} brokers")
+    named = (*workload.final_clients, *(workload.libraries if isinstance(workload, LogWorkload) else ()))
+    if unknown := {*named} - {*ClientKind}:
+        known = ", ".join(ClientKind)
+        found.append(f"there is no client library {min(unknown)!r}, expected one of {known}")
+    if isinstance(workload, LogWorkload) and not workload.libraries:
+        found.append("libraries is empty, expected at least one client library")
     if workload.rate < 1:
         found.append(f"rate is {workload.rate}, expected at least 1 send operation a second")
     return found

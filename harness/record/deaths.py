@@ -36,14 +36,15 @@ def is_noted(folder: Path) -> bool:
     return (folder / _AFTERMATH_FILE).is_file()
 
 
-def told(code: int, said: Sequence[str]) -> str:
+def told(code: int, said: Sequence[str], who: str = "the harness") -> str:
     """How a process ended, as a sentence without a full stop.
 
     Args:
         code: its exit code; a signal's number below zero.
         said: the last lines that it wrote to stderr.
+        who: the process.
     """
-    ended = f"the harness was ended by {_signal(code)}" if code < 0 else f"the harness ended with {code}"
+    ended = f"{who} was ended by {_signal(code)}" if code < 0 else f"{who} ended with {code}"
     last = _last(said)
     return f"{ended}; it last said: {last}" if last else ended
 

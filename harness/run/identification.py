@@ -11,8 +11,11 @@ from pathlib import Path
 import msgspec
 
 from checkers.history.identity import HostIdentity, ImageIdentity, NodeFileIdentity, RunIdentity
+from harness.clients.interface import ClientKind
+from harness.clients.versions import version_of
 from harness.cluster.images import KafkaImage
 from harness.plan.planning import RunPlan
+from harness.workloads.context import uses
 
 
 def identify(
@@ -40,6 +43,9 @@ def identify(
         krucible_commit=commit(),
         image=_image(image),
         other_images={other.version: _image(other) for other in others},
+        clients={
+            kind: version_of(kind, plan.version) for kind in ClientKind if uses(plan.scenario.workload, kind)
+        },
         features=topology.features,
         host=_host(engine),
         config=topology.config,

@@ -22,6 +22,7 @@ from checkers.history.phases import Phase
 from checkers.history.reading import read_history
 from checkers.judge import judge
 from checkers.verdict.verdict import Verdict
+from harness.clients.java.process import JavaProcess
 from harness.cluster.containers import in_parallel
 from harness.cluster.engine import engine_errors_told
 from harness.cluster.watching import NodeWatcher
@@ -44,6 +45,7 @@ from harness.record.mishaps import Mishaps
 from harness.run.beside import nothing
 from harness.run.execution import Execution
 from harness.run.healing import bench_of
+from harness.run.java import java_clients, require_java
 from harness.run.recovery import await_recovery, await_settled
 from harness.run.setup_record import OBSERVE_INTERVAL_MS
 from harness.run.stage import Stage, open_stage
@@ -164,6 +166,7 @@ def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
         KrucibleError: if the run ended before there was anything to judge, or the history could not be
             written; what was recorded stays in the folder.
     """
+    require_java(plan)
     played = _played(plan, host, listener, cancelled)
     try:
         history = read_history(played.folder)
@@ -183,9 +186,9 @@ def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
     """
     mishaps: Mishaps | None = None
     try:
-        with watched(), host.stage(plan, listener, cancelled) as stage:
+        with watched(), host.stage(plan, listener, cancelled) as stage, java_clients(stage) as java:
             mishaps = Mishaps(stage)
-            _play(stage, mishaps, cancelled)
+            _play(stage, java, mishaps, cancelled)
     except JournalError:
         raise
     except ClusterNotReadyError as error:
@@ -198,9 +201,9 @@ def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
     return Played(stage.folder, mishaps.failure, stage.going)
 
 
-def _play(stage: Stage, mishaps: Mishaps, cancelled: threading.Event) -> None:
+def _play(stage: Stage, java: JavaProcess | None, mishaps: Mishaps, cancelled: threading.Event) -> None:
     """All that is done to the cluster; a mishap ends what is going on, and heals what is in force."""
-    context = _context(stage)
+    context = _context(stage, java)
     in_vain = False
     with mishaps.survived("observing"), _observed(stage, context) as observers:
         with mishaps.survived("the load"), _loaded(stage, context) as load:
@@ -221,13 +224,13 @@ def _play(stage: Stage, mishaps: Mishaps, cancelled: threading.Event) -> None:
         _gather_evidence(stage, cancelled)
 
 
-def _context(stage: Stage) -> WorkloadContext[Workload]:
+def _context(stage: Stage, java: JavaProcess | None) -> WorkloadContext[Workload]:
     workload = stage.plan.scenario.workload
     bootstrap = tuple(stage.cluster.bootstrap)
     brokers = tuple(stage.cluster.observe_listeners.values())
     recorder = Recorder(stage.journals.open("holds", "nemesis"), "nemesis-holds")
     holds = ConnectionHolds(bench_of(stage.cluster), stage.ledger, recorder)
-    clients = clients_for(workload, bootstrap)
+    clients = clients_for(workload, bootstrap, java)
     controllers = tuple(stage.cluster.controller_listeners.values())
     return WorkloadContext(
         workload, stage.journals, clients, bootstrap, brokers, holds, controllers, stage.sizes

@@ -74,8 +74,9 @@ class LogWorkload(Workload, frozen=True, tag="log"):
     """Producers and consumers of unique values over many partitions; `rate` counts send operations.
 
     Attributes:
-        producers: concurrent producer processes; every second one is confluent-kafka's.
-        consumers: concurrent consumer processes; every second one is confluent-kafka's.
+        producers: concurrent producer processes.
+        consumers: concurrent consumer processes.
+        libraries: client libraries of these processes, in turn; ``kafka-clients`` needs Java on the host.
         acks: ``all``, ``1`` or ``0``.
         idempotent: whether producers ask for idempotence (only with acks=all).
         batch: records per send operation.
@@ -95,6 +96,7 @@ class LogWorkload(Workload, frozen=True, tag="log"):
     pipelined: bool = False
     deletions_interval_ms: int = 0
     config: dict[str, str] = {}
+    libraries: tuple[str, ...] = ("kafka-python", "confluent-kafka")
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -175,7 +177,7 @@ class TransactionalWorkload(LogWorkload, frozen=True, tag="transactional"):
     """What workloads with transactional producers share; `rate` counts the sends outside of transactions.
 
     Attributes:
-        transactors: concurrent transactional producers; every second one is confluent-kafka's.
+        transactors: concurrent transactional producers.
         transaction_timeout_ms: after so long the coordinator aborts what nobody ended.
         old_epochs_interval_ms: mean time between batches of an old epoch of an idempotent producer, which
             leaders must refuse.
@@ -202,6 +204,8 @@ class TransactionalWorkload(LogWorkload, frozen=True, tag="transactional"):
 
 class TxnWorkload(TransactionalWorkload, frozen=True, tag="txn"):
     """Transactions over several partitions, some aborted on purpose, and instances that fence each other.
+
+    The transactors' client libraries are those of `libraries`, in turn.
 
     Attributes:
         transaction_rate: transactions a second, of all transactors together.
@@ -230,7 +234,7 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
     """Members of one group that copy a topic to another, exactly once, their offsets in the transactions.
 
     Attributes:
-        group: id of the group.
+        group: id of the group; every second member is confluent-kafka's.
         poll_records_max: records copied by one transaction at most.
         lapsing: how many members, the last ones, sometimes keep a transaction open past its timeout.
         lapsing_interval_ms: mean time between those of one member.

@@ -4,7 +4,6 @@ from checkers.history.operations import OperationType
 from checkers.history.polls import Isolation, PollAsked, Polled, Records
 from harness.clients.interface import (
     ClientFailedError,
-    ClientKind,
     LogConsumer,
     Message,
     ReadError,
@@ -30,8 +29,9 @@ class ConsumerWorker(Worker):
         self._context = context
         self.topic = context.topic if topic is None else topic
         self._codec = context.codec
-        self._kind = tuple(ClientKind)[index % len(ClientKind)]
-        self._isolation = tuple(Isolation)[(index + index // 2) % len(Isolation)]
+        kinds = context.libraries
+        self._kind = kinds[index % len(kinds)]
+        self._isolation = tuple(Isolation)[(index % len(kinds) + index // len(kinds)) % len(Isolation)]
         self._recorder = context.recorder(number, "consumer")
         self._client: LogConsumer | None = None
         self._positions = dict.fromkeys(context.partitions_of(self.topic), 0)

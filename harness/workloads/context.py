@@ -8,6 +8,7 @@ import msgspec
 
 from checkers.history.polls import Isolation
 from harness.clients.interface import (
+    EMBEDDED,
     ClientKind,
     ConsumerOptions,
     LogConsumer,
@@ -15,7 +16,9 @@ from harness.clients.interface import (
     ProducerOptions,
     Record,
 )
-from harness.clients.opening import open_consumer, open_producer
+from harness.clients.java.process import JavaProcess
+from harness.clients.opening import open_consumer, open_producer, open_transactional
+from harness.clients.transactional import TransactionalOptions, TransactionalProducer
 from harness.kafka.sizes import TopicSizes
 from harness.record.journal import Journals, Recorder
 from harness.vocabulary import LogWorkload, Workload
@@ -54,6 +57,14 @@ class Clients(Protocol):
         """
         ...
 
+    def transactional(self, kind: ClientKind, options: TransactionalOptions) -> TransactionalProducer:
+        """A transactional producer.
+
+        Raises:
+            ClientFailedError: it could not be made.
+        """
+        ...
+
 
 class KafkaClients:
     """`Clients` of a real cluster.
@@ -63,6 +74,7 @@ class KafkaClients:
         acks: what producers wait for.
         idempotent: whether producers are idempotent.
         pipelined: whether they have several batches on their way at once.
+        java: the process of kafka-clients, if any of them is that library's.
     """
 
     def __init__(
@@ -72,11 +84,13 @@ class KafkaClients:
         *,
         idempotent: bool = True,
         pipelined: bool = False,
+        java: JavaProcess | None = None,
     ) -> None:
         self._bootstrap = bootstrap
         self._acks = acks
         self._idempotent = idempotent
         self._pipelined = pipelined
+        self._java = java
 
     def producer(self, kind: ClientKind, topic: str, *, durable: bool = False) -> LogProducer:
         """As promised by `Clients.producer`."""
@@ -89,11 +103,16 @@ class KafkaClients:
             delivery_ms=DELIVERY_MS,
             request_ms=REQUEST_MS,
         )
-        return open_producer(kind, options)
+        return open_producer(kind, options, self._java)
 
     def consumer(self, kind: ClientKind, topic: str, isolation: Isolation) -> LogConsumer:
         """As promised by `Clients.consumer`."""
-        return open_consumer(kind, ConsumerOptions(self._bootstrap, topic, isolation, request_ms=REQUEST_MS))
+        options = ConsumerOptions(self._bootstrap, topic, isolation, request_ms=REQUEST_MS)
+        return open_consumer(kind, options, self._java)
+
+    def transactional(self, kind: ClientKind, options: TransactionalOptions) -> TransactionalProducer:
+        """As promised by `Clients.transactional`."""
+        return open_transactional(kind, options, self._java)
 
 
 class Holds(Protocol):
@@ -110,13 +129,19 @@ class Holds(Protocol):
         ...
 
 
-def clients_for(workload: Workload, bootstrap: tuple[str, ...]) -> KafkaClients:
+def clients_for(
+    workload: Workload, bootstrap: tuple[str, ...], java: JavaProcess | None = None
+) -> KafkaClients:
     """Clients whose producers are configured as the workload says; safe ones if it says nothing."""
     if isinstance(workload, LogWorkload):
         return KafkaClients(
-            bootstrap, workload.acks, idempotent=workload.idempotent, pipelined=workload.pipelined
+            bootstrap,
+            workload.acks,
+            idempotent=workload.idempotent,
+            pipelined=workload.pipelined,
+            java=java,
         )
-    return KafkaClients(bootstrap)
+    return KafkaClients(bootstrap, java=java)
 
 
 class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
@@ -147,6 +172,11 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
     def partitions_of(self, topic: str) -> range:
         """Numbers of the partitions of a topic of the workload, with those that were added meanwhile."""
         return range(max(self.workload.partitions, self.sizes.of(topic)))
+
+    @property
+    def libraries(self) -> tuple[ClientKind, ...]:
+        """Libraries of the producers and consumers of plain records, in turn."""
+        return libraries_of(self.workload)
 
     @property
     def topic(self) -> str:
@@ -200,6 +230,18 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
 def workers_of(workload: Workload) -> int:
     """Number of all workers of a workload; see `WorkloadContext.workers`."""
     return workload.processes + 1 + len(final_readers_of(workload)) + FINAL_WORKERS
+
+
+def libraries_of(workload: Workload) -> tuple[ClientKind, ...]:
+    """Libraries of a workload's clients, in turn; see `WorkloadContext.libraries`."""
+    if isinstance(workload, LogWorkload):
+        return tuple(ClientKind(name) for name in workload.libraries)
+    return EMBEDDED
+
+
+def uses(workload: Workload, kind: ClientKind) -> bool:
+    """Whether a load, or its final read, has clients of a library."""
+    return kind in libraries_of(workload) or kind in workload.final_clients
 
 
 def final_readers_of(workload: Workload) -> tuple[tuple[ClientKind, Isolation], ...]:

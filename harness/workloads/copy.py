@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 
 from checkers.history.commits import GroupAsked, GroupFound
 from checkers.history.operations import OperationType
-from harness.clients.interface import ClientFailedError, ClientKind, Message, ReadError
+from harness.clients.interface import EMBEDDED, ClientFailedError, ClientKind, Message, ReadError
 from harness.clients.opening import open_member, open_transactional
 from harness.clients.transactional import GroupConsumer, GroupOffsets, GroupOptions
 from harness.clients.transactional_confluent import committed_offsets
@@ -49,7 +49,7 @@ def copy_workers(
     return [
         *(ProducerWorker(context, number) for number in range(workload.producers)),
         *(
-            ConsumerWorker(context, index, context.topics[index // len(ClientKind) % len(context.topics)])
+            ConsumerWorker(context, index, context.topics[index // len(EMBEDDED) % len(context.topics)])
             for index in range(workload.consumers)
         ),
         *(CopyingWorker(context, index, make, join) for index in range(workload.transactors)),
@@ -70,7 +70,7 @@ class CopyingWorker(Worker):
         number = context.workload.first_transactor + index
         self._context = context
         self._join = join
-        self._kind = tuple(ClientKind)[index % len(ClientKind)]
+        self._kind = EMBEDDED[index % len(EMBEDDED)]
         self._values = Values(number)
         self._random = random.Random(number)
         staff = Staff(context.recorder(number, "copier"), self.stopping, self.dismiss)

@@ -11,7 +11,7 @@ from harness.clients.administrator import Answer
 from harness.clients.group import GroupMember, MemberOptions, Membership
 from harness.clients.group_opening import Join, join_group
 from harness.clients.group_outdated import commit_as, reset_offsets
-from harness.clients.interface import ClientKind
+from harness.clients.interface import EMBEDDED, ClientKind
 from harness.vocabulary import GroupsWorkload
 from harness.workloads.consuming import POLL_PAUSE_S
 from harness.workloads.context import REQUEST_MS, WorkloadContext
@@ -52,7 +52,7 @@ CHURNS = tuple(Churn)
 
 def kind_of(group: int) -> ClientKind:
     """Library of a group's members, by the group's index."""
-    return tuple(ClientKind)[group % len(ClientKind)]
+    return EMBEDDED[group % len(EMBEDDED)]
 
 
 def options_of(context: GroupsContext, group: int) -> MemberOptions:

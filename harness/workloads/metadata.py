@@ -12,7 +12,7 @@ from checkers.history.operations import OperationType
 from checkers.history.requested import PartitionsAdded
 from checkers.registers.kept import LAGS_NS
 from harness.clients.administrator_opening import Make, open_administrator
-from harness.clients.interface import ClientKind
+from harness.clients.interface import EMBEDDED
 from harness.clients.metadata_views import described_config, grown, listed_topics
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder, describe
@@ -61,9 +61,9 @@ def metadata_final_workers(
     registers = config_registers(context)
     readers = [
         FinalRegisterReader(context, index, registers, deadline, make, lag_ns=lag_ns)
-        for index in range(len(ClientKind))
+        for index in range(len(EMBEDDED))
     ]
-    return [*readers, FinalViewer(context, len(ClientKind), deadline)]
+    return [*readers, FinalViewer(context, len(EMBEDDED), deadline)]
 
 
 def config_registers(context: MetadataContext) -> list[Register]:
@@ -89,7 +89,7 @@ class CreatorWorker(Worker):
         self._recorder = context.recorder(self._number, "creator")
         self._random = random.Random(self._number)
         self._pace = Pace(workload.creators / workload.topic_rate, index / workload.topic_rate)
-        self._keeper = Keeper(self, context, tuple(ClientKind)[index % len(ClientKind)], make)
+        self._keeper = Keeper(self, context, EMBEDDED[index % len(EMBEDDED)], make)
         self._copies = min(_COPIES, workload.replication_factor)
         self._kept: deque[str] = deque()
         self._kept_max = workload.topics_kept

@@ -1,7 +1,7 @@
 """The offsets workload: committed offsets of groups as registers."""
 
 from harness.clients.administrator_opening import Make, open_administrator
-from harness.clients.interface import ClientKind
+from harness.clients.interface import EMBEDDED
 from harness.vocabulary import OffsetsWorkload
 from harness.workloads.context import WorkloadContext
 from harness.workloads.offsets_erasing import ErasingWorker, FinalErasureReader
@@ -26,7 +26,7 @@ def offsets_final_workers(
 ) -> list[Worker]:
     """One reader of every register with each library, and one of the groups that were deleted."""
     registers = offset_registers(context)
-    kinds = len(ClientKind)
+    kinds = len(EMBEDDED)
     readers = [FinalRegisterReader(context, index, registers, deadline, make) for index in range(kinds)]
     return [*readers, FinalErasureReader(context, kinds, deadline)]
 

@@ -47,7 +47,8 @@ class WriteProbe:
 
     def _attempt(self, topic: str, partitions: list[int]) -> list[int]:
         """Those of the partitions that acknowledged."""
-        kind = tuple(ClientKind)[self._attempts % len(ClientKind)]
+        kinds = self._context.libraries
+        kind = kinds[self._attempts % len(kinds)]
         self._attempts += 1
         batch = [(partition, self._values.draw()) for partition in partitions]
         self._recorder.invoke("send", topic, [list(pair) for pair in batch])

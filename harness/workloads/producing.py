@@ -16,8 +16,6 @@ HOME_SHARE = 0.75
 _REMAKE_PAUSE_S = 0.25
 _CATCH_UP = 5
 _ERRORS_TOLD_MAX = 3
-_GROUP, _EAGER = 4, 2
-"""Of each `_GROUP` producers, `_EAGER`, one of each library, get a new client once partitions are added."""
 
 
 class Pace:
@@ -47,9 +45,9 @@ class ProducerWorker(Worker):
         super().__init__(f"producer-{number}")
         workload = context.workload
         self._context = context
-        self._kind = (
-            ClientKind.CONFLUENT if workload.pipelined else tuple(ClientKind)[number % len(ClientKind)]
-        )
+        kinds = context.libraries
+        self._kind = ClientKind.CONFLUENT if workload.pipelined else kinds[number % len(kinds)]
+        self._eager = number % (2 * len(kinds)) < len(kinds)
         self._values = Values(number)
         self._random = random.Random(number)
         self._pace = Pace(workload.producers / workload.rate, number / workload.rate)
@@ -89,14 +87,14 @@ class ProducerWorker(Worker):
         """Write to added partitions, with a new client, whose metadata has them.
 
         A replaced client ends its process, because a new client does not continue its sequence numbers.  Half
-        of the workers make a new client at once; the others keep theirs, with its sequence numbers, as long
-        as it works.
+        of the workers, as many of each library, make a new client at once; the others keep theirs, with its
+        sequence numbers, as long as it works.
         """
         everything = self._context.partitions_of(self._context.topic)
         if len(everything) == len(self._everywhere):
             return
         if self._client is not None:
-            if self._number % _GROUP >= _EAGER:
+            if not self._eager:
                 return
             self.dismiss(self._client)
             self._client = None

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from checkers.history.operations import OperationType
 from harness.clients.administrator import Administrator, AdministratorOptions, Answer
 from harness.clients.administrator_opening import Make
-from harness.clients.interface import ClientFailedError, ClientKind
+from harness.clients.interface import EMBEDDED, ClientFailedError, ClientKind
 from harness.vocabulary import Workload
 from harness.workloads.context import WorkloadContext
 from harness.workloads.producing import Pace
@@ -81,11 +81,11 @@ class RegisterWorker(Worker):
         self._recorder = context.recorder(number, "register client")
         self._random = random.Random(number)
         self._values = Values(number)
-        self._keeper = Keeper(self, context, tuple(ClientKind)[number % len(ClientKind)], make)
+        self._keeper = Keeper(self, context, EMBEDDED[number % len(EMBEDDED)], make)
         self._everywhere = tuple(registers)
-        pairs = clients // len(ClientKind)
+        pairs = clients // len(EMBEDDED)
         # One client of each library shares a home, so that both write the same registers.
-        self._home = tuple(registers[number // len(ClientKind) % max(pairs, 1) :: max(pairs, 1)]) or (
+        self._home = tuple(registers[number // len(EMBEDDED) % max(pairs, 1) :: max(pairs, 1)]) or (
             self._everywhere
         )
 
@@ -136,7 +136,7 @@ class FinalRegisterReader(Worker):
     ) -> None:
         super().__init__(f"final-register-reader-{index}")
         self._recorder = context.recorder(context.first_final_worker + index, "final reader")
-        self._keeper = Keeper(self, context, tuple(ClientKind)[index % len(ClientKind)], make)
+        self._keeper = Keeper(self, context, EMBEDDED[index % len(EMBEDDED)], make)
         self._registers = tuple(registers)
         self._deadline = deadline
         self._lag_s = lag_ns / 1e9

@@ -3,7 +3,7 @@
 from checkers.history.operations import OperationType
 from harness.clients.group import MemberOptions
 from harness.clients.group_opening import Join, join_group
-from harness.clients.interface import ClientKind
+from harness.clients.interface import EMBEDDED
 from harness.workloads.consuming import POLL_PAUSE_S, ConsumerWorker
 from harness.workloads.context import REQUEST_MS, LogContext
 from harness.workloads.groups_member import Membered
@@ -22,7 +22,7 @@ class SubscribedWorker(Membered):
     def __init__(self, context: LogContext, index: int, join: Join = join_group) -> None:
         number = context.workload.producers + index
         options = MemberOptions(context.bootstrap, f"consumer-{number}", context.topic, request_ms=REQUEST_MS)
-        super().__init__(context, number, tuple(ClientKind)[index % len(ClientKind)], options, join)
+        super().__init__(context, number, EMBEDDED[index % len(EMBEDDED)], options, join)
 
     def work(self) -> None:
         """Read and commit until stopped."""

@@ -8,8 +8,6 @@ instances that were fenced by the former owners of the ids.
 
 import random
 
-from harness.clients.interface import ClientKind
-from harness.clients.opening import open_transactional
 from harness.vocabulary import TxnWorkload
 from harness.workloads.context import WorkloadContext
 from harness.workloads.log import log_workers
@@ -31,9 +29,10 @@ _REMAKE_PAUSE_S = 0.25
 TxnContext = WorkloadContext[TxnWorkload]
 
 
-def txn_workers(context: TxnContext, make: Make = open_transactional) -> list[Worker]:
+def txn_workers(context: TxnContext, make: Make | None = None) -> list[Worker]:
     """Workers of plain records, transactors, who fences them, who ends none in time, who sends old epochs."""
     workload = context.workload
+    make = make or context.clients.transactional
     transactors = [TransactionWorker(context, index, make) for index in range(workload.transactors)]
     lapsing = LapsingWorker(context, workload.first_transactor + workload.transactors + 1)
     others = (FencingWorker(context, make), lapsing, OldEpochWorker(context, workload.processes - 1))
@@ -71,7 +70,7 @@ class TransactionWorker(Worker):
         rate = workload.transaction_rate
         self._pace = Pace(workload.transactors / rate, index / rate)
         staff = Staff(context.recorder(number, "transactor"), self.stopping, self.dismiss)
-        kind = tuple(ClientKind)[index % len(ClientKind)]
+        kind = context.libraries[index % len(context.libraries)]
         self._transactor = Transactor(context, staff, kind, _name(index), make)
 
     def work(self) -> None:
@@ -113,7 +112,7 @@ class FencingWorker(Worker):
     def _take_over(self) -> None:
         self._let_go()
         name = _name(self._drawing.random.randrange(self._context.workload.transactors))
-        kind = self._drawing.random.choice(tuple(ClientKind))
+        kind = self._drawing.random.choice(self._context.libraries)
         taken = Transactor(self._context, self._staff, kind, name, self._make)
         self._kept = taken if taken.initialise() else None
 

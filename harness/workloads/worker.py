@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from harness.clients.interface import ClientFailedError
+from harness.clients.java.process import JavaDiedError
 from harness.errors import KrucibleError
 from harness.record.journal import JournalError, describe
 
@@ -90,12 +91,14 @@ def raise_failures(workers: Sequence[Worker]) -> None:
 
     Raises:
         JournalError: one could not write its history.
+        JavaDiedError: the process of its client has ended.
         WorkloadError: one died of another error.
     """
     failures = [(worker.name, worker.failure) for worker in workers if worker.failure is not None]
-    for _, failure in failures:
-        if isinstance(failure, JournalError):
-            raise failure
+    for kind in (JournalError, JavaDiedError):
+        for _, failure in failures:
+            if isinstance(failure, kind):
+                raise failure
     for name, failure in failures:
         raise WorkloadError(
             f"worker {name} died",

@@ -1,4 +1,4 @@
-"""Both libraries, for real, against a broker that fails as the test decides: reports are what happened."""
+"""All libraries, for real, against a broker that fails as the test decides: reports are what happened."""
 
 import gc
 import threading
@@ -11,6 +11,7 @@ from kafka import KafkaConsumer
 
 from checkers.history.operations import OperationType
 from harness.clients import (
+    EMBEDDED,
     ClientFailedError,
     ClientKind,
     ConsumerOptions,
@@ -35,10 +36,12 @@ from harness.clients.kafka_python import KafkaPythonConsumer, KafkaPythonProduce
 from harness.clients.opening import open_consumer, open_producer
 from tests.harness.fakes.broker import LIST_OFFSETS, PRODUCE, FakeBroker
 from tests.harness.fakes.node import METADATA
+from tests.harness.java import running
 from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 NOT_LEADER, NOT_ENOUGH_REPLICAS, OFFSET_OUT_OF_RANGE, TOPIC_AUTHORIZATION_FAILED = 6, 19, 1, 29
+PYTHON, CONFLUENT, JAVA = ClientKind
 NOBODY = "127.0.0.1:9"
 PATIENT_MS = 30_000
 SOON_MS = 2_000
@@ -54,6 +57,8 @@ def broker() -> Iterator[FakeBroker]:
 @pytest.fixture(params=ClientKind)
 def kind(request: pytest.FixtureRequest) -> ClientKind:
     chosen: ClientKind = request.param
+    if chosen is ClientKind.JAVA:
+        request.getfixturevalue("java_process")
     return chosen
 
 
@@ -89,12 +94,12 @@ def producer(
 ) -> LogProducer:
     request_ms = delivery_ms * 4 // 5
     options = ProducerOptions((broker,), "log-0", acks, idempotent, delivery_ms, request_ms, PATIENT_MS)
-    return open_producer(kind, options)
+    return open_producer(kind, options, running())
 
 
 def consumer(broker: str, kind: ClientKind) -> LogConsumer:
     options = ConsumerOptions((broker,), "log-0", request_ms=PATIENT_MS, connect_ms=PATIENT_MS)
-    return open_consumer(kind, options)
+    return open_consumer(kind, options, running())
 
 
 def outcomes(sent: list[Sent]) -> list[OperationType]:
@@ -140,10 +145,10 @@ def test_an_acknowledgement_without_an_offset_proves_too_little(broker: FakeBrok
 @pytest.mark.parametrize(
     ("code", "acks", "expected"),
     [
-        (NOT_ENOUGH_REPLICAS, "all", {ClientKind.KAFKA_PYTHON: FAIL, ClientKind.CONFLUENT: INFO}),
-        (NOT_ENOUGH_REPLICAS, "1", {ClientKind.KAFKA_PYTHON: FAIL, ClientKind.CONFLUENT: FAIL}),
-        (NOT_LEADER, "all", {ClientKind.KAFKA_PYTHON: INFO, ClientKind.CONFLUENT: INFO}),
-        (NOT_LEADER, "1", {ClientKind.KAFKA_PYTHON: FAIL, ClientKind.CONFLUENT: INFO}),
+        (NOT_ENOUGH_REPLICAS, "all", {PYTHON: FAIL, CONFLUENT: INFO, JAVA: FAIL}),
+        (NOT_ENOUGH_REPLICAS, "1", {PYTHON: FAIL, CONFLUENT: FAIL, JAVA: FAIL}),
+        (NOT_LEADER, "all", {PYTHON: INFO, CONFLUENT: INFO, JAVA: INFO}),
+        (NOT_LEADER, "1", {PYTHON: FAIL, CONFLUENT: INFO, JAVA: FAIL}),
     ],
 )
 def test_a_refusal_without_retries(
@@ -211,7 +216,10 @@ def test_what_the_library_refuses_was_not_sent(broker: FakeBroker, kind: ClientK
     assert "before anything was sent" in (sent[0].error or "")
 
 
-def test_after_waiting_for_metadata_in_vain_the_rest_is_not_tried(broker: FakeBroker) -> None:
+@pytest.mark.parametrize("kind", [PYTHON, JAVA], indirect=True)
+def test_after_waiting_for_metadata_in_vain_the_rest_is_not_tried(
+    broker: FakeBroker, kind: ClientKind
+) -> None:
     known = broker.answers[METADATA]
 
     def without_topics(request: object) -> object:
@@ -220,7 +228,7 @@ def test_after_waiting_for_metadata_in_vain_the_rest_is_not_tried(broker: FakeBr
         return answer
 
     broker.answers[METADATA] = without_topics
-    client = producer(broker.bootstrap, ClientKind.KAFKA_PYTHON, delivery_ms=500)
+    client = producer(broker.bootstrap, kind, delivery_ms=500)
     sent = client.send([Record(0, b"a"), Record(0, b"b"), Record(1, b"c")])
     client.close(BOUND_S)
     assert outcomes(sent) == [FAIL, FAIL, FAIL]
@@ -254,15 +262,22 @@ NAMES = {
 def test_what_ends_a_producer_is_the_fate_of_its_records(
     broker: FakeBroker, kind: ClientKind, code: int
 ) -> None:
-    """Librdkafka's poll raises a fatal error, kafka-python tells it of each record; neither escapes."""
-    client = producer(broker.bootstrap, kind, idempotent=True)
+    """Librdkafka's poll raises a fatal error, kafka-python tells it of each record; neither escapes.
+
+    After a sequence that is out of order, kafka-clients begins a new epoch and sends again until it is late.
+    """
+    sends_again = kind is JAVA and code == OUT_OF_ORDER
+    names = ("TimeoutException: Expiring",) if sends_again else NAMES[code]
+    client = producer(
+        broker.bootstrap, kind, idempotent=True, delivery_ms=SOON_MS if sends_again else PATIENT_MS
+    )
     assert outcomes(client.send([Record(0, b"a")])) == [OK]
     broker.produce_error = code
     refused = client.send([Record(0, b"b"), Record(1, b"c")])
     after = client.send([Record(0, b"d")])
     client.close(BOUND_S)
     assert outcomes(refused) == [INFO, INFO]
-    assert all(any(name in (one.error or "") for name in NAMES[code]) for one in refused)
+    assert all(any(name in (one.error or "") for name in names) for one in refused)
     assert after[0].outcome is not OK
 
 
@@ -327,6 +342,7 @@ def test_a_poll_that_raises_again_and_again_is_bounded(
     assert sent == Sent(INFO, None, "OUT_OF_ORDER_SEQUENCE_NUMBER: the broker lost records (fatal)")
 
 
+@pytest.mark.parametrize("kind", EMBEDDED)
 def test_a_reader_whose_library_refuses_reads_nothing(broker: FakeBroker, kind: ClientKind) -> None:
     client = consumer(broker.bootstrap, kind)
     client.close(BOUND_S)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from checkers.history.operations import OperationType
-from harness.clients import ClientFailedError, ClientKind
+from harness.clients import EMBEDDED, ClientFailedError, ClientKind
 from harness.clients.administrator import Administrator, AdministratorOptions, Answer
 from harness.clients.administrator_opening import open_administrator
 from tests.harness.fakes.admin_broker import (
@@ -42,7 +42,7 @@ def broker() -> Iterator[FakeAdminBroker]:
         yield made
 
 
-@pytest.fixture(params=ClientKind)
+@pytest.fixture(params=EMBEDDED)
 def kind(request: pytest.FixtureRequest) -> ClientKind:
     chosen: ClientKind = request.param
     return chosen

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from harness.clients import ClientFailedError, ClientKind, Message, ReadError
+from harness.clients import EMBEDDED, ClientFailedError, ClientKind, Message, ReadError
 from harness.clients.group import Membership
 from harness.clients.group_confluent import membership_of
 from harness.clients.opening import open_member
@@ -50,7 +50,7 @@ def broker() -> Iterator[AttentiveBroker]:
         yield made
 
 
-@pytest.fixture(params=ClientKind)
+@pytest.fixture(params=EMBEDDED)
 def kind(request: pytest.FixtureRequest) -> ClientKind:
     chosen: ClientKind = request.param
     return chosen

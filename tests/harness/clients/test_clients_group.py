@@ -16,7 +16,7 @@ from harness.clients.group_confluent import ConfluentMember, membership_of
 from harness.clients.group_kafka_python import KafkaPythonMember, refused
 from harness.clients.group_opening import join_group
 from harness.clients.group_outdated import answered, commit_as, remove_group, reset_offsets
-from harness.clients.interface import ClientFailedError, ClientKind, Message, ReadError
+from harness.clients.interface import EMBEDDED, ClientFailedError, ClientKind, Message, ReadError
 from tests.harness.fakes.broker import COORDINATOR
 from tests.harness.fakes.group_broker import (
     COMMIT,
@@ -41,7 +41,7 @@ def broker() -> Iterator[FakeGroupBroker]:
         yield made
 
 
-@pytest.fixture(params=ClientKind)
+@pytest.fixture(params=EMBEDDED)
 def kind(request: pytest.FixtureRequest) -> ClientKind:
     chosen: ClientKind = request.param
     return chosen

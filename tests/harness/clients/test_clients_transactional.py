@@ -7,7 +7,7 @@ import pytest
 from kafka.structs import ConsumerGroupMetadata
 
 from checkers.history.operations import OperationType
-from harness.clients import ClientFailedError, ClientKind, ReadError, Sent
+from harness.clients import EMBEDDED, ClientFailedError, ClientKind, ReadError, Sent
 from harness.clients.errors import Source
 from harness.clients.opening import open_transactional
 from harness.clients.transactional import (
@@ -35,7 +35,7 @@ def broker() -> Iterator[FakeCoordinatorBroker]:
         yield made
 
 
-@pytest.fixture(params=ClientKind)
+@pytest.fixture(params=EMBEDDED)
 def kind(request: pytest.FixtureRequest) -> ClientKind:
     chosen: ClientKind = request.param
     return chosen

@@ -1,5 +1,6 @@
 """A broker on loopback that the real client libraries can talk to, and that fails as the test decides."""
 
+from collections import Counter
 from typing import Any
 
 from kafka.protocol.consumer import FetchRequest, FetchResponse, ListOffsetsRequest, ListOffsetsResponse
@@ -24,7 +25,7 @@ class FakeBroker(FakeNode):
     Attributes:
         produce_error: Kafka's code for every Produce; None: it never answers.
         fetch_error: Kafka's code for every Fetch.
-        base_offset: offset that a Produce is answered with.
+        base_offset: offset of the first record that is produced to a partition; below 0, none is told.
         records: what there is to fetch, by partition; offsets from 0.
     """
 
@@ -33,6 +34,7 @@ class FakeBroker(FakeNode):
         self.produce_error: int | None = 0
         self.fetch_error = 0
         self.base_offset = 40
+        self._produced: Counter[int] = Counter()
         self.records: list[list[bytes]] = [[] for _ in range(partitions)]
         self.versions |= {PRODUCE: 9, FETCH: 11, LIST_OFFSETS: 5, COORDINATOR: 3, INIT_PRODUCER_ID: 4}
         self.requests |= {
@@ -89,7 +91,7 @@ class FakeBroker(FakeNode):
             topic.PartitionProduceResponse(
                 index=data.index,
                 error_code=self.produce_error,
-                base_offset=-1 if self.produce_error else self.base_offset,
+                base_offset=-1 if self.produce_error else self._appended(data),
                 log_append_time_ms=-1,
                 log_start_offset=0,
                 record_errors=[],
@@ -100,6 +102,12 @@ class FakeBroker(FakeNode):
         return ProduceResponse(
             responses=[topic(name="log-0", partition_responses=answers)], throttle_time_ms=0
         )
+
+    def _appended(self, data: Any) -> int:
+        """The offset of the first record of a batch, whose header ends with their number."""
+        first = self.base_offset + self._produced[data.index]
+        self._produced[data.index] += int.from_bytes(bytes(data.records)[57:61], "big")
+        return self.base_offset if self.base_offset < 0 else first
 
     def _init_producer_id(self, _request: Any) -> Any:
         return InitProducerIdResponse(throttle_time_ms=0, error_code=0, producer_id=7, producer_epoch=0)

@@ -140,7 +140,7 @@ def test_little_memory_and_disk_are_missing_unknown_ones_are_not(
     [
         ('openjdk version "17.0.15" 2025', State.OK, "17.0.15, for krucible pipeline"),
         ('openjdk version "11.0.21"', State.OPTIONAL, "Java is too old for Spark: version 11; krucible pi"),
-        ("out of memory", State.OPTIONAL, "Java does not start: out of memory; krucible pipeline, and noth"),
+        ("out of memory", State.OPTIONAL, "Java does not start: out of memory; krucible pipeline needs Java"),
         (None, State.OPTIONAL, "Java is missing: no java on PATH, and JAVA_HOME is not set; krucible pipel"),
     ],
 )
@@ -164,6 +164,20 @@ def test_java_on_the_host_is_for_the_pipeline_and_never_in_the_way(
     assert java["state"] == state
     assert java["found"].startswith(found)
     assert ("apt-get install openjdk-17-jre-headless" in java["mend"]) is (state is State.OPTIONAL)
+
+
+def test_the_client_that_needs_java_is_offered_where_java_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "java_missing", lambda: None)
+    found = check(doctor("4.3.1"), "client kafka-clients")
+    assert (found.state, found.found) == (State.OK, "offered to scenarios that ask for it")
+
+    monkeypatch.setattr(module, "java_missing", lambda: "java is not installed")
+    report = doctor("4.3.1")
+    found = check(report, "client kafka-clients")
+    assert report.ready, "every other scenario can run"
+    assert found.state is State.OPTIONAL
+    assert found.found.startswith("not offered: java is not installed; ")
+    assert "apt-get install default-jre-headless" in found.mend
 
 
 def test_a_fault_that_cannot_be_had_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,14 +4,26 @@ import shlex
 from pathlib import Path
 
 import click
+import msgspec
 import pytest
 
 from checkers.verdict.verdict import Validity
 from harness.cli.runs.run import run
 from harness.errors import UsageError
-from harness.plan.planning import RunOptions, plan_run
+from harness.plan.catalogue import load_scenario
+from harness.plan.planning import RunOptions, plan_run, problems_of_load
 from harness.plan.schedule import encode, faults_of
-from harness.vocabulary import FixedSchedule, Majority, Mode, NodeFile, Quorum, RandomSchedule, Scenario, Stop
+from harness.vocabulary import (
+    FixedSchedule,
+    LogWorkload,
+    Majority,
+    Mode,
+    NodeFile,
+    Quorum,
+    RandomSchedule,
+    Scenario,
+    Stop,
+)
 from harness.vocabulary.version import DEFAULT_VERSION
 
 LINE = f"krucible run exploratory/chaos --seed 3 --kafka-version {DEFAULT_VERSION}"
@@ -77,6 +89,22 @@ def test_gambits_can_be_some_of_the_scenario_s_alone() -> None:
 
 def test_defaults_stay_out_of_the_line_but_for_the_version_that_may_be_another_tomorrow() -> None:
     assert plan_run(options()).reproduce == LINE
+
+
+@pytest.mark.parametrize(
+    ("workload", "told"),
+    [
+        (LogWorkload(libraries=("sarama",)), "there is no client library 'sarama'"),
+        (
+            LogWorkload(final_clients=("sarama",)),
+            "expected one of kafka-python, confluent-kafka, kafka-clients",
+        ),
+        (LogWorkload(libraries=()), "libraries is empty"),
+    ],
+)
+def test_a_load_of_libraries_that_nobody_has_is_refused(workload: LogWorkload, told: str) -> None:
+    scenario = msgspec.structs.replace(load_scenario("exploratory/chaos"), workload=workload)
+    assert any(told in problem for problem in problems_of_load(scenario))
 
 
 def test_all_problems_are_told_at_once() -> None:

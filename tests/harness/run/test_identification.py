@@ -59,3 +59,15 @@ def test_the_bytes_of_every_version_are_recorded() -> None:
         "3.9.0": "sha256:1"
     }
     assert identity.other_images["3.9.0"].checksums == {"jars": "1"}
+
+
+def test_the_client_libraries_of_the_load_are_recorded() -> None:
+    usual, with_java = (
+        identify(
+            plan_run(RunOptions(scenario=name, seed=7, kafka_version="4.2.0")), "r", "2026", (IMAGE,), "20.10"
+        ).clients
+        for name in ("exploratory/chaos", "exploratory/chaos-java")
+    )
+    assert list(usual) == ["kafka-python", "confluent-kafka"]
+    assert all(version[0].isdigit() for version in usual.values())
+    assert with_java == {**usual, "kafka-clients": "4.2.0"}

@@ -302,8 +302,8 @@ def test_a_probe_that_will_not_close_is_complained_about(bench: Bench) -> None:
 
 def test_real_clients_are_told_what_the_workload_asks(monkeypatch: pytest.MonkeyPatch) -> None:
     made = []
-    monkeypatch.setattr("harness.workloads.context.open_producer", lambda _kind, o: made.append(o))
-    monkeypatch.setattr("harness.workloads.context.open_consumer", lambda _kind, o: made.append(o))
+    monkeypatch.setattr("harness.workloads.context.open_producer", lambda _kind, o, _java: made.append(o))
+    monkeypatch.setattr("harness.workloads.context.open_consumer", lambda _kind, o, _java: made.append(o))
     clients = clients_for(LogWorkload(acks="1", idempotent=False), ("b:1",))
     kind, isolation = final_readers_of(LogWorkload())[-1]
     clients.producer(kind, "log-0")

@@ -12,7 +12,7 @@ from checkers.history.fitting import misfit_of
 from checkers.history.operations import Operation, OperationType
 from harness.clients.administrator import Answer
 from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions
-from harness.clients.interface import ClientFailedError, ClientKind, ReadError
+from harness.clients.interface import EMBEDDED, ClientFailedError, ClientKind, ReadError
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import GroupsWorkload
 from harness.workloads import groups, groups_drain, groups_member
@@ -456,4 +456,4 @@ def test_everybody_has_a_number(make: Make) -> None:
     last = groups_final_workers(bench.context, time.monotonic(), bench.group.join)
     assert len(last) == len(CALM.groups) <= FINAL_WORKERS
     assert implementation_of(CALM).workers is groups_workers
-    assert [group.removeprefix("group-") for group in CALM.groups] == list(ClientKind)
+    assert [group.removeprefix("group-") for group in CALM.groups] == list(EMBEDDED)

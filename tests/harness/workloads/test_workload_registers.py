@@ -21,7 +21,7 @@ from checkers.history.reading import read_history
 from checkers.kraft.metadata import check_metadata
 from checkers.registers import check_registers
 from checkers.verdict.verdict import Validity
-from harness.clients import ClientFailedError, ClientKind
+from harness.clients import EMBEDDED, ClientFailedError
 from harness.clients.administrator import Answer
 from harness.clients.administrator_errors import REFUSED_COMMITS, classify_commit
 from harness.clients.interface import Record, carried
@@ -127,7 +127,7 @@ def test_offsets_are_committed_fetched_and_read_at_the_end(bench: Callable[..., 
     deadline = time.monotonic() + BOUND_S
     finally_read(made, offsets_final_workers(made.context, deadline, make), deadline)
 
-    assert set(made.cluster.made) == set(ClientKind)
+    assert set(made.cluster.made) == set(EMBEDDED)
     assert made.cluster.closed == len(made.cluster.made)
     values = [operation.value for operation in made.operations("write", INVOKE)]
     assert len(set(values)) == len(values)
@@ -314,7 +314,7 @@ def test_topics_come_and_go_and_brokers_are_asked(
         "INVALID_PARTITIONS",
         "REQUEST_TIMED_OUT",
     }
-    assert min(asked.values()) >= len(ClientKind), "a slow machine reads the first time that late, too"
+    assert min(asked.values()) >= len(EMBEDDED), "a slow machine reads the first time that late, too"
 
     created = [operation.key for operation in made.operations("create-topic", OK)]
     deleted = [operation.key for operation in made.operations("delete-topic", OK)]

@@ -1,0 +1,161 @@
+"""The run's end of the process that has the JVM: start it, connect clients to it, notice its death."""
+
+import importlib.util
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import harness
+from harness.clients.interface import ClientKind
+from harness.clients.java.messages import Answer, Call, Options
+from harness.errors import KrucibleError
+from harness.record import deaths
+
+LOG_FILE = "kafka-clients.log"
+"""File in a run's folder: what the process wrote to stderr."""
+CRASH_FILE = "kafka-clients-crash.log"
+"""File in a run's folder: what the JVM wrote when it crashed."""
+JAVA_MEND = "on Debian: apt-get install default-jre-headless, or set JAVA_HOME"
+"""What gives a host the client, where Java is missing."""
+_CHILD = f"{__package__}.child"
+_START_S = 120.0
+"""Ten times what a busy host of two processors took."""
+_END_S = 5.0
+_NO_BACKEND = "SLF4J:"
+"""What says that the library logs nothing, which it says at every start."""
+_ROOT = Path(harness.__file__).parent.parent
+
+
+class JavaDiedError(KrucibleError):
+    """The process of kafka-clients ended during a run."""
+
+
+def java_missing() -> str | None:
+    """Why kafka-clients is not offered on this host, or None."""
+    if not (os.environ.get("JAVA_HOME") or shutil.which("java")):
+        return "java is not installed"
+    if importlib.util.find_spec("jpype") is None:
+        return "the Python package JPype1 is not installed"
+    return None
+
+
+class JavaProcess:
+    """A process in which any number of clients of kafka-clients work.
+
+    Args:
+        jars: kafka-clients and what it needs.
+        folder: gets what the process writes.
+
+    Raises:
+        KrucibleError: it did not start.
+    """
+
+    def __init__(self, jars: Sequence[Path], folder: Path) -> None:
+        self._log = folder / LOG_FILE
+        self._passing = threading.Lock()
+        self._ours, theirs = socket.socketpair()
+        paths = [str(_ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        words = (_CHILD, theirs.fileno(), (folder / CRASH_FILE).resolve(), *jars)
+        with theirs, self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-P", "-m", *map(str, words)],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+                start_new_session=True,  # Ctrl-C is for the harness, which ends its processes itself
+                pass_fds=[theirs.fileno()],
+            )
+        try:
+            self._await_start()
+        except BaseException:
+            self.close()
+            raise
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    def connect(self) -> "Connection[Options | Call, Answer]":
+        """A connection for one client.
+
+        Raises:
+            JavaDiedError: the process has ended.
+        """
+        ours, theirs = socket.socketpair()
+        try:
+            with theirs, self._passing:
+                socket.send_fds(self._ours, [b"c"], [theirs.fileno()])
+        except OSError as error:
+            ours.close()
+            raise self.death() from error
+        return Connection(ours.detach())
+
+    def death(self) -> JavaDiedError:
+        """What became of the process, which no longer answers."""
+        try:
+            code = self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            code = self._process.wait()
+        return JavaDiedError(
+            f"the client {ClientKind.JAVA} died",
+            got=deaths.told(code, self._said(), who=f"the process of {ClientKind.JAVA}"),
+            where=str(self._log),
+            next_step=f"read {LOG_FILE} and, if it is there, {CRASH_FILE} next to it",
+        )
+
+    def close(self) -> None:
+        """End it; what its clients do is not awaited."""
+        self._ours.close()
+        try:
+            self._process.wait(_END_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _await_start(self) -> None:
+        self._ours.settimeout(_START_S)
+        try:
+            said = self._ours.recv(64)
+        except TimeoutError as error:
+            raise self._not_started(f"it was not ready after {_START_S:.0f} s") from error
+        if not said:
+            code = self._process.wait()
+            raise self._not_started(deaths.told(code, self._said(), who="its process"))
+        self._ours.settimeout(None)
+
+    def _not_started(self, why: str) -> KrucibleError:
+        return KrucibleError(
+            f"the JVM of {ClientKind.JAVA} did not start",
+            got=why,
+            expected="Java 11 or newer",
+            where=str(self._log),
+            next_step=f"read {LOG_FILE}, or leave {ClientKind.JAVA} out of the scenario's libraries",
+        )
+
+    def _said(self) -> list[str]:
+        lines = self._log.read_text(errors="replace").splitlines()
+        return [line for line in lines if not line.startswith(_NO_BACKEND)]
+
+
+def ask(connection: "Connection[Any, Any]", message: Options | Call, patience_s: float) -> Answer | None:
+    """Send a message and wait for its answer; None if there is none in time.
+
+    Raises:
+        OSError: the process has ended.
+        EOFError: the same.
+    """
+    connection.send(message)
+    if not connection.poll(patience_s):
+        return None
+    answer: Answer = connection.recv()
+    return answer

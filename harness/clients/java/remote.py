@@ -1,0 +1,208 @@
+"""Clients of kafka-clients in the run's process: each passes its calls on to the process with the JVM."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from checkers.history.operations import OperationType
+from harness.clients.interface import (
+    ClientFailedError,
+    ClientKind,
+    ConsumerOptions,
+    Message,
+    ProducerOptions,
+    ReadError,
+    Record,
+    Sent,
+)
+from harness.clients.java.messages import Call, Options, Raised
+from harness.clients.java.process import JavaProcess, ask
+from harness.clients.transactional import (
+    GroupOffsets,
+    Identity,
+    TopicRecord,
+    TransactionalOptions,
+    TransactionError,
+)
+
+_MAKE_S = 15.0
+_GRACE_S = 3.0
+"""How much longer than its bound a call may take: a busy host lets the other process wait."""
+
+
+class SilentError(Exception):
+    """The process with the JVM did not answer in time."""
+
+
+class Remote:
+    """One client in the process with the JVM; used by one thread.
+
+    Args:
+        process: the process.
+        options: what is made there.
+
+    Raises:
+        ClientFailedError: it could not be made.
+        JavaDiedError: the process has ended, as every call raises.
+    """
+
+    def __init__(self, process: JavaProcess, options: Options) -> None:
+        self._process = process
+        self._connection = process.connect()
+        self._silent: str | None = None
+        try:
+            self._asked("making it", options, _MAKE_S)
+        except SilentError as error:
+            self._connection.close()
+            raise ClientFailedError(str(error)) from error
+        except ClientFailedError:
+            self._connection.close()
+            raise
+
+    def call(self, method: str, *arguments: object, within_s: float) -> Any:
+        """What a method of the client returns.
+
+        Args:
+            method: its name.
+            arguments: its arguments.
+            within_s: how long it may take by itself.
+
+        Raises:
+            SilentError: it did not return in time; nothing can be asked any more.
+            Exception: what it raised.
+        """
+        return self._asked(method, Call(method, arguments), within_s + _GRACE_S)
+
+    def close(self, timeout_s: float) -> None:
+        """Close the client.
+
+        Raises:
+            ClientFailedError: it did not end within `timeout_s`.
+        """
+        try:
+            if self._silent is not None:
+                raise ClientFailedError(f"{self._silent}, and has not since")
+            self._asked("close", Call("close", (timeout_s,)), timeout_s)
+        except SilentError as error:
+            raise ClientFailedError(str(error)) from error
+        finally:
+            self._connection.close()
+
+    def _asked(self, what: str, message: Options | Call, patience_s: float) -> Any:
+        if self._silent is not None:
+            raise SilentError(self._silent)
+        try:
+            answer = ask(self._connection, message, patience_s)
+        except (EOFError, OSError) as error:
+            raise self._process.death() from error
+        if answer is None:
+            self._silent = f"{ClientKind.JAVA}: {what} did not return within {patience_s:.1f} s"
+            raise SilentError(self._silent)
+        if isinstance(answer, Raised):
+            raise answer.error
+        return answer.value
+
+
+class RemoteProducer:
+    """A `LogProducer`."""
+
+    def __init__(self, process: JavaProcess, options: ProducerOptions) -> None:
+        self._bound_s = options.delivery_ms / 1000
+        self._remote = Remote(process, options)
+
+    def send(self, batch: Sequence[Record]) -> list[Sent]:
+        """As promised by `LogProducer.send`, but for `JavaDiedError`."""
+        try:
+            sent: list[Sent] = self._remote.call("send", list(batch), within_s=self._bound_s)
+        except SilentError as error:
+            return [Sent(OperationType.INFO, error=str(error))] * len(batch)
+        return sent
+
+    def close(self, timeout_s: float) -> None:
+        """As promised by `LogProducer.close`."""
+        self._remote.close(timeout_s)
+
+
+class RemoteConsumer:
+    """A `LogConsumer`."""
+
+    def __init__(self, process: JavaProcess, options: ConsumerOptions) -> None:
+        self._request_s = options.request_ms / 1000
+        self._remote = Remote(process, options)
+
+    def assign(self, positions: Mapping[int, int]) -> None:
+        """As promised by `LogConsumer.assign`."""
+        self._read("assign", dict(positions), within_s=self._request_s)
+
+    def poll(self, max_wait_s: float) -> list[Message]:
+        """As promised by `LogConsumer.poll`."""
+        messages: list[Message] = self._read("poll", max_wait_s, within_s=max_wait_s + self._request_s)
+        return messages
+
+    def position(self, partition: int) -> int | None:
+        """As promised by `LogConsumer.position`."""
+        position: int | None = self._read("position", partition, within_s=self._request_s)
+        return position
+
+    def offsets(self, partitions: Sequence[int], timeout_s: float) -> dict[int, tuple[int, int]]:
+        """As promised by `LogConsumer.offsets`."""
+        found: dict[int, tuple[int, int]] = self._read(
+            "offsets", list(partitions), timeout_s, within_s=timeout_s
+        )
+        return found
+
+    def close(self, timeout_s: float) -> None:
+        """As promised by `LogConsumer.close`."""
+        self._remote.close(timeout_s)
+
+    def _read(self, method: str, *arguments: object, within_s: float) -> Any:
+        try:
+            return self._remote.call(method, *arguments, within_s=within_s)
+        except SilentError as error:
+            raise ReadError(str(error)) from error
+
+
+class RemoteTransactionalProducer:
+    """A `TransactionalProducer`."""
+
+    def __init__(self, process: JavaProcess, options: TransactionalOptions) -> None:
+        self._bound_s = options.delivery_ms / 1000
+        self._remote = Remote(process, options)
+
+    def initialise(self, timeout_s: float) -> Identity:
+        """As promised by `TransactionalProducer.initialise`."""
+        identity: Identity = self._step("initialise", timeout_s)
+        return identity
+
+    def begin(self) -> None:
+        """As promised by `TransactionalProducer.begin`."""
+        self._step("begin")
+
+    def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
+        """As promised by `TransactionalProducer.send`, but for `JavaDiedError`."""
+        try:
+            sent: list[Sent] = self._remote.call("send", list(batch), within_s=2 * self._bound_s)
+        except SilentError as error:
+            return [Sent(OperationType.INFO, error=str(error))] * len(batch)
+        return sent
+
+    def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
+        """Not offered, see `JavaTransactionalProducer.send_offsets`."""
+        self._step("send_offsets", offsets, timeout_s)
+
+    def commit(self, timeout_s: float) -> None:
+        """As promised by `TransactionalProducer.commit`."""
+        self._step("commit", timeout_s)
+
+    def abort(self, timeout_s: float) -> None:
+        """As promised by `TransactionalProducer.abort`."""
+        self._step("abort", timeout_s)
+
+    def close(self, timeout_s: float) -> None:
+        """As promised by `TransactionalProducer.close`."""
+        self._remote.close(timeout_s)
+
+    def _step(self, method: str, *arguments: object) -> Any:
+        try:
+            return self._remote.call(method, *arguments, within_s=self._bound_s)
+        except SilentError as error:
+            raise TransactionError(str(error)) from error

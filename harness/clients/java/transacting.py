@@ -1,0 +1,136 @@
+"""The transactional producer of kafka-clients, in the process that has the JVM.
+
+It speaks the version of the protocol that the cluster's feature ``transaction.version`` asks for, which is 2
+on new clusters.  What waits for a coordinator is bounded by the library itself (``max.block.ms``), and then
+goes on in the background, so an instance is given up after any error.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from checkers.history.operations import OperationType
+from harness.clients.errors import Source
+from harness.clients.interface import NotOfferedError, Record, Sent
+from harness.clients.java.errors import COMMIT_CODES
+from harness.clients.java.jvm import JavaError, cause_of, class_of
+from harness.clients.java.producing import (
+    GRACE_S,
+    LATE,
+    PRODUCER,
+    SERIALIZER,
+    awaited,
+    client_config,
+    close,
+    error_told,
+    made,
+    producer_record,
+)
+from harness.clients.transactional import (
+    GroupOffsets,
+    Identity,
+    TopicRecord,
+    TransactionalOptions,
+    TransactionError,
+)
+from harness.clients.transactional_errors import classify_commit
+
+
+class JavaTransactionalProducer:
+    """A `TransactionalProducer`; made without asking any broker."""
+
+    def __init__(self, options: TransactionalOptions) -> None:
+        self._options = options
+        self._producer = made(
+            PRODUCER,
+            client_config(
+                options.bootstrap,
+                options.request_ms,
+                key_serializer=SERIALIZER,
+                value_serializer=SERIALIZER,
+                transactional_id=options.transactional_id,
+                transaction_timeout_ms=options.transaction_timeout_ms,
+                acks="all",
+                enable_idempotence=True,
+                delivery_timeout_ms=options.delivery_ms,
+                max_block_ms=options.delivery_ms,
+                linger_ms=0,
+            ),
+        )
+
+    def initialise(self, timeout_s: float) -> Identity:
+        """As promised by `TransactionalProducer.initialise`; the library does not report its id."""
+        del timeout_s
+        self._asked(self._producer.initTransactions)
+        return Identity()
+
+    def begin(self) -> None:
+        """As promised by `TransactionalProducer.begin`."""
+        self._asked(self._producer.beginTransaction, OperationType.FAIL)
+
+    def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
+        """As promised by `TransactionalProducer.send`."""
+        deadline = time.monotonic() + self._options.delivery_ms / 1000 + GRACE_S
+        queued = [self._queued(record) for record in batch]
+        return [one if isinstance(one, Sent) else _outcome(one, deadline) for one in queued]
+
+    def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
+        """Not offered: no member of a group is the library's.
+
+        Raises:
+            NotOfferedError: always.
+        """
+        raise NotOfferedError(f"offsets of {offsets.group} within {timeout_s:.1f} s")
+
+    def commit(self, timeout_s: float) -> None:
+        """As promised by `TransactionalProducer.commit`."""
+        del timeout_s
+        try:
+            self._producer.commitTransaction()
+        except JavaError as error:
+            code = COMMIT_CODES.get(class_of(error), class_of(error))
+            source = Source.BROKER if isinstance(code, int) else Source.JAVA
+            outcome, reason = classify_commit(source, code, only_attempt=False)
+            raise TransactionError(f"{_told(error)} ({reason})", outcome) from None
+
+    def abort(self, timeout_s: float) -> None:
+        """As promised by `TransactionalProducer.abort`."""
+        del timeout_s
+        self._asked(self._producer.abortTransaction)
+
+    def close(self, timeout_s: float) -> None:
+        """As promised by `TransactionalProducer.close`: without a timeout the library aborts nothing."""
+        del timeout_s
+        close(self._producer)
+
+    def _asked(self, ask: Callable[[], Any], outcome: OperationType = OperationType.INFO) -> None:
+        try:
+            ask()
+        except JavaError as error:
+            raise TransactionError(_told(error), outcome) from None
+
+    def _queued(self, record: TopicRecord) -> Any:
+        """The future of a record, or already its outcome."""
+        try:
+            return self._producer.send(producer_record(record.topic, Record(record.partition, record.value)))
+        except JavaError as error:
+            return Sent(OperationType.INFO, error=_told(error))
+
+
+def _outcome(future: Any, deadline: float) -> Sent:
+    error, offset = awaited(future, deadline)
+    if error is LATE:
+        return Sent(OperationType.INFO, error=str(LATE))
+    if error is not None:
+        return Sent(OperationType.INFO, error=_told(error))
+    if offset is None:
+        return Sent(OperationType.INFO, error="acknowledged without an offset")
+    return Sent(OperationType.OK, offset)
+
+
+def _told(error: BaseException) -> str:
+    """What the library threw; once it gave up, it throws one error with the reason behind it."""
+    cause = cause_of(error)
+    if class_of(error) != "KafkaException" or cause is error:
+        return error_told(error)
+    return f"{error_told(cause)} (by {class_of(error)})"

@@ -1,0 +1,54 @@
+"""The process of kafka-clients in a run whose workload asks for that library."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness.clients.interface import ClientKind
+from harness.clients.java.process import JAVA_MEND, JavaProcess, java_missing
+from harness.cluster.images import maven
+from harness.errors import KrucibleError
+from harness.plan.planning import RunPlan
+from harness.run.stage import Stage
+from harness.workloads.context import uses
+
+_JARS = ("kafka-clients-", "lz4-java-", "snappy-java-", "zstd-jni-", "slf4j-api-")
+"""The jars of the library and of what it needs; without a backend for logging it logs nothing."""
+
+
+def require_java(plan: RunPlan) -> None:
+    """Refuse a run that needs kafka-clients on a host that does not have it.
+
+    Raises:
+        KrucibleError: there is no Java here.
+    """
+    if uses(plan.scenario.workload, ClientKind.JAVA) and (reason := java_missing()):
+        raise KrucibleError(
+            f"the scenario asks for the client {ClientKind.JAVA}, which this host can't run",
+            got=reason,
+            expected="Java 11 or newer",
+            next_step=f"{JAVA_MEND}; or leave it out of the scenario's libraries",
+        )
+
+
+@contextmanager
+def java_clients(stage: Stage) -> Iterator[JavaProcess | None]:
+    """The process of kafka-clients of the run's version until the end of the block; None if nobody needs it.
+
+    Raises:
+        KrucibleError: its jars can't be resolved, or it did not start.
+    """
+    if not uses(stage.plan.scenario.workload, ClientKind.JAVA):
+        yield None
+        return
+    folder = maven.resolve(stage.plan.version, lambda line: stage.tell("start", line))
+    process = JavaProcess(jars_of_client(folder), stage.folder)
+    try:
+        yield process
+    finally:
+        process.close()
+
+
+def jars_of_client(folder: Path) -> list[Path]:
+    """The jars of kafka-clients and of what it needs, of all jars of a version of Kafka."""
+    return sorted(jar for jar in folder.glob("*.jar") if jar.name.startswith(_JARS))

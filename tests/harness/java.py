@@ -1,0 +1,40 @@
+"""The process of kafka-clients for tests, which are skipped where there is no Java or are no jars."""
+
+from pathlib import Path
+
+import pytest
+
+from harness.clients.java.process import JavaProcess, java_missing
+from harness.cluster.folders import cache_folder
+from harness.run.java import jars_of_client
+from harness.vocabulary.version import DEFAULT_VERSION
+
+_running: list[JavaProcess] = []
+
+
+def jars() -> list[Path]:
+    """The jars of the newest version; skips the test where it can't have them."""
+    if reason := java_missing():
+        pytest.skip(f"kafka-clients is not offered: {reason}")
+    found = jars_of_client(cache_folder() / "jars" / DEFAULT_VERSION)
+    if not found:
+        pytest.skip(
+            f"Kafka's jars of {DEFAULT_VERSION} are not here; a run with --image-source maven gets them"
+        )
+    return found
+
+
+def running() -> JavaProcess | None:
+    """The session's process; None where none was asked for."""
+    return _running[0] if _running else None
+
+
+def start(folder: Path) -> JavaProcess:
+    """Start the session's process."""
+    _running.append(JavaProcess(jars(), folder))
+    return _running[0]
+
+
+def stop() -> None:
+    """End the session's process."""
+    _running.pop().close()
