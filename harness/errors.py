@@ -22,6 +22,17 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_PLACE = "a place that can be written to"
+_EXPECTED = {
+    errno.ENOSPC: "free space",
+    errno.EDQUOT: "free space",
+    errno.EROFS: _PLACE,
+    errno.EACCES: _PLACE,
+    errno.EPERM: _PLACE,
+    errno.ENOENT: "a folder that exists",
+    errno.ENOTDIR: "a folder",
+    errno.EISDIR: "a file",
+}
 _NEXT_STEPS = {
     errno.ENOSPC: "free space on that disk, then try again",
     errno.EDQUOT: "raise the quota of that disk, then try again",
@@ -29,6 +40,9 @@ _NEXT_STEPS = {
     errno.EACCES: "get write permission for it, or name another place, for example with --runs",
     errno.EPERM: "get write permission for it, or name another place, for example with --runs",
     errno.EIO: "look at the host's disk (dmesg)",
+    errno.ENOENT: "make the folder, or name another place",
+    errno.ENOTDIR: "name another place",
+    errno.EISDIR: "name another place",
 }
 
 
@@ -96,6 +110,7 @@ def refused(error: OSError) -> KrucibleError:
     return KrucibleError(
         "the operating system refused",
         got=error.strerror or str(error) or type(error).__name__,
+        expected=_EXPECTED.get(error.errno or 0, ""),
         where=str(error.filename or ""),
         next_step=_NEXT_STEPS.get(error.errno or 0, "fix that, then try again"),
     )

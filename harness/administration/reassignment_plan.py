@@ -39,6 +39,7 @@ def _wrong(path: Path, problems: list[str]) -> UsageError:
         got="\n            ".join(problems),
         expected=_FORM,
         where=str(path),
+        next_step="correct it as docs/reassignments.md says, or name another file",
     )
 
 

@@ -1,5 +1,6 @@
 """Stores a verdict: files, the report, files for CI; and prints the last lines of a run."""
 
+import shlex
 from pathlib import Path
 
 import click
@@ -36,9 +37,9 @@ def keep(folder: Path, history: History, verdict: Verdict) -> str:
     except OSError as error:
         raise KrucibleError(
             f"the verdict is {verdict.validity}, but could not be written to disk",
-            got=str(error),
+            got=error.strerror or str(error),
             where=str(folder),
-            next_step=f"make room, then krucible check {folder}",
+            next_step=f"make room, or permit writing; then krucible check {shlex.quote(str(folder))}",
         ) from error
     return closing_text(folder, verdict, identity, measures)
 

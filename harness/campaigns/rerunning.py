@@ -9,6 +9,7 @@ import hashlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,6 +22,7 @@ from harness.plan.replaying_plan import Instead, options_of
 from results.campaigns.step_summary import run_passes
 from results.campaigns.summary import Outcome, outcome_of
 from results.repeats.flakes import REPLAYS
+from results.store.commands import command_to_list, store_option
 from results.store.runs import (
     RunUnreadableError,
     StoreError,
@@ -129,7 +131,7 @@ def failures_named(runs: Path, name: str) -> tuple[Path, Failures]:
         if (folder / STATE_FILE).is_file() or (folder / _CAMPAIGNS_FILE).is_file():
             return folder, failures_of_campaign(folder)
     place = followed(next((path for path in places if path.is_dir()), runs / name))
-    return place, failures_below(place)
+    return place, failures_below(place, runs)
 
 
 def campaign_named(runs: Path, name: str) -> Path | None:
@@ -156,7 +158,8 @@ def last_campaign(runs: Path) -> Path:
         "there is no campaign to look for failures in",
         expected=f"{_CAMPAIGNS}, or a folder of runs",
         where=str(runs),
-        next_step="krucible run SCENARIO --seeds A..B",
+        next_step=f"krucible run SCENARIO --seeds A..B{store_option(runs)}, or, for all runs that are there, "
+        f"krucible rerun-failed {quote(str(runs))}{store_option(runs)}",
     )
 
 
@@ -195,7 +198,7 @@ def _failures_of_parts(campaigns: Sequence[Path]) -> Failures:
     return whole._replace(missing=len(campaigns) - whole.of)
 
 
-def failures_below(folder: Path) -> Failures:
+def failures_below(folder: Path, runs: Path) -> Failures:
     """What failed of all runs below a folder; of runs of one line the newest counts, replays and reruns not.
 
     Raises:
@@ -216,7 +219,7 @@ def failures_below(folder: Path) -> Failures:
             "there are no runs to look for failures in",
             expected=f"{_CAMPAIGNS}, or a folder of runs",
             where=str(folder),
-            next_step="krucible list",
+            next_step=command_to_list(runs),
         )
     return _sorted_out(len(newest) + len(failed), [*_failed_runs(newest.values()), *failed])
 

@@ -89,7 +89,7 @@ def load_recorded(folder: Path) -> Recorded:
             got=str(error),
             expected="a run's identity, schedule and journals, as this krucible writes them",
             where=str(folder),
-            next_step="krucible list",
+            next_step=f"judge what was recorded: krucible check {shlex.quote(str(folder))}",
         ) from error
     return Recorded(folder, identity, schedule, history)
 

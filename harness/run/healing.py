@@ -9,7 +9,7 @@ from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine
 from harness.cluster.leftovers import Leftover, leftovers
 from harness.cluster.logs import LOG_FILE, save_logs
-from harness.errors import EngineError, KrucibleError, disk_errors_told
+from harness.errors import EngineError, KrucibleError, UsageError, disk_errors_told
 from harness.faults.chained import remove_chain
 from harness.faults.contract import Bench
 from harness.record.ledger import (
@@ -34,13 +34,13 @@ def heal(client: Engine, named: tuple[str, ...], say: Say) -> list[str]:
     A run whose harness is alive, or that was kept, is left alone unless it is named by id.
 
     Raises:
-        KrucibleError: if a name fits no run; nothing was touched then.
+        UsageError: if a name fits no run; nothing was touched then.
         EngineError: if the engine refuses.
     """
     found = leftovers(client)
     strangers = sorted(set(named) - {leftover.run for leftover in found})
     if strangers:
-        raise KrucibleError(
+        raise UsageError(
             f"no run {', '.join(strangers)} has anything left",
             expected=", ".join(leftover.run for leftover in found) or "none, all is clean",
             next_step="krucible cluster status",

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from shlex import quote
 
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import Verdict
@@ -61,7 +62,7 @@ class _Issue:
             blocks += ["A seed fixes the schedule of faults, not the interleaving: it may take several runs."]
         if smaller := minimise_command(self._folder, self._verdict, self._identity):
             blocks += ["The smallest scenario that still shows it:", mark.block([smaller], "sh", cut=False)]
-        check = mark.code(f"krucible check {self._folder}", _LINE_MAX)
+        check = mark.code(f"krucible check {quote(str(self._folder))}", _LINE_MAX)
         blocks += [f"Judged again from what was recorded, without a cluster: {check}"]
         return "\n\n".join(blocks) + "\n"
 

@@ -12,6 +12,7 @@ from results.markup.cleaning import clean
 from results.run.causes import Cause, cause_line, causes_of, other_reasons, rest_text
 from results.run.coverage import coverage_line
 from results.run.measures import Measures
+from results.store.commands import option_of_store_of
 from results.store.runs import REPORT_FILE
 
 LABEL_WIDTH = 11
@@ -58,7 +59,8 @@ def closing_lines(
     place = clean(str(folder), _PATH_MAX)
     lines += [Line("folder", place), Line("report", f"{place}/{REPORT_FILE}   (open it in a browser)")]
     if identity is not None:
-        lines.append(Line("reproduce", clean(identity.reproduce, 2_000)))
+        again = f"{clean(identity.reproduce, 2_000)}{option_of_store_of(folder, identity)}"
+        lines.append(Line("reproduce", again))
     if smaller := minimise_command(folder, verdict, identity):
         lines.append(Line("minimise", smaller))
     elif verdict.validity is not Validity.INVALID:
@@ -70,7 +72,8 @@ def minimise_command(folder: Path, verdict: Verdict, identity: RunIdentity | Non
     """The command that makes a red run smaller; empty where there is nothing to repeat."""
     if verdict.validity is not Validity.INVALID or identity is None:
         return ""
-    return f"krucible minimise {clean(shlex.quote(str(folder)), _PATH_MAX)}"
+    store = option_of_store_of(folder, identity)
+    return f"krucible minimise {clean(shlex.quote(str(folder)), _PATH_MAX)}{store}"
 
 
 def headline(verdict: Verdict) -> str:

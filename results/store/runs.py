@@ -10,7 +10,6 @@ import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from shlex import quote
 from typing import TypeVar
 
 import msgspec
@@ -19,6 +18,7 @@ from checkers.history.identity import IDENTITY_FILE, RunIdentity, decode_identit
 from checkers.verdict.verdict import Validity, Verdict
 from results.markup.cleaning import clean
 from results.repeats.flakes import Told, told_of
+from results.store.commands import command_to_list, store_option
 from results.store.naming import is_run_name, runs_meant, seed_in
 
 VERDICT_FILE = "verdict.json"
@@ -31,8 +31,6 @@ _DEPTH_MAX = 8
 _NAME_MAX = 200
 _PATH_MAX = 4_096
 _CHOICES_MAX = 8
-_DEFAULT = Path("runs")
-"""The store that the command line takes where none is named."""
 
 
 class StoreError(Exception):
@@ -168,17 +166,17 @@ def find_run(root: Path, name: str, *, originals: bool = False) -> Path:
     if short is not None:
         return short.resolve()
     runs = "runs that are not replays" if originals else "runs"
+    if name == LATEST and next(run_folders(root), None) is None:
+        raise RunNotFoundError(
+            f"no run is called {LATEST!r}: there are no runs yet\n"
+            f"  expected: a folder that holds runs\n  where:    {root}\n"
+            f"  next:     make a run: krucible run smoke/partition{store_option(root)}; "
+            "or name another folder with --runs"
+        )
     raise RunNotFoundError(
         f"no run is called {clean(repr(name), _NAME_MAX)}\n"
         f"  expected: {LATEST!r}, a scenario with {runs}, a run's folder, its seed or its time\n"
         f"  where:    {root}\n  next:     {command_to_list(root)}"
-    )
-
-
-def command_to_list(root: Path) -> str:
-    """The command that lists the runs of a store; it names one that is not the default."""
-    return (
-        "krucible list" if root == _DEFAULT else f"krucible list --runs {clean(quote(str(root)), _NAME_MAX)}"
     )
 
 
@@ -254,18 +252,19 @@ def write_whole(path: Path, data: bytes) -> Path:
     Raises:
         OSError: if it can't be written; what was there before is then untouched.
     """
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    _sync_folder(path.parent)
+    with _errors_naming(path):
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+        try:
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            Path(temporary).chmod(0o644)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+        _sync_folder(path.parent)
     return path
 
 
@@ -290,6 +289,16 @@ def _sync_folder(folder: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+@contextlib.contextmanager
+def _errors_naming(path: Path) -> Iterator[None]:
+    """Let errors name the file that was to be written, not the temporary one, or none if the disk is full."""
+    try:
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = str(path), None
+        raise
 
 
 @contextlib.contextmanager

@@ -1,5 +1,6 @@
 """After the process of a run has died: ends its faults, removes its cluster, judges its history."""
 
+import shlex
 import shutil
 import signal
 import sys
@@ -129,6 +130,6 @@ def judge_left(folder: Path, how: str, output: IO[bytes] | None = None) -> Verdi
             "the history of a run that died could not be judged",
             got=f"judging ended with {ended}; before that {how}",
             where=str(folder),
-            next_step=f"krucible check {folder}",
+            next_step=f"krucible check {shlex.quote(str(folder))}",
         )
     return load_verdict(folder)

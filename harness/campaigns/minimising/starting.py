@@ -15,6 +15,7 @@ from harness.plan.replaying_plan import Instead, Recorded, Replay, is_resolved, 
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.vocabulary.scenario import Expectation, Scenario
 from results.markup.cleaning import clean
+from results.store.commands import option_of_store_of
 
 _TEXT_MAX = 240
 _ID = re.compile(r"[A-Za-z0-9-]+")
@@ -82,12 +83,13 @@ def _wanted(recorded: Recorded, verdict: Verdict, asked: str | None) -> str:
     where, illegal = str(recorded.folder), sorted(_illegal(verdict), key=_moment)
     found = list(dict.fromkeys(anomaly.id for anomaly in illegal))
     if verdict.validity is not Validity.INVALID or not found:
+        store = option_of_store_of(recorded.folder, recorded.identity)
         raise UsageError(
             "only a run that is invalid can be minimised",
             got=f"the verdict {verdict.validity}",
             expected="an anomaly that can return",
             where=where,
-            next_step="krucible list names the runs with their verdicts",
+            next_step=f"krucible list --verdict invalid{store}",
         )
     if asked is not None and asked not in found:
         raise UsageError(

@@ -20,6 +20,7 @@ from harness.campaigns.qualifying_runs import Gathered, Stores, gather_planned, 
 from harness.campaigns.rerunning import QUALIFICATIONS, record_qualification
 from harness.campaigns.series import Series, Venue
 from harness.cli.options.origins import settled
+from harness.cli.options.places import File, Folder
 from harness.cli.options.shared import Seeds, Whole, runs_option
 from harness.errors import UsageError, disk_errors_told
 from harness.plan.planning import plan_run
@@ -104,7 +105,7 @@ class _Asked(NamedTuple):
 @click.option("--shard", type=Shard(), help="Run one of several shards, and write no report.")
 @click.option(
     "--merge",
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=Folder("a folder that has the shards' runs", exists=True),
     multiple=True,
     help="Report also on the runs of another store, such as a shard's; run nothing. Repeatable.",
 )
@@ -114,10 +115,10 @@ class _Asked(NamedTuple):
     help="Run nothing; report on stored runs. Without --preset: on all of the store.",
 )
 @click.option("--plan", "dry", is_flag=True, help="Print what would be run, and how long it would take.")
-@click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Where the report is written.")
+@click.option("--out", type=Folder(), help="Where the report is written.")
 @click.option(
     "--step-summary",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=File(),
     help="Append the report to a file, such as $GITHUB_STEP_SUMMARY.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

@@ -18,6 +18,7 @@ from harness.campaigns.sensitivity.planning import Budget, Controls, slots
 from harness.campaigns.sensitivity.runs import Measuring
 from harness.campaigns.sensitivity.stored_runs import StoredRuns
 from harness.cli.options.hosts import asked_hosts, hosts_options
+from harness.cli.options.places import File
 from harness.cli.options.shared import SEED_MAX, Time, Whole, Word, runs_option
 from harness.errors import disk_errors_told
 from harness.plan.planning import DURATION_S_MIN
@@ -101,7 +102,7 @@ class BudgetShape(click.ParamType[Budget]):
 @click.option(
     "--outcomes",
     "target",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=File(),
     help="Record the outcomes of runs in this file; runs that it has are not repeated.",
 )
 @click.option(
@@ -128,8 +129,8 @@ class BudgetShape(click.ParamType[Budget]):
 @hosts_options
 @click.option("--no-run", is_flag=True, help="Run nothing; write the pages from stored runs.")
 @click.option("--plan", "dry", is_flag=True, help="Print which runs are missing, at most.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write a page of Markdown.")
-@click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page of HTML.")
+@click.option("--out", type=File(), help="Write a page of Markdown.")
+@click.option("--html", type=File(), help="Write a page of HTML.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @runs_option
 def sensitivity_command(

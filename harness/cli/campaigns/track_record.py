@@ -13,6 +13,7 @@ from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
 from harness.campaigns.making import run_missing
 from harness.campaigns.series import Series, Venue
+from harness.cli.options.places import File
 from harness.cli.options.shared import Whole, runs_option
 from harness.errors import UsageError, disk_errors_told
 from harness.plan.catalogue import known_outcomes
@@ -40,7 +41,7 @@ EXIT_CODES = {Standing.AS_EXPECTED: 0, Standing.UNEXPECTED: 1, Standing.UNKNOWN:
     help="Runs for each expected outcome, with seeds 1..N.",
 )
 @click.option("--no-run", is_flag=True, help="Run nothing; report on stored runs.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to a file.")
+@click.option("--out", type=File(), help="Write the page to a file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @runs_option
 def track_record(

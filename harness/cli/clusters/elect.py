@@ -162,11 +162,13 @@ def _from_file(file: Path) -> Partitions:
         # The standard library's reader reports line and column, msgspec the field.
         places = msgspec.convert(json.loads(file.read_bytes()), _Places).partitions
     except (OSError, ValueError, RecursionError) as error:
+        refusal = error.strerror if isinstance(error, OSError) else None
         raise UsageError(
             "this file names no partitions",
-            got=clean(str(error), _MESSAGE_MAX),
+            got=clean(refusal or str(error), _MESSAGE_MAX),
             expected=_SHAPE,
             where=str(file),
+            next_step="correct it as docs/elections.md says, or name another file",
         ) from error
     named = tuple((place.topic, place.partition) for place in places)
     twice = [f"{topic}-{number}" for (topic, number), times in Counter(named).items() if times > 1]
@@ -176,6 +178,7 @@ def _from_file(file: Path) -> Partitions:
             got=clean(", ".join(twice), _MESSAGE_MAX),
             expected="each once",
             where=str(file),
+            next_step="remove what is there twice",
         )
     return named
 

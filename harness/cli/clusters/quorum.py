@@ -19,6 +19,7 @@ from harness.administration.voters import (
 )
 from harness.cli.clusters.quorum_nodes import Address, Asked, ask_for_view, find_voter, listener_of
 from harness.cli.clusters.quorum_text import outcome_lines, records_lines, replication_lines, status_lines
+from harness.cli.options.places import Folder
 from harness.cli.options.shared import Whole
 from harness.errors import KrucibleError, UsageError, disk_errors_told
 from harness.kafka.wire import WireError
@@ -194,7 +195,7 @@ def remove(
 
 
 @quorum.command()
-@click.argument("folder", required=False, type=click.Path(path_type=Path, file_okay=False, exists=True))
+@click.argument("folder", required=False, type=Folder("the folder of a cluster or of a run", exists=True))
 @_json_option
 def records(folder: Path | None, *, as_json: bool) -> int:
     """Show the control records on every node's disk, and compare them.

@@ -1,5 +1,6 @@
 """``krucible findings``: defects of Kafka that krucible found, and each of them as the text of a ticket."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,9 +33,18 @@ def findings_command() -> None:
 
 
 @findings_command.command("list")
-def list_findings() -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_findings(*, as_json: bool) -> None:
     """List all findings, a line each: name, component, affected versions."""
-    for each in findings():
+    found = findings()
+    if as_json:
+        told = [
+            {"name": one.name, "title": one.title, "component": one.component} | dict(one.facts)
+            for one in found
+        ]
+        click.echo(json.dumps(told))
+        return
+    for each in found:
         click.echo(f"{each.name}  ({each.component})")
         click.echo(f"    {each.facts['versions']}")
 

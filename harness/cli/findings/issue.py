@@ -8,6 +8,7 @@ from checkers.history.reading import read_history
 from checkers.judge import judge
 from harness.campaigns.keeping import identity_of
 from harness.cli.options.completion import complete_run
+from harness.cli.options.places import File
 from harness.cli.options.shared import runs_option
 from results.markup.trackers import Format
 from results.run.issue import render_issue
@@ -26,7 +27,7 @@ from results.store.runs import RunUnreadableError, find_run, load_verdict, write
 )
 @click.option(
     "--out",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=File(),
     help="Write the text to a file instead of printing it.",
 )
 @runs_option

@@ -8,6 +8,7 @@ import msgspec
 
 from checkers.verdict.verdict import Verdict
 from harness.campaigns.keeping import identity_of
+from harness.cli.options.places import File, Folder
 from harness.cli.options.shared import DAYS_MAX, Whole
 from harness.errors import UsageError, disk_errors_told
 from results.campaigns.step_summary import append_blocks
@@ -24,16 +25,16 @@ _TEXT_MAX = 300
 
 
 @click.command("signatures")
-@click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
+@click.argument("folder", type=Folder("a folder of runs, such as runs"))
 @click.option(
     "--past",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=Folder(),
     help="The store of past nights; a signature is new if no run there has it.  It need not exist yet.",
 )
 @click.option("--new", "only_new", is_flag=True, help="List new signatures only.")
 @click.option(
     "--issues",
-    type=click.Path(path_type=Path, file_okay=False),
+    type=Folder(),
     help=f"Write a text for GitHub into this folder for each new signature, at most {ISSUES_MAX}.",
 )
 @click.option("--add", is_flag=True, help="Add the runs of FOLDER to --past afterwards.")
@@ -46,7 +47,7 @@ _TEXT_MAX = 300
 )
 @click.option(
     "--step-summary",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=File(),
     help="Append the list to a file, such as $GITHUB_STEP_SUMMARY.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -71,7 +72,11 @@ def signatures_command(
     """
     if not folder.is_dir():
         raise UsageError(
-            "there is no such folder of runs", where=str(folder), next_step="name a store, such as runs"
+            "there is no such folder of runs",
+            got=clean(str(folder), _TEXT_MAX),
+            expected="a folder that holds runs, or a run's folder",
+            where="FOLDER",
+            next_step="name a store, such as runs",
         )
     if add and past is None:
         raise UsageError("--add needs the store that it adds to", next_step="name --past DIR")

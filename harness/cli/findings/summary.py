@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from harness.campaigns.campaign import EXIT_CODES
+from harness.cli.options.places import File
 from harness.errors import UsageError, disk_errors_told
 from results.campaigns.markdown import render_campaign
 from results.campaigns.page import render_campaign_page
@@ -17,16 +18,12 @@ from results.store.runs import followed, run_folders, write_whole
 
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FOLDER…")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to a file.")
-@click.option(
-    "--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the page as an HTML file too."
-)
-@click.option(
-    "--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write all runs as one JUnit file."
-)
+@click.option("--out", type=File(), help="Write the page to a file.")
+@click.option("--html", type=File(), help="Write the page as an HTML file too.")
+@click.option("--junit", type=File(), help="Write all runs as one JUnit file.")
 @click.option(
     "--step-summary",
-    type=click.Path(path_type=Path, dir_okay=False),
+    type=File(),
     help="Append a summary for GitHub's page of the step to a file, such as $GITHUB_STEP_SUMMARY.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

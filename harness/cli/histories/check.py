@@ -29,13 +29,15 @@ from harness.cli.histories.foreign import (
 )
 from harness.cli.histories.labels import compare, comparison_as_json, load_labels, summary_of, table_of
 from harness.cli.options.completion import complete_run
+from harness.cli.options.places import Folder
 from harness.cli.options.shared import runs_option
 from harness.errors import UsageError, disk_errors_told
 from results.markup.cleaning import clean
 from results.report import write_report
 from results.run.measures import measure
 from results.run.observation import observe
-from results.store.runs import LATEST, RunAmbiguousError, RunNotFoundError, command_to_list, find_run
+from results.store.commands import command_to_list
+from results.store.runs import LATEST, RunAmbiguousError, RunNotFoundError, find_run
 
 _DECLARED = {
     "sequential_keys": "sequential",
@@ -80,7 +82,7 @@ _TEXT_MAX = 240
 )
 @click.option(
     "--out",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=Folder(),
     help="Write proofs and drawings of FILE to this folder.",
 )
 @click.option(
@@ -160,7 +162,11 @@ def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
 def _compare(folder: str, labels: Path, *, as_json: bool) -> int:
     if not os.path.isdir(folder):  # noqa: PTH112 - False, not an error, for whatever can't be a folder
         raise UsageError(
-            "no folder to compare", got=folder, expected="the folder that the labels name files of"
+            "no folder to compare",
+            got=folder,
+            expected="the folder that the labels name files of",
+            where="DIR",
+            next_step="krucible check --help",
         )
     rows = list(compare(Path(folder), load_labels(labels)))
     if as_json:

@@ -90,9 +90,12 @@ def load_labels(path: Path) -> dict[str, Label]:
             got=got or type(error).__name__,
             expected="an object as in docs/foreign.md",
             where=str(path),
+            next_step="write it as docs/foreign.md says, or name another file",
         ) from error
     if not labels:
-        raise UsageError("there are no labels", expected="at least one", where=str(path))
+        raise UsageError(
+            "there are no labels", expected="at least one", where=str(path), next_step="name another file"
+        )
     return labels
 
 

@@ -3,12 +3,12 @@
 import re
 from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from harness.campaigns.hosting.asked import OnHosts
+from harness.cli.options.places import Folder
 from harness.cli.options.shared import Whole
 from harness.errors import KrucibleError, UsageError
 
@@ -45,7 +45,7 @@ def hosts_options(function: F) -> F:
         ),
         click.option(
             "--scratch",
-            type=click.Path(path_type=Path, file_okay=False),
+            type=Folder(),
             help="Working folder on each host, with --master.  [default: its krucible cache]",
         ),
     )

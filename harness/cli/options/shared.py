@@ -5,15 +5,16 @@ import re
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
-from shlex import quote
 from typing import Any, TypeVar
 
 import click
 from click.core import ParameterSource
 
+from harness.cli.options.places import File, Folder
 from harness.errors import UsageError
 from harness.record.folder import RUNS
 from harness.vocabulary.topology import Mode, NodeFile, Quorum
+from results.store.commands import store_option
 
 SEED_MAX = 2**63 - 1
 """The largest whole number that every reader of JSON takes as one."""
@@ -161,7 +162,7 @@ def runs_option(function: F) -> F:
     """The option ``--runs DIR``."""
     return click.option(
         "--runs",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=Folder(),
         default=RUNS,
         show_default=True,
         envvar="KRUCIBLE_RUNS",
@@ -183,7 +184,7 @@ def require_store(context: click.Context, runs: Path) -> None:
         got=str(runs),
         expected="a folder that holds runs",
         where="--runs, or KRUCIBLE_RUNS",
-        next_step=f"name another one, or make it: krucible run smoke/partition --runs {quote(str(runs))}",
+        next_step=f"name another one, or make it: krucible run smoke/partition{store_option(runs)}",
     )
 
 
@@ -199,7 +200,7 @@ def image_options(function: F) -> F:
         ),
         click.option(
             "--kafka-tarball",
-            type=click.Path(dir_okay=False, resolve_path=True),
+            type=File("the tarball of a release", resolve_path=True, path_type=None),
             help="Run Kafka from a release's tarball, such as kafka_2.13-4.3.1.tgz.",
         ),
         click.option(

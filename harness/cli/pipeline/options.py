@@ -12,11 +12,13 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
+from harness.cli.options.places import Folder
 from harness.errors import UsageError
 from harness.record.folder import RUNS
 from results.pipeline.snapshots.snapshot import holds_runs
 from results.pipeline.spark.progress import Lines, Progress
 from results.pipeline.spark.session import LOCAL, is_master
+from results.store.commands import store_option
 from results.store.runs import RunAmbiguousError, RunNotFoundError, find_run, followed, run_folders
 
 TABLES = Path("tables")
@@ -61,7 +63,7 @@ def tables_option(function: F) -> F:
     """The option ``--tables DIR``."""
     return click.option(
         "--tables",
-        type=click.Path(path_type=Path, file_okay=False),
+        type=Folder(),
         envvar="KRUCIBLE_TABLES",
         show_envvar=True,
         default=TABLES,
@@ -75,7 +77,7 @@ def runs_argument(function: F) -> F:
     return click.argument(
         "runs",
         default=RUNS,
-        type=click.Path(path_type=Path, file_okay=False),
+        type=Folder(),
         metavar="[RUNS_FOLDER]",
         envvar="KRUCIBLE_RUNS",
     )(function)
@@ -99,7 +101,8 @@ def require_runs(named: Path) -> Path:
             got="no such folder or run" if folder is None else "a folder without runs",
             expected=f"a folder that holds runs, at any depth, or a run in {store}: latest, its seed or time",
             where=str(folder or named),
-            next_step="name another RUNS_FOLDER, or make a run: krucible run smoke/partition",
+            next_step="name another RUNS_FOLDER, or make a run: "
+            f"krucible run smoke/partition{store_option(store)}",
         )
     return folder
 

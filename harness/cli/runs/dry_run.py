@@ -23,8 +23,13 @@ _OF_CONTROLLERS = (Target.ACTIVE_CONTROLLER, Target.VOTER, Target.QUORUM_FOLLOWE
 _OF_BROKERS = (Target.BROKER, Target.PARTITION_LEADER)
 
 
-def foretold(plan: RunPlan) -> str:
-    """Schedule, targets, assumptions and what is expected; nothing of it is asked of a cluster."""
+def foretold(plan: RunPlan, store: str = "") -> str:
+    """Schedule, targets, assumptions and what is expected; nothing of it is asked of a cluster.
+
+    Args:
+        plan: of the run.
+        store: the option that names the store, for the line that makes the run.
+    """
     topology, scenario = plan.scenario.topology, plan.scenario
     named = plan.options.scenario_file or plan.options.scenario
     nodes = ", ".join(node.name for node in topology.nodes())
@@ -35,9 +40,9 @@ def foretold(plan: RunPlan) -> str:
         f"duration   {_seconds(plan.schedule.duration_ms)}",
         *_block("schedule", list(_rows(plan)) or ["no faults"]),
         *_block("targets", list(_targets(plan)) or ["none"]),
-        *_block("assumed", list(_assumed(scenario.assumptions, _answers(plan)))),
+        *_block("assumed", list(_assumed(scenario.assumptions, answers_min(plan)))),
         f"expected   {_expected(plan)}",
-        f"reproduce  {plan.reproduce}",
+        f"reproduce  {plan.reproduce}{store}",
     ]
     return "\n".join(clean(line.replace("`", ""), _TEXT_MAX) for line in lines)
 
@@ -97,16 +102,23 @@ def _value(value: Any, topology: Topology) -> str:
             return str(value)
 
 
+def targets_of(plan: RunPlan) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Each target with the nodes that it can be: none beside a node that the scenario names itself."""
+    topology = plan.scenario.topology
+    for target in dict.fromkeys(_targets_in(plan.schedule)):
+        if isinstance(target, Member):
+            yield _value(target, topology), ()
+        else:
+            yield str(target), tuple(node.name for node in topology.nodes() if _may_be(target, node))
+
+
 def _targets(plan: RunPlan) -> Iterator[str]:
     """Who each target can be: a node that is named, or a role that is given a node when the fault begins."""
-    topology = plan.scenario.topology
-    seen = dict.fromkeys(_targets_in(plan.schedule))
-    for target in seen:
-        if isinstance(target, Member):
-            yield f"{_value(target, topology)}: named by the scenario"
+    for target, nodes in targets_of(plan):
+        if nodes:
+            yield f"{target}: one of {', '.join(nodes)}, chosen when the fault begins"
         else:
-            names = [node.name for node in topology.nodes() if _may_be(target, node)]
-            yield f"{target}: one of {', '.join(names)}, chosen when the fault begins"
+            yield f"{target}: named by the scenario"
     if gambits_of(plan.schedule):
         yield "gambits: each chooses its nodes when it begins"
 
@@ -140,7 +152,8 @@ def _assumed(assumptions: Assumptions, answers: dict[str, int]) -> Iterator[str]
         yield f"lowered: {assumptions.why_lowered}"
 
 
-def _answers(plan: RunPlan) -> dict[str, int]:
+def answers_min(plan: RunPlan) -> dict[str, int]:
+    """How many answers to each kind of admin operation a run needs, at least."""
     schedule = plan.scenario.schedule
     return schedule.operations_min if isinstance(schedule, RandomSchedule) else {}
 

@@ -40,6 +40,12 @@ class _Asked(NamedTuple):
         wanted = self.scenario.rstrip("/")  # a shell completes a folder with it
         return scenario == wanted or scenario.startswith(f"{wanted}/")
 
+    def told(self) -> str:
+        """What runs have to be, for a line that says that there is none; empty if anything is asked for."""
+        scenario = [] if self.scenario is None else [f"of {clean(self.scenario, _TEXT_MAX)}"]
+        verdicts = [f"with verdict {' or '.join(self.verdicts)}"] if self.verdicts else []
+        return " ".join((*scenario, *verdicts))
+
     def takes(self, run: RunSummary) -> bool:
         """Whether a run is one of those that were requested."""
         return self.names(run.scenario) and (not self.verdicts or _verdict(run) in self.verdicts)
@@ -91,6 +97,8 @@ def list_command(
         click.echo(line)
     if scenarios and found:
         click.echo()
+    if not found and not only_scenarios:
+        click.echo(f"runs  none in {clean(str(runs), _TEXT_MAX)} {asked.told()}".rstrip(), err=True)
     for line in _run_lines(found, runs):
         click.echo(line)
 

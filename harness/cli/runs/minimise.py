@@ -1,6 +1,7 @@
 """``krucible minimise``: makes a red run smaller, by running it again with less."""
 
 from pathlib import Path
+from shlex import quote
 
 import click
 from msgspec.structs import replace
@@ -22,6 +23,7 @@ from harness.plan.scenario_files import name_of
 from harness.vocabulary.scenario import Scenario
 from results.failures.reproduction import rate_of
 from results.markup.cleaning import clean
+from results.store.commands import store_option
 from results.store.runs import RunUnreadableError, find_run, load_verdict
 
 EXIT_MINIMISED, EXIT_NEVER, EXIT_UNFINISHED = 0, 1, 2
@@ -80,9 +82,9 @@ def minimise(
         work.go_on()
     best = work.search.best
     if best is None:
-        click.echo(_told_of_none(work, start, kept))
+        click.echo(_told_of_none(work, start, kept, runs))
         return EXIT_NEVER if work.complete else EXIT_UNFINISHED
-    click.echo("\n".join(_told(work, best, start, recorded, kept)))
+    click.echo("\n".join(_told(work, best, start, recorded, kept)) + store_option(runs))
     return EXIT_MINIMISED if work.complete else EXIT_UNFINISHED
 
 
@@ -94,19 +96,20 @@ def _verdict(folder: Path) -> Verdict:
         return judge(read_history(folder))
 
 
-def _told_of_none(work: Minimising, start: Start, kept: Kept) -> str:
+def _told_of_none(work: Minimising, start: Start, kept: Kept, runs: Path) -> str:
     number = len(kept.state.tried)
-    runs = f"{number} {'run' if number == 1 else 'runs'}"
+    tried = f"{number} {'run' if number == 1 else 'runs'}"
     if not work.complete:
-        return f"undecided  whether {start.wanted} comes back at all, after {runs}"
+        return f"undecided  whether {start.wanted} comes back at all, after {tried}"
     return (
-        f"not shown  {start.wanted} did not come back often enough in {runs} of the whole schedule\n"
-        f"next       krucible replay {clean(str(kept.folder.parent.parent), _TEXT_MAX)} --times 10"
+        f"not shown  {start.wanted} did not come back often enough in {tried} of the whole schedule\n"
+        f"next       krucible replay {clean(quote(str(kept.folder.parent.parent)), _TEXT_MAX)} --times 10"
+        f"{store_option(runs)}"
     )
 
 
 def _told(work: Minimising, best: Scenario, start: Start, recorded: Recorded, kept: Kept) -> list[str]:
-    """The last lines; writes the scenario that they name."""
+    """The last lines, a command at their end; writes the scenario that they name."""
     before, after = size_of(start.whole), size_of(best)
     outcomes, fresh = work.outcomes(best)
     deciding = [each for each in outcomes if each is not Outcome.UNDECIDED]

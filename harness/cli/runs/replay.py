@@ -47,6 +47,7 @@ from results.failures.reproduction import (
     signature_of,
 )
 from results.markup.cleaning import clean
+from results.store.commands import store_option
 from results.store.runs import (
     RunUnreadableError,
     StoreError,
@@ -157,7 +158,9 @@ def _reproduce(asked: _Asked, given: dict[str, Any]) -> Reproduction:
         campaign = _campaign(planned, asked)
         _run_missing(planned, campaign, wanted, asked, cancelled)
         found = reproduction_of(wanted, _attempts(campaign, recorded, planned, asked.times))
-    click.echo(_as_json(found, recorded, planned) if asked.as_json else _as_text(found, planned))
+    click.echo(
+        _as_json(found, recorded, planned) if asked.as_json else _as_text(found, planned, asked.venue.runs)
+    )
     if asked.bisect and cancelled.is_set():
         raise _InterruptedError
     return found
@@ -300,7 +303,7 @@ def _image_differs(recorded: Recorded, folder: Path) -> tuple[str, ...]:
     return (f"the image holds other jars: {now.image.reference}, then {then.image.reference}",)
 
 
-def _as_text(found: Reproduction, planned: Replay) -> str:
+def _as_text(found: Reproduction, planned: Replay, runs: Path) -> str:
     ticket = planned.plan.scenario.ticket
     counts = ", ".join(f"{count} {name}" for name, count in found.counts.items() if count) or "none"
     lines = [f"{f'{ticket}: ' if ticket else ''}{found.wanted.told()} came back in {found.rate.told()}"]
@@ -312,7 +315,7 @@ def _as_text(found: Reproduction, planned: Replay) -> str:
         lines += [f"        {clean(each, _TEXT_MAX)}" for each in attempt.differences]
     if any(attempt.differences for attempt in found.attempts) and planned.roles:
         lines.append("next       --symbolic resolves the roles again")
-    lines.append(f"reproduce  {clean(planned.plan.reproduce, _TEXT_MAX * 4)}")
+    lines.append(f"reproduce  {clean(planned.plan.reproduce, _TEXT_MAX * 4)}{store_option(runs)}")
     return "\n".join(lines)
 
 

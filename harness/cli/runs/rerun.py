@@ -22,6 +22,7 @@ from harness.cli.options.shared import runs_option
 from results.campaigns.summary import Outcome, worst
 from results.markup.cleaning import clean
 from results.markup.markdown import number
+from results.store.commands import store_option
 
 _TEXT_MAX = 1_000
 
@@ -49,7 +50,7 @@ def rerun_failed(folder: str | None, *, dry_run: bool, runs: Path) -> int:
     if failures.missing:
         click.echo(f"missing  {number(failures.missing, 'run')}; the same krucible qualify makes them")
     for again in failures.again:
-        click.echo(f"again    {again.why:<8}{clean(again.plan.reproduce, _TEXT_MAX)}")
+        click.echo(f"again    {again.why:<8}{clean(again.plan.reproduce, _TEXT_MAX)}{store_option(runs)}")
     for told in failures.left_out:
         click.echo(f"left out {clean(told, _TEXT_MAX)}", err=True)
     outcomes = [Outcome.FAILED] if failures.left_out else []

@@ -1,7 +1,7 @@
 """``krucible run``: one scenario, once or once per seed."""
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from harness.cli.options.shared import (
     topology_options,
 )
 from harness.cli.runs.dry_run import foretold
+from harness.cli.runs.dry_run_document import document_of
 from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.errors import UsageError
 from harness.plan.chance import KINDS
@@ -34,11 +35,14 @@ from harness.plan.gambits import GAMBITS
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.plan.scenario_files import is_file, name_of
 from results.markup.cleaning import clean
+from results.store.commands import store_option
 from results.store.runs import find_run
 
 _SEEDS = 100_000
 _TEXT_MAX = 300
-_BESIDE = ("runs", "keep", "dry_run")
+Telling = Callable[[RunPlan, str], str]
+"""What shows a plan: the plan, and the option that names the store."""
+_BESIDE = ("runs", "keep", "dry_run", "as_json")
 """What may be given beside ``--from``."""
 
 
@@ -83,6 +87,7 @@ _BESIDE = ("runs", "keep", "dry_run")
 @click.option(
     "--dry-run", is_flag=True, help="Print schedule, targets and assumptions; start nothing, need no Docker."
 )
+@click.option("--json", "as_json", is_flag=True, help="With --dry-run: print one JSON document.")
 @hosts_options
 @runs_option
 def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path, **given: Any) -> int:
@@ -93,9 +98,10 @@ def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path,
 
     The last lines are the verdict, the run's folder and the command that repeats the run.
     """
+    dry_run = _dry_run_asked(given)
     if (again := given.pop("again")) is not None:
         require_nothing_else("--from", "again", *_BESIDE)
-        return _run_from(again, runs, keep=given["keep"], dry_run=given["dry_run"])
+        return _run_from(again, runs, keep=given["keep"], dry_run=dry_run)
     if scenario is None:
         raise click.UsageError("Missing argument 'SCENARIO', or --from RUN.")
     on_hosts = asked_hosts(given)
@@ -104,7 +110,6 @@ def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path,
         scenario, given["scenario_file"] = name_of(file), str(file)
     if seeds is not None and seed is not None:
         raise UsageError("--seed and --seeds exclude each other", next_step="drop one of them")
-    dry_run = given.pop("dry_run")
     if dry_run and (seeds is not None or given["keep"]):
         raise UsageError("--dry-run is for a single seed", next_step="drop it, or --seeds and --keep")
     if seeds is not None:
@@ -119,9 +124,24 @@ def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path,
     return _run_one(plan_run(_options(scenario, chosen, settled(given))), runs, keep=kept, dry_run=dry_run)
 
 
-def _run_one(plan: RunPlan, runs: Path, *, keep: bool, dry_run: bool) -> int:
+def _dry_run_asked(given: dict[str, Any]) -> Telling | None:
+    """What prints a plan instead of a run; None where the run is asked for.
+
+    Raises:
+        UsageError: JSON is asked of a run.
+    """
+    dry_run, as_json = given.pop("dry_run"), given.pop("as_json")
+    if as_json and not dry_run:
+        raise UsageError(
+            "--json is for --dry-run",
+            next_step="add --dry-run, or drop it and read verdict.json in the run's folder",
+        )
+    return (document_of if as_json else foretold) if dry_run else None
+
+
+def _run_one(plan: RunPlan, runs: Path, *, keep: bool, dry_run: Telling | None) -> int:
     if dry_run:
-        click.echo(foretold(plan))
+        click.echo(dry_run(plan, store_option(runs)))
         return 0
     with cancellable() as cancelled:
         folder, verdict = run_one(plan, Venue(runs, keep=keep), cancelled)
@@ -141,12 +161,12 @@ def tell_kept(folder: Path) -> None:
     click.echo(hands_on(folder))
 
 
-def _run_from(name: str, runs: Path, *, keep: bool, dry_run: bool) -> int:
+def _run_from(name: str, runs: Path, *, keep: bool, dry_run: Telling | None) -> int:
     """What a stored run or a campaign ran; a campaign that is not complete goes on, another begins anew."""
     campaign = campaign_named(runs, name)
     if campaign is None:
         folder = find_run(runs, name, originals=True)
-        click.echo(f"again      {clean(str(folder), _TEXT_MAX)}")
+        click.echo(f"again      {clean(str(folder), _TEXT_MAX)}", err=dry_run is document_of)
         return _run_one(plan_again(folder), runs, keep=keep, dry_run=dry_run)
     if keep or dry_run:
         raise UsageError(

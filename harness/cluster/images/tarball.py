@@ -208,7 +208,8 @@ def _opened(path: Path) -> Iterator[tarfile.TarFile]:
     except _DAMAGED as error:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise  # the place that it is unpacked to is full
-        raise _no_release(path, f"{type(error).__name__}: {error}") from error
+        refusal = error.strerror if isinstance(error, OSError) else None  # as for a file that is not there
+        raise _no_release(path, refusal or f"{type(error).__name__}: {error}") from error
 
 
 def _no_release(path: Path, got: str) -> UsageError:

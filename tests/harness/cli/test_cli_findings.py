@@ -1,5 +1,6 @@
 """`krucible findings` lists what was found, and prints a ticket."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,13 @@ def test_every_finding_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["findings", "list"]) == 0
     told = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in told if not line.startswith(" ")] == NAMES
+
+
+def test_the_list_is_there_for_programs_too(capsys: pytest.CaptureFixture[str]) -> None:
+    assert invoke(["findings", "list", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [each["name"] for each in told] == NAMES
+    assert all(each["title"] and each["component"] and each["versions"] for each in told)
 
 
 @pytest.mark.parametrize(("words", "heading"), [((), "h1. "), (("--format", "markdown"), "# ")])

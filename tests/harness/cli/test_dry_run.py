@@ -1,14 +1,22 @@
 """``run --dry-run`` tells what a run would do and starts nothing."""
 
+import json
+import re
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from harness import cli
+from harness.cli.runs import dry_run_document
 from harness.cli.runs.dry_run import foretold
+from harness.cli.runs.dry_run_document import document_of
 from harness.plan.catalogue import scenario_names
-from harness.plan.planning import RunOptions, plan_run
-from harness.plan.schedule import faults_alone, gambits_of
+from harness.plan.planning import RunOptions, RunPlan, plan_run
+from harness.plan.schedule import blinks_of, faults_alone, gambits_of
+from harness.vocabulary.scenario import FixedSchedule
+
+GUIDE = Path(__file__).parents[3] / "docs/write-a-scenario.md"
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +47,7 @@ def test_schedule_targets_and_assumptions_are_printed_and_nothing_is_made(
         "           each fault in force for at least 5 s\n"
         "           recovery within 60 s after the faults\n"
         "expected   valid\n"
-        "reproduce  krucible run smoke/partition --seed 3 --kafka-version 4.3.1\n"
+        f"reproduce  krucible run smoke/partition --seed 3 --kafka-version 4.3.1 --runs {tmp_path}/runs\n"
     )
     assert not (tmp_path / "runs").exists()
 
@@ -55,6 +63,7 @@ def test_every_fault_and_gambit_of_every_scenario_is_told(name: str) -> None:
     assert ("gambits: each chooses" in told) == bool(gambits_of(plan.schedule))
     assert f"reproduce  {plan.reproduce}" in told
     assert "`" not in told
+    every_event_is_in_the_document(plan)
 
 
 def test_roles_are_given_to_nodes_that_can_have_them() -> None:
@@ -105,3 +114,60 @@ def test_what_is_no_whole_number_is_said_in_words_of_ours(
 ) -> None:
     assert cli.invoke(["run", "smoke/partition", "--dry-run", *words]) == 64
     assert f"Invalid value for '{words[0]}': {problem}" in capsys.readouterr().err
+
+
+def test_json_is_one_document_with_the_same_content(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.invoke(["run", "smoke/partition", "--seed", "3", "--dry-run", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    first = told["schedule"][0]
+    assert (first["at_ms"], first["what"], first["name"], first["kind"]) == (
+        4_000,
+        "fault",
+        "f1",
+        "partition",
+    )
+    assert (first["hold_ms"], first["lasts_ms"]) == (8_000, None)
+    assert first["details"]["pattern"] == "isolate-one"
+    assert [event["kind"] for event in told["schedule"]] == ["partition", "kill", "pause"]
+    assert told["targets"][1] == {"target": "partition-leader", "nodes": ["n1", "n2", "n3"]}
+    assert told["assumptions"]["fault_held_ms"] == 5_000
+    assert told["load"] == {
+        "workload": "log",
+        "rate_per_s": 200,
+        "partitions": 6,
+        "replication_factor": 3,
+        "min_insync_replicas": 2,
+        "acks": "all",
+    }
+    assert told["expected"] == {"verdict": "valid", "anomalies": []}
+    assert told["reproduce"].endswith(f"--kafka-version 4.3.1 --runs {tmp_path}/runs")
+    assert not (tmp_path / "runs").exists()
+
+
+def every_event_is_in_the_document(plan: RunPlan) -> None:
+    """In the order of time; those of a script have no times."""
+    told = msgspec.json.decode(document_of(plan), type=dry_run_document.Document)
+    schedule = plan.schedule
+    times = [event.at_ms for event in told.schedule]
+    if isinstance(schedule, FixedSchedule):
+        parts = (schedule.steps, schedule.acts, schedule.gambits, blinks_of(schedule))
+        assert len(times) == sum(map(len, parts))
+        assert None not in times
+        assert times == sorted(times, key=lambda at_ms: at_ms or 0)
+    else:
+        assert times == [None] * len(schedule.moves)
+    assert (told.seed, told.duration_ms, told.reproduce) == (7, schedule.duration_ms, plan.reproduce)
+
+
+def test_the_guide_has_every_name_of_the_document() -> None:
+    section = GUIDE.read_text().partition("## The plan as JSON")[2].partition("\n## ")[0]
+    kinds = ("Document", "Cluster", "Load", "Event", "PossibleTarget", "Assumed", "Expected")
+    names = {name for kind in kinds for name in getattr(dry_run_document, kind).__struct_fields__}
+    assert names <= set(re.findall(r"`(\w+)`", section))
+
+
+def test_json_is_for_a_dry_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["run", "smoke/partition", "--json"]) == 64
+    assert "--json is for --dry-run" in capsys.readouterr().err

@@ -155,3 +155,19 @@ def test_who_finds_no_run_is_told_how_to_list_that_store(
     for place, command in (("a store", "krucible list --runs 'a store'"), ("runs", "krucible list")):
         assert cli.invoke([*words, "--runs", place]) == 64
         assert capsys.readouterr().err.splitlines()[-1] == f"  next:     {command}"
+
+
+def test_a_store_without_runs_is_told_and_how_to_make_one(
+    runs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    empty = runs.parent / "empty"
+    empty.mkdir()
+    words = ["--runs", str(empty)]
+    assert cli.invoke(["list", "--limit", "3", *words]) == 0
+    assert capsys.readouterr().err == f"runs  none in {empty}\n"
+    assert cli.invoke(["list", "--verdict", "valid", "--scenario", "smoke/partition", *words]) == 0
+    assert capsys.readouterr().err == f"runs  none in {empty} of smoke/partition with verdict valid\n"
+    assert cli.invoke(["check", *words]) == 64
+    said = capsys.readouterr().err
+    assert "no run is called 'latest': there are no runs yet" in said
+    assert f"next:     make a run: krucible run smoke/partition --runs {empty};" in said

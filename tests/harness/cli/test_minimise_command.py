@@ -73,7 +73,7 @@ def test_a_red_run_becomes_a_smaller_scenario_that_can_be_run(
     assert "kept if it comes back 90% of the time, dropped if 50%" in lines[2]
     assert lines[3] == ("taken away 5 of 6 partitions, 4 of 6 client processes, 24 of 38 seconds")
     path = red / "minimised/zombie-leader/scenario.py"
-    assert lines[-1] == f"reproduce  krucible run {path} --seed 7 --kafka-version 3.6.2"
+    assert lines[-1] == f"reproduce  krucible run {path} --seed 7 --kafka-version 3.6.2 --runs {store}"
     assert "chatter" not in said.out
     assert "minimise   run 1: the whole schedule, roles resolved again" in said.err
 

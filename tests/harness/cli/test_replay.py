@@ -78,7 +78,7 @@ def test_the_rate_comes_with_its_interval_and_every_run_is_told(
 
 
 def test_a_role_that_is_another_one_is_told(
-    red: Path, having: Having, capsys: pytest.CaptureFixture[str]
+    runs: Path, red: Path, having: Having, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake = having(GREEN)
     fake.roles, fake.jars = ["quorum-follower"], "2"
@@ -87,6 +87,7 @@ def test_a_role_that_is_another_one_is_told(
     assert "f1: c2 had the role active-controller in the recorded run, not now" in said
     assert "next       --symbolic" in said
     assert "other jars: krucible/kafka:new, then krucible/kafka:old" in said
+    assert said.endswith(f"reproduce  krucible replay {red} --runs {runs}\n")
 
 
 @pytest.mark.parametrize(

@@ -219,7 +219,7 @@ def test_what_failed_in_the_last_campaign_is_run_again(
     said = capsys.readouterr().out
     assert f"failed   4 of 6 runs in {campaign_folder(store)}\n" in said
     line = f"krucible run {CHAOS} --seed 3 --kafka-version 4.1.1 --duration-s 30"
-    assert f"again    unknown {line}\n" in said
+    assert f"again    unknown {line} --runs {store}\n" in said
     assert not made.plans
 
     made.ends = [GREEN, RED, GREEN, GREEN]
@@ -308,9 +308,14 @@ def test_a_tarball_of_another_machine_is_told_and_other_runs_are_made(
 @pytest.mark.usefixtures("made")
 def test_where_there_is_nothing_that_is_said(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["rerun-failed"]) == 64
-    assert "no campaign to look for failures in" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no campaign to look for failures in" in said
+    assert f"krucible run SCENARIO --seeds A..B --runs {store}, or" in said
+    assert f"krucible rerun-failed {store} --runs {store}\n" in said
     assert cli.invoke(["rerun-failed", "nosuch"]) == 64
-    assert "no runs to look for failures in" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert "no runs to look for failures in" in said
+    assert f"next:     krucible list --runs {store}\n" in said
     put(store, 1, GREEN)
     assert cli.invoke(["rerun-failed", CHAOS]) == 0
     assert "failed   0 of 1 run in " in capsys.readouterr().out

@@ -10,7 +10,7 @@ from harness.cluster import leftovers as of_engine
 from harness.cluster.containers import FOLDER_LABEL, KEPT_LABEL, OWNER_LABEL
 from harness.cluster.leftovers import Leftover, leftovers
 from harness.cluster.logs import SavedLogs
-from harness.errors import EngineError, KrucibleError
+from harness.errors import EngineError, KrucibleError, UsageError
 from harness.record.ledger import (
     LEDGER_FILE,
     FaultPlanned,
@@ -186,7 +186,7 @@ def test_what_is_alive_or_kept_stays_unless_named(
 
 
 def test_a_name_that_fits_nothing_is_refused_before_anything_is_touched(engine: Engine) -> None:
-    with pytest.raises(KrucibleError, match="no run nope"):
+    with pytest.raises(UsageError, match="no run nope"):
         engine.heal("abc", "nope")
     assert engine.removed == []
 

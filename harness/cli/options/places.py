@@ -1,0 +1,50 @@
+"""Types of options that are files or folders; errors say what was given and what is expected."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+class _Place(click.Path[Any]):
+    """A file or a folder, as a `Path` unless `click.Path` is asked for something else.
+
+    Args:
+        expected: what it has to be, for the error.
+        more: what `click.Path` takes.
+    """
+
+    def __init__(self, expected: str, **more: Any) -> None:
+        super().__init__(**{"path_type": Path, **more})
+        self._expected = expected
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path, refused if it is of the other kind."""
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            self.fail(f"got {str(value)!r}, {_problem(value)}; expected {self._expected}", param, ctx)
+
+
+class Folder(_Place):
+    """A folder, which need not exist unless `exists` is set."""
+
+    def __init__(self, expected: str = "a folder", *, exists: bool = False) -> None:
+        super().__init__(expected, file_okay=False, exists=exists)
+
+
+class File(_Place):
+    """A file, which need not exist."""
+
+    def __init__(self, expected: str = "a file", **more: Any) -> None:
+        super().__init__(expected, dir_okay=False, **more)
+
+
+def _problem(value: Any) -> str:
+    """What is wrong with what was given."""
+    if not os.path.exists(value):  # noqa: PTH110 - False, not an error, for whatever can't be either
+        return "which does not exist"
+    if os.path.isdir(value):  # noqa: PTH112 - as above
+        return "which is a folder" if os.access(value, os.R_OK) else "which can't be read"
+    return "which is a file" if os.access(value, os.R_OK) else "which can't be read"
