@@ -8,7 +8,7 @@ import msgspec
 
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.history.error_codes import ErrorCode
-from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, Told, once
+from checkers.history.operations import FAIL, INFO, INVOKE, OK, Decoded, History, Operation, once
 from checkers.history.requested import ElectionAsked, PartitionsAnswered, ReassignmentAsked, TopicAltered
 
 PREFERRED, UNCLEAN = "preferred", "unclean"
@@ -128,14 +128,14 @@ def requests_of(history: History, f: str) -> list[Request]:
     return found
 
 
-def alterations_of(history: History) -> list[Told[TopicAltered]]:
+def alterations_of(history: History) -> list[Decoded[TopicAltered]]:
     """All operations that ask for a config of a topic, invocations and completions.
 
     Raises:
         msgspec.ValidationError: one is not as docs/histories.md says.
     """
     asked = (operation for operation in history.of("alter-topic") if operation.value is not None)
-    return [Told(operation, msgspec.convert(operation.value, TopicAltered)) for operation in asked]
+    return [Decoded(operation, msgspec.convert(operation.value, TopicAltered)) for operation in asked]
 
 
 @once

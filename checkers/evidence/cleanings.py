@@ -16,7 +16,7 @@ import msgspec
 from checkers.columns.tables import PartitionName
 from checkers.history.logged import CLEANED, LogsCleaned
 from checkers.history.operations import History, once
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 
 
 class Cleaned(NamedTuple):
@@ -55,7 +55,7 @@ def cleanings_of(history: History) -> Mapping[PartitionName, Cleaned]:
     told = [(o, msgspec.convert(o.value, LogsCleaned)) for o in history.observed(CLEANED)]
     if not told:
         return {}
-    setup = told_setup(history)
+    setup = recorded_setup(history)
     versions = {setup.kafka_version, *setup.node_versions.values()}
     if len(versions) > 1 or not set(setup.names.values()) <= {operation.node for operation, _ in told}:
         return {}

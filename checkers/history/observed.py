@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 from checkers.history.fields import LARGEST, Offset, Partition
-from checkers.history.operations import History, Operation, Told
+from checkers.history.operations import Decoded, History, Operation
 
 PARTITIONS, OFFSETS, LEADING, STARTS = "partitions", "offsets", "leading", "starts"
 ENDS, COMMITS, REASSIGNMENTS = "ends", "commits", "reassignments"
@@ -326,7 +326,7 @@ class NodeSeen(msgspec.Struct, frozen=True):
         return self.status == "exited"
 
 
-def nodes_seen(history: History, node: str) -> list[Told[NodeSeen]]:
+def nodes_seen(history: History, node: str) -> list[Decoded[NodeSeen]]:
     """All reported states of a node's container.
 
     Raises:

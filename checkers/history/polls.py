@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from checkers.history.fields import Offset, Partition, written
-from checkers.history.operations import INFO, OK, History, Told
+from checkers.history.operations import INFO, OK, Decoded, History
 
 
 class Isolation(StrEnum):
@@ -81,11 +81,11 @@ class FinalRead(FinalReadAsked, frozen=True):
     records: Records
 
 
-def final_limits(history: History) -> list[Told[FinalReadLimits]]:
+def final_limits(history: History) -> list[Decoded[FinalReadLimits]]:
     """All final reads that recorded limits, complete or not, without their records.
 
     Raises:
         msgspec.ValidationError: one is not as docs/histories.md says.
     """
     ended = (operation for operation in history.of("final-read") if operation.type in {OK, INFO})
-    return [Told(operation, msgspec.convert(operation.value, FinalReadLimits)) for operation in ended]
+    return [Decoded(operation, msgspec.convert(operation.value, FinalReadLimits)) for operation in ended]

@@ -36,7 +36,7 @@ from checkers.history.courses import (
     ScriptEnded,
     ScriptPlanned,
 )
-from checkers.history.faults import FaultTold, GambitBegan, GambitEnded, PlannedFault
+from checkers.history.faults import FaultRecorded, GambitBegan, GambitEnded, PlannedFault
 from checkers.history.fields import Offset, Partition
 from checkers.history.group_offsets import OffsetCommitted, OffsetsDeleted, OffsetsFetched, OffsetsWanted
 from checkers.history.logged import (
@@ -91,7 +91,7 @@ from checkers.history.operations import FAIL, INFO, INVOKE, OK, Operation, Opera
 from checkers.history.phases import PHASE
 from checkers.history.polls import FinalRead, FinalReadAsked, FinalReadPart, GroupPollAsked, Polled
 from checkers.history.quorum import QUORUM, QUORUM_STATE, QuorumStateSeen, quorum_seen
-from checkers.history.recoveries import RecoveryAwaited, RecoveryTold
+from checkers.history.recoveries import RecoveryAwaited, RecoveryRecorded
 from checkers.history.replicas import (
     FOLDERS,
     METADATA_LOG,
@@ -183,7 +183,7 @@ def _paired(value: Polled | FinalRead | FinalReadPart | TxnPoll) -> str | None:
     return "Expected as many values as offsets"
 
 
-def _asked_or_answered(value: list[Any] | UnansweredRun | None) -> str | None:
+def _requested_or_answered(value: list[Any] | UnansweredRun | None) -> str | None:
     if value is None or isinstance(value, UnansweredRun):
         return None
     pairs = all(isinstance(entry, list) and len(entry) == len(("partition", "value")) for entry in value)
@@ -275,8 +275,8 @@ _Offsets = list[tuple[Partition, Offset]]
 _AskedOrAnswered = list[Any] | UnansweredRun | None
 _CLIENTS: Shapes = {
     **_request("send", str, Sent | SentRun, Answered | AnsweredRun, rule=_filled),
-    ("send", FAIL): Shape(str, _AskedOrAnswered, _asked_or_answered),
-    ("send", INFO): Shape(str, _AskedOrAnswered, _asked_or_answered),
+    ("send", FAIL): Shape(str, _AskedOrAnswered, _requested_or_answered),
+    ("send", INFO): Shape(str, _AskedOrAnswered, _requested_or_answered),
     **_request("assign", str, _Offsets, _Offsets),
     **_request("poll", str, GroupPollAsked, Polled, rule=_paired),
     ("txn", INVOKE): Shape(Any, Txn, _transaction_paired),
@@ -311,8 +311,8 @@ _CLIENTS: Shapes = {
 }
 """What clients do, and scripts of single requests."""
 _NEMESIS: Shapes = {
-    **_request("inject", str, PlannedFault, FaultTold, FaultTold | None),
-    **_request("heal", str, PlannedFault, FaultTold, FaultTold | None),
+    **_request("inject", str, PlannedFault, FaultRecorded, FaultRecorded | None),
+    **_request("heal", str, PlannedFault, FaultRecorded, FaultRecorded | None),
     **_request("gambit", str, GambitBegan, GambitEnded, GambitEnded),
     **_request(CHOOSE, str, ChoiceAsked, ChoiceMade),
     **_request(AWAIT, str, ConditionAwaited, ConditionSeen),
@@ -340,7 +340,9 @@ _RUNNER: Shapes = {
     (OPENED, OK): Shape(str, JournalOpened),
     (END, OK): Shape(Any, JournalEnded),
     (FAILURE, OK): Shape(str, HarnessFailed),
-    **_request("recover", str | None, RecoveryAwaited | None, RecoveryTold | None, RecoveryTold | None),
+    **_request(
+        "recover", str | None, RecoveryAwaited | None, RecoveryRecorded | None, RecoveryRecorded | None
+    ),
 }
 """Functions of the runner."""
 _OBSERVED: Shapes = {

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from checkers.columns.tables import NEVER, PartitionName
-from checkers.evidence.faults import FaultWindow, told_of
+from checkers.evidence.faults import FaultWindow, recorded_faults
 from checkers.evidence.partition_changes import PartitionState
 from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
@@ -46,7 +46,7 @@ def hits(history: History, window: FaultWindow, topic: str, partition: int | Non
     """
     if not window.strikes:
         return False
-    told = told_of(history, window)
+    told = recorded_faults(history, window)
     planned = told[0].planned
     if planned.scope == "topic" and (topic == METADATA_TOPIC or planned.topic not in {None, topic}):
         return False

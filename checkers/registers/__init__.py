@@ -25,7 +25,7 @@ import msgspec
 from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.history.operations import History
 from checkers.history.setup import Setup
-from checkers.history.sources import untold_damage
+from checkers.history.sources import unassigned_damage
 from checkers.licences.internal import may_have_lost
 from checkers.registers.anomalies import ANOMALIES, NEEDS
 from checkers.registers.columns import Registers
@@ -82,7 +82,7 @@ def judgeable(history: History, initial: object = None) -> Judgeable | CheckerRe
         registers=len(registers.keys),
         operations=registers.operations,
         swapped=swapped(registers),
-        damage=untold_damage(history),
+        damage=unassigned_damage(history),
         milestones=_milestones(history, registers) if kept else None,
     )
     return Judgeable(registers, overview)

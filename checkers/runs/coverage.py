@@ -15,7 +15,7 @@ from checkers.evidence.leader_epochs import LEADER_EPOCHS
 from checkers.evidence.metadata_whole import begun_later, opaque_records, thinned_logs
 from checkers.evidence.processes import gone, not_running
 from checkers.evidence.topic_partitions import partitions_of
-from checkers.history.faults import fault_told
+from checkers.history.faults import recorded_fault
 from checkers.history.logged import VOTE, VotesEnd, vote_logged
 from checkers.history.observed import (
     EVIDENCE_PRODUCERS,
@@ -29,7 +29,7 @@ from checkers.history.operations import OK, History
 from checkers.history.phases import PHASE, Phase, phase_began_ns
 from checkers.history.quorum import leaders_seen
 from checkers.history.replicas import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA, ReplicaSeen
-from checkers.history.setup import Setup, told_setup
+from checkers.history.setup import Setup, recorded_setup
 from checkers.history.units import NS_PER_MS
 from checkers.runs.told_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
 from checkers.verdict.verdict import Assumption
@@ -90,7 +90,7 @@ def _probed(history: History) -> Assumption:
         f"{operation.f} of {operation.key}"
         for f in ("inject", "heal")
         for operation in history.of(f)
-        if operation.type is OK and ((told := fault_told(operation)) is None or not told.probe)
+        if operation.type is OK and ((told := recorded_fault(operation)) is None or not told.probe)
     ]
     return _all_seen(
         "faults-covered", "what the probe found for each fault that took effect and for each heal", blind
@@ -196,7 +196,7 @@ def _epochs_noted(history: History) -> Assumption:
 
 def _folders_told(history: History, setup: Setup) -> Iterator[Assumption]:
     """Where folders were to be listed, those of all brokers were; older runs report none."""
-    if EVIDENCE_FOLDERS in told_setup(history).evidence:
+    if EVIDENCE_FOLDERS in recorded_setup(history).evidence:
         told = {operation.node for operation in history.observed(FOLDERS)}
         brokers = (node.name for node in setup.nodes if "broker" in node.roles)
         yield _all_seen("folders-covered", "the folders on each broker's disks", [*sorted({*brokers} - told)])
@@ -204,7 +204,7 @@ def _folders_told(history: History, setup: Setup) -> Iterator[Assumption]:
 
 def _coordinators_told(history: History, setup: Setup) -> Iterator[Assumption]:
     """Where brokers were to be asked what they coordinate, those that run have reported it."""
-    if EVIDENCE_COORDINATORS in told_setup(history).evidence:
+    if EVIDENCE_COORDINATORS in recorded_setup(history).evidence:
         told = {
             operation.node
             for operation, seen in history.seen(COORDINATORS, CoordinatorsSeen)
@@ -217,7 +217,7 @@ def _coordinators_told(history: History, setup: Setup) -> Iterator[Assumption]:
 
 def _producers_known(history: History, setup: Setup) -> Iterator[Assumption]:
     """Where brokers were to be asked which producers they know, those that run have answered."""
-    if EVIDENCE_PRODUCERS in told_setup(history).evidence:
+    if EVIDENCE_PRODUCERS in recorded_setup(history).evidence:
         answered = {operation.node for operation in history.observed(PRODUCERS)}
         brokers = {node.name for node in setup.nodes if "broker" in node.roles}
         what = "the producers that each broker knows"

@@ -7,7 +7,7 @@ import msgspec
 
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.history.courses import CHOOSE, MOVES, PERFORM, ChoiceMade
-from checkers.history.faults import fault_told
+from checkers.history.faults import recorded_fault
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.phases import PHASE, Phase
 from checkers.history.requested import (
@@ -97,7 +97,7 @@ class _Recorded:
         self.operations = history.operations
         self.windows = {window.id: window for window in fault_windows(history)}
         self.nodes = nodes
-        told = [(o, fault_told(o)) for o in self.operations if o.f == "inject"]
+        told = [(o, recorded_fault(o)) for o in self.operations if o.f == "inject"]
         injected = [(operation, fault) for operation, fault in told if fault is not None]
         self.refused = {o.key: o.error or "" for o, _ in injected if o.type is OperationType.FAIL}
         self._resolved_by = {operation.key: fault.resolved_by for operation, fault in injected}
@@ -369,7 +369,7 @@ def differences(roles: dict[str, Target], operations: Iterable[Operation]) -> tu
             found.append(f"{operation.key} was not injected: {operation.error}")
             continue
         role = roles.get(str(operation.key))
-        told = fault_told(operation)
+        told = recorded_fault(operation)
         if role is not None and told is not None and told.roles is not None and role not in told.roles:
             target = ", ".join(told.targets)
             found.append(f"{operation.key}: {target} had the role {role} in the recorded run, not now")

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from checkers.history.faults import FaultTold, PlannedFault
+from checkers.history.faults import FaultRecorded, PlannedFault
 from checkers.history.logged import NODE_LOG, FindingLogged
 from checkers.history.observed import NODE, PARTITIONS, NodeSeen, PartitionsSeen
 from checkers.history.operations import History, Operation, OperationType
@@ -329,7 +329,7 @@ class _Collector:
         fault = self._faults[name]
         fault.attempted = operation.type is not OperationType.FAIL
         fault.error = operation.error
-        told = msgspec.convert(operation.value, FaultTold)
+        told = msgspec.convert(operation.value, FaultRecorded)
         fault.targets, fault.cut = told.targets, told.cut
         if operation.type is OperationType.OK:
             fault.effective_ns = time_ns

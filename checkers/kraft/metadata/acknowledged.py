@@ -17,7 +17,7 @@ from checkers.history.changing_topics import TopicAsked
 from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import OK, History, Operation
 from checkers.history.requested import PartitionsAdded, TopicAltered
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 from checkers.kraft.metadata.lives import deleted_id, lives_of
 from checkers.kraft.metadata.loading import Change, Metadata, told_id
 from checkers.kraft.metadata.logged import Logged, Member, Record, TopicLogged
@@ -76,7 +76,7 @@ def acknowledgements(history: History, metadata: Metadata, log: Logged) -> list[
 
 def _of_setup(history: History, metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
     for told in history.of("setup")[:1]:
-        for topic in told_setup(history).topics:
+        for topic in recorded_setup(history).topics:
             found = _named(log, topic.name, topic.topic_id)
             place = (0, told.time_ns, (told.index,))
             made = _creation(topic.name, place, found, _partitions(found, topic.partitions))

@@ -27,7 +27,7 @@ from checkers.columns.tables import NEVER
 from checkers.evidence.faults import fault_windows
 from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_METADATA
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 from checkers.history.sources import Source, lacking
 from checkers.kraft.metadata.acknowledged import Acknowledgement, acknowledgements
 from checkers.kraft.metadata.anomalies import METADATA_ACK_EARLY, METADATA_ACK_LOST, TOPIC_UNKNOWN
@@ -70,7 +70,7 @@ def judge_kept(history: History, metadata: Metadata) -> Kept:
     """
     log = logged(history)
     if log is None:
-        expected = EVIDENCE_METADATA in told_setup(history).evidence
+        expected = EVIDENCE_METADATA in recorded_setup(history).evidence
         return Kept(
             [],
             {},

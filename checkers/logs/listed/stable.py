@@ -10,7 +10,7 @@ from msgspec import UNSET
 from checkers.columns.tables import NEVER, NONE, PartitionName
 from checkers.history.observed import OffsetsAsked
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, once
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 from checkers.history.transactions import LeaderAsked, ProducerInitialised, sends_of
 from checkers.licences.decisions import decisions_of
 from checkers.logs.listed.anomalies import STABLE_AHEAD
@@ -102,7 +102,7 @@ class _Ends:
     """Earliest times at which transactions may have ended."""
 
     def __init__(self, history: History) -> None:
-        self._timeout_ms = told_setup(history).workload.transaction_timeout_ms
+        self._timeout_ms = recorded_setup(history).workload.transaction_timeout_ms
         self._inits = _calls(history.of("init-transactions"))
         self._aborts = [o for o in history.of("abort-transaction") if o.type is INVOKE]
 

@@ -29,7 +29,7 @@ from checkers.evidence.metadata_log import append_times, farthest
 from checkers.history.observed import began_ns
 from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_METADATA
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 from checkers.history.units import NS_PER_S
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import Records, ZoneFinding
@@ -113,7 +113,7 @@ def _doubt(history: History) -> str | None:
     """Why not all that the metadata log had can be judged."""
     log = farthest(history)
     if log is None:
-        meant = EVIDENCE_METADATA in told_setup(history).evidence
+        meant = EVIDENCE_METADATA in recorded_setup(history).evidence
         return "no metadata log that could be read has the states of partitions" if meant else None
     if log.seen.log_start:
         return f"the metadata log begins at offset {log.seen.log_start}: earlier records are not judged"

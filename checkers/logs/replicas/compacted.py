@@ -24,7 +24,7 @@ from checkers.evidence.loading import all_columns_of
 from checkers.evidence.partition_changes import partition_changes
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import OK, History
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 from checkers.licences import licences_of
 from checkers.logs.replicas.anomalies import (
     COMPACTED_AWAY,
@@ -225,7 +225,7 @@ def _leader_since(
     if len(led) != 1:
         return None, NONE
     ((leader, epoch),) = led
-    name = told_setup(history).names.get(leader)
+    name = recorded_setup(history).names.get(leader)
     return next((log for log in logs if log.node == name), None), epoch
 
 

@@ -40,7 +40,7 @@ from checkers.evidence.leader_epochs import Noted, checkpoints_of, starts_of
 from checkers.evidence.partition_changes import PartitionChanges, partition_changes
 from checkers.evidence.replicas import Batches, ReplicaLog, batches_of
 from checkers.history.operations import History
-from checkers.history.setup import Setup, told_setup
+from checkers.history.setup import Setup, recorded_setup
 from checkers.history.sources import Source, lacking
 from checkers.logs.replicas.alone import Finds, find_alone, open_transactions
 from checkers.logs.replicas.anomalies import ANOMALIES, NEEDS, REPLICA_DIVERGENCE
@@ -116,7 +116,7 @@ def check_replicas(history: History) -> CheckerResult:
     Raises:
         msgspec.ValidationError, ValueError: the history is not as docs/histories.md says.
     """
-    batches, meant = batches_of(history), told_setup(history)
+    batches, meant = batches_of(history), recorded_setup(history)
     findings = _Findings()
     for log in (*batches.logs, *batches.metadata_logs):
         _judge_alone(log, findings)

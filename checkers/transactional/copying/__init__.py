@@ -20,8 +20,8 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
 from checkers.history.operations import FAIL, OK, History
-from checkers.history.setup import told_setup
-from checkers.history.sources import untold_damage
+from checkers.history.setup import recorded_setup
+from checkers.history.sources import unassigned_damage
 from checkers.transactional.copying.anomalies import ANOMALIES, DUPLICATED, LOST, NEEDS, WITHOUT_OFFSETS
 from checkers.transactional.copying.excuses import CopyFinding, Excuses
 from checkers.transactional.copying.loading import Copying, copying_of
@@ -90,7 +90,7 @@ def check_copying(history: History) -> CheckerResult:
 
 
 def _means_to_copy(history: History) -> bool:
-    return told_setup(history).workload.kind == "copy"
+    return recorded_setup(history).workload.kind == "copy"
 
 
 def _matched(copying: Copying) -> Matched:
@@ -218,7 +218,7 @@ def _aborted(copying: Copying) -> int:
 
 
 def _doubt(history: History, copying: Copying) -> str | None:
-    doubts = list(untold_damage(history))
+    doubts = list(unassigned_damage(history))
     if copying.unread:
         unread = ", ".join(f"{topic}/{number}" for topic, number in copying.unread)
         doubts.append(f"no final read at read_committed came to the end of {unread}")

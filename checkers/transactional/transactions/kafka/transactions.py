@@ -20,7 +20,7 @@ import numpy as np
 from checkers.columns.tables import NONE
 from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
 from checkers.history.operations import History
-from checkers.history.sources import untold_damage
+from checkers.history.sources import unassigned_damage
 from checkers.transactional.transactions.kafka.edges import KafkaStory, flow_of, graph_of, own_records
 from checkers.transactional.transactions.kafka.epochs import epochs_given_again, epochs_told
 from checkers.transactional.transactions.kafka.excuses import excused
@@ -91,7 +91,7 @@ def _excuses(found: Iterable[Anomaly]) -> Iterator[str]:
 
 
 def _doubts(kafka: KafkaTransactions) -> Iterator[str]:
-    yield from untold_damage(kafka.history)
+    yield from unassigned_damage(kafka.history)
     yield from kafka.operations.malformed
 
 
