@@ -37,7 +37,7 @@ class Cleaned(NamedTuple):
     op: int
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """What the broker logged, as a text."""
         return (
             f"By their logs, no broker had compacted it beyond {self.end}; {self.node} had up to there "

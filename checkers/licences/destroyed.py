@@ -80,7 +80,7 @@ def _min_isr(facts: Facts, topic: Topic, until_ns: int) -> int:
 
 def _spared(facts: Facts, partition: PartitionName, strike: Strike, hit: Sequence[Strike]) -> bool:
     """Whether some replica certainly was in sync or eligible when a strike began, and was not hit."""
-    known = facts.changes.tells(partition, strike.window.end_ns)
+    known = facts.changes.is_complete(partition, strike.window.end_ns)
     return known and not all_hit(facts, partition, strike, hit)
 
 

@@ -75,7 +75,7 @@ def losses(history: History, topic: str, partition: int | None = None) -> tuple[
         if name.topic == topic and (partition is None or name.partition == partition)
     ]
     unclean = [*_elected(facts, told)]
-    told_of_all = bool(told) and all(facts.changes.tells(name, NEVER) for name in told)
+    told_of_all = bool(told) and all(facts.changes.is_complete(name, NEVER) for name in told)
     perhaps = None if told_of_all else _unclean_untold(facts, topic)
     if perhaps is not None:
         told_until_ns = facts.changes.complete_until_ns if told and partition is not None else 0
@@ -125,7 +125,7 @@ def _all_struck(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[L
         strikes = strikes_of(facts, partition)
         for strike in strikes:
             hit = active(strikes, strike)
-            untold = not facts.changes.tells(partition, strike.window.end_ns)
+            untold = not facts.changes.is_complete(partition, strike.window.end_ns)
             if untold or all_hit(facts, partition, strike, hit):
                 brokers = frozenset(each.replica for each in hit)
                 yield _of_disks(partition.topic, brokers, strike.from_ns, max(each.to_ns for each in hit))

@@ -125,7 +125,7 @@ def _reliable(history: History, place: PartitionName | None, to: int, since_ns: 
     if own:
         return True
     changes = partition_changes(history)
-    if place is None or not changes.tells(place, since_ns):
+    if place is None or not changes.is_complete(place, since_ns):
         return False
     before = [state for state in changes.states[place] if changes.span(state).from_ns <= since_ns]
     return all(state.leader != to for state in before)

@@ -95,7 +95,7 @@ def _had_to_move(story: Story, name: PartitionName, deletion: Deletion, start: S
     """Whether the leader certainly had to wait for this broker, and it can't have lost its start since."""
     changes, number = story.facts.changes, story.facts.ids.get(start.node)
     from_ns = deletion.from_ns - MARGIN_NS
-    if number is None or not changes.tells(name, start.time_ns):
+    if number is None or not changes.is_complete(name, start.time_ns):
         return False
     if story.asked_below(name, deletion.from_ns - 1) >= deletion.below:
         return False

@@ -59,7 +59,7 @@ def _found_in(
     certain = (
         to_ns - sent_ns - held_up_ns(others, sent_ns, to_ns) >= BOUND_NS
         and not acknowledged.any()
-        and facts.changes.tells(name, to_ns)
+        and facts.changes.is_complete(name, to_ns)
         and directory_led(facts, name, facts.ids.get(node, NONE), from_ns, to_ns) in dead
         and _all_in_sync(facts, name, from_ns, sent_ns)
         and commits(facts.history, sent_ns, to_ns)

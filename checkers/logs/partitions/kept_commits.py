@@ -170,7 +170,7 @@ class CommitsKept:
 
 def _leads_in(facts: Facts, partition: PartitionName, replica: _Left) -> int | None:
     """The epoch in which a replica led while it was read; None if it did not lead, or if that is unknown."""
-    if not facts.changes.tells(partition, replica.time_ns):
+    if not facts.changes.is_complete(partition, replica.time_ns):
         return None
     states = facts.changes.possible(partition, replica.seen.began_ns, replica.time_ns)
     led = {(state.leader, state.leader_epoch) for state in states}
@@ -263,7 +263,7 @@ def _found(
             if active is None
             else (f"{replica.node} led, and its active segment begins at {active.offset}.",)
         ),
-        *(() if cleaned is None else (cleaned.told,)),
+        *(() if cleaned is None else (cleaned.text,)),
     )
     replaced = "what replaces it was not cleaned yet" if early else "no later record replaces it"
     return kind.found(

@@ -219,7 +219,7 @@ def _leader_since(
     """The log and the epoch of who led from a time until its disk was read; None if unknown."""
     changes, partition = partition_changes(history), logs[0].partition
     until_ns = max(log.time_ns for log in logs)
-    if not changes.tells(partition, until_ns):
+    if not changes.is_complete(partition, until_ns):
         return None, NONE
     led = {(state.leader, state.leader_epoch) for state in changes.possible(partition, from_ns, NEVER)}
     if len(led) != 1:

@@ -111,7 +111,7 @@ def epochs_told(told: Iterable[ReplicaLog | Noted]) -> set[int]:
 
 def unexplained(partition: PartitionName, found: Sequence[Anomaly], changes: PartitionChanges) -> str | None:
     """Why nothing can be made of an epoch without an election; None where the metadata log shows all."""
-    if not found or changes.tells(partition, NEVER):
+    if not found or changes.is_complete(partition, NEVER):
         return None
     return f"the metadata log does not have all elections of {partition}, and {found[0].summary}"
 

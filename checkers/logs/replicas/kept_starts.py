@@ -137,7 +137,7 @@ class _Promises:
     def _moved(self, deletion: Deletion, start: _Start) -> bool:
         """Whether the leader certainly had to wait for this replica before it answered."""
         changes, number = self._facts.changes, self._facts.ids.get(start.node)
-        if number is None or not changes.tells(start.where, start.until_ns):
+        if number is None or not changes.is_complete(start.where, start.until_ns):
             return False
         states = changes.possible(start.where, deletion.from_ns - MARGIN_NS, deletion.to_ns)
         in_sync = all(state.leader != NOBODY and number in state.isr for state in states)

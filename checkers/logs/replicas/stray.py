@@ -100,7 +100,7 @@ class _Placed:
             for step in replay.take(record):
                 if step.after is not None:
                     folder = f"{step.partition.topic}-{step.partition.partition}"
-                    self._states.setdefault((step.told.topic_id, folder), []).append(step.after)
+                    self._states.setdefault((step.content.topic_id, folder), []).append(step.after)
 
     def left_ns(self, node: str, folder: str, topic_id: str, until_ns: int) -> int | None:
         """Since when it has been committed, without interruption until a time, that a broker has no replica.
