@@ -17,7 +17,7 @@ def find_starts_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
     if story.retained(place.name):
         return
     for told in answers(place, OffsetsAsked.EARLIEST):
-        below = story.asked_below(place.name, told.time_ns)
+        below = story.deletable_below(place.name, told.time_ns)
         if told.offset > below:
             yield START_AHEAD.found(
                 f"{told.node} reported the log start offset {told.offset} of {place.name}, but "

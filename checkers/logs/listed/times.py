@@ -28,7 +28,7 @@ _BY_FILE = (
 
 def slack_ns(story: Story) -> int | None:
     """By how much a timestamp may be wrong; None where the host's clock was set."""
-    clocks = [told.wall_ns for place in story.places for told in place.told]
+    clocks = [told.wall_ns for place in story.places for told in place.listings]
     step = max(clocks, default=0) - min(clocks, default=0)
     return None if step > _STEP_MAX_NS else _SLACK_NS + step
 
@@ -47,7 +47,7 @@ def find_times(story: Story, place: ListedLog, slack: int) -> Iterator[Anomaly]:
 def _wrong(story: Story, place: ListedLog, slack: int) -> Iterator[Found]:
     sent = story.sent(place.name)
     removable = "compact" in story.topic(place.name).cleanup or story.retained(place.name)
-    for told in place.told:
+    for told in place.listings:
         if told.what not in {OffsetsAsked.SINCE, OffsetsAsked.NEWEST}:
             continue
         if told.since_ms is not None and told.offset != NONE and told.timestamp_ms < told.since_ms:
@@ -82,7 +82,7 @@ def _passed_over(
     segment and its file is not gone yet, Kafka answers that there is no record.  So after a deletion this
     answer proves nothing.
     """
-    deleted_below = story.asked_below(place.name, told.time_ns)
+    deleted_below = story.deletable_below(place.name, told.time_ns)
     if told.offset == NONE and deleted_below > 0:
         return
     since_ns = (told.timestamp_ms if told.since_ms is None else told.since_ms) * _MS - told.wall_ns + slack

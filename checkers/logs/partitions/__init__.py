@@ -42,7 +42,7 @@ from checkers.logs.partitions.anomalies import (
 )
 from checkers.logs.partitions.brokers import answers_of
 from checkers.logs.partitions.commits import Committed
-from checkers.logs.partitions.copies import Lack, ToldRecords, ends_of, lacking_copies
+from checkers.logs.partitions.copies import Lack, ReportedRecords, ends_of, lacking_copies
 from checkers.logs.partitions.dead_directories import dead_directories
 from checkers.logs.partitions.ends import figures as figures_of_ends
 from checkers.logs.partitions.ends import find_ends
@@ -50,7 +50,7 @@ from checkers.logs.partitions.failed_directories import failed_directories
 from checkers.logs.partitions.kept_commits import CommitsKept
 from checkers.logs.partitions.leading import leadership_kept, leading_of
 from checkers.logs.partitions.logged import Logged
-from checkers.logs.partitions.topics_told import topics_told
+from checkers.logs.partitions.topics_told import misreported_topics
 from checkers.logs.partitions.truncations import find_truncations
 from checkers.logs.partitions.views import contradictions
 from checkers.logs.partitions.walk import Walk
@@ -73,7 +73,7 @@ def check_partitions(history: History) -> CheckerResult:
         msgspec.ValidationError: an operation, or a record of the log, is not as docs/histories.md says.
     """
     walk, facts, end_ns = Walk(history), Facts(history), _complete_ns(history)
-    views = [*contradictions(facts, end_ns), *topics_told(facts)]
+    views = [*contradictions(facts, end_ns), *misreported_topics(facts)]
     led: Counter[str] = Counter()
     views += [*leadership_kept(facts), *failed_directories(facts, led)]
     views += dead_directories(facts, columns_of(history))
@@ -86,7 +86,11 @@ def check_partitions(history: History) -> CheckerResult:
         CHECKER,
         [*walk.found, *views, *(anomaly for found in blamed.found for anomaly in found.anomalies)],
         counts=dict(+counts),
-        figures=walk.figures | blamed.figures | _told(history) | dict(led) | figures_of_ends(facts),
+        figures=walk.figures
+        | blamed.figures
+        | _figures_of_answers(history)
+        | dict(led)
+        | figures_of_ends(facts),
         unknown_because=_doubt(history),
         exercised=walk.figures["states"] > 0 or bool(answers_of(history)) or bool(leading_of(history)),
     )
@@ -100,12 +104,12 @@ def _complete_ns(history: History) -> int:
     return min(began_ns(log.operation), append_times(history).complete_until_ns(log))
 
 
-def _told(history: History) -> dict[str, int]:
+def _figures_of_answers(history: History) -> dict[str, int]:
     """How much brokers reported."""
     answers = answers_of(history)
     return {
         "answers_of_brokers": len(answers),
-        "states_told": sum(len(answer.tellings) for answer in answers),
+        "states_told": sum(len(answer.states) for answer in answers),
     }
 
 
@@ -147,7 +151,9 @@ class _Blamed:
             self.found += self._in(below, down, records)
             committed = Committed(facts)
             self.figures |= committed.figures
-            self.found += lacking_copies(facts, [ToldRecords(columns_of(facts.history)), committed], end_ns)
+            self.found += lacking_copies(
+                facts, [ReportedRecords(columns_of(facts.history)), committed], end_ns
+            )
             for of_log in (Logged(facts, end_ns), CommitsKept(facts)):
                 self.found += of_log.lacking()
                 self.figures |= of_log.figures

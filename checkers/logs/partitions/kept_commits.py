@@ -49,7 +49,7 @@ from checkers.logs.partitions.offsets_log import (
     OffsetRecord,
     RecordPlace,
     Written,
-    tells_all,
+    has_all_records,
     written_of,
 )
 from checkers.verdict.kinds import AnomalyKind
@@ -122,7 +122,7 @@ class CommitsKept:
         self._looked_for: Counter[str] = Counter()
         self._found: list[Anomaly] = []
         left = _left(facts.history)
-        if not left or not tells_all(facts.history):
+        if not left or not has_all_records(facts.history):
             return
         for number, replicas in left.items():
             partition = PartitionName(OFFSETS_TOPIC, number)

@@ -105,7 +105,7 @@ def in_sync(history: History, names: Mapping[int, str]) -> dict[PartitionName, I
         if operation.index > recovered[-1].index:
             told = msgspec.convert(operation.value, PartitionsSeen)
             if told.began_ns > recovered[-1].time_ns:
-                for partition, isr in _isr_told(told, names):
+                for partition, isr in _reported_isr(told, names):
                     later.setdefault(partition, {})[operation.node or ""] = isr
     return {partition: _since(known, later.get(partition, {})) for partition, known in found.items()}
 
@@ -132,7 +132,7 @@ def _recovered(operation: Operation, names: Mapping[int, str]) -> dict[Partition
     }
 
 
-def _isr_told(
+def _reported_isr(
     told: PartitionsSeen, names: Mapping[int, str]
 ) -> Iterator[tuple[PartitionName, tuple[str, ...]]]:
     for topic, states in told.topics.items():

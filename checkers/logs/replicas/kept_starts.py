@@ -58,7 +58,7 @@ class _Start(NamedTuple):
             before.
         until_ns: latest time at which the log began there.
         op: index of the observation.
-        told: how it is known.
+        text: how it is known.
     """
 
     where: PartitionName
@@ -68,7 +68,7 @@ class _Start(NamedTuple):
     from_ns: int
     until_ns: int
     op: int
-    told: str
+    text: str
 
 
 def find_not_kept(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
@@ -213,9 +213,9 @@ def _found(deletion: Deletion, start: _Start, why: str) -> Anomaly:
         time_ns=start.until_ns,
         witness=(*deletion.operations, start.op),
         explanation=(
-            *deletion.told,
+            *deletion.texts,
             f"{start.node} was in sync, so by then it had moved the start of its log.",
             why,
-            start.told,
+            start.text,
         ),
     )

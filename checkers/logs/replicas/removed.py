@@ -54,7 +54,7 @@ class Deletion(NamedTuple):
     operations: tuple[int, ...]
 
     @property
-    def told(self) -> tuple[str, str]:
+    def texts(self) -> tuple[str, str]:
         """Who requested it and when it was acknowledged, as text for explanations."""
         asked, answered = self.operations
         return (
@@ -297,7 +297,7 @@ def _found(deletion: Deletion, told: _Return, licence: str | None) -> Anomaly:
         time_ns=told.time_ns,
         witness=(*deletion.operations, *told.operations),
         explanation=(
-            *deletion.told,
+            *deletion.texts,
             "By then all live replicas had moved their log start offsets.",
             f"After that {told.text} (operation {told.operations[0]}).",
             *(
