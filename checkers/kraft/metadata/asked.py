@@ -38,7 +38,7 @@ class RequestedRecord(NamedTuple):
     what: str
 
 
-def asked_of(history: History, metadata: Metadata, log: Logged) -> list[RequestedRecord]:
+def requested_records(history: History, metadata: Metadata, log: Logged) -> list[RequestedRecord]:
     """Records that certainly were appended after a request, in the order of the log.
 
     Raises:

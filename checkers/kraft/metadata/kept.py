@@ -31,7 +31,7 @@ from checkers.history.setup import recorded_setup
 from checkers.history.sources import Source, lacking
 from checkers.kraft.metadata.acknowledged import Acknowledgement, acknowledgements
 from checkers.kraft.metadata.anomalies import METADATA_ACK_EARLY, METADATA_ACK_LOST, TOPIC_UNKNOWN
-from checkers.kraft.metadata.asked import asked_of, early_marks
+from checkers.kraft.metadata.asked import early_marks, requested_records
 from checkers.kraft.metadata.configs import judge_configs
 from checkers.kraft.metadata.listed import judge_listed
 from checkers.kraft.metadata.lives import Life, lives_of
@@ -78,7 +78,7 @@ def judge_kept(history: History, metadata: Metadata) -> Kept:
             if expected
             else None,
         )
-    asked = asked_of(history, metadata, log)
+    asked = requested_records(history, metadata, log)
     acks, marks = acknowledgements(history, metadata, log), marks_of(history)
     doubt, listed = _doubt(history, acks, log), judge_listed(metadata, log)
     configs = judge_configs(history, log)
@@ -95,7 +95,7 @@ def judge_kept(history: History, metadata: Metadata) -> Kept:
 
 def _judged(ack: Acknowledgement, log: Logged, marks: Marks) -> Iterator[Anomaly]:
     if not ack.records or ack.lacks is not None:
-        if ack.tells and ack.answered_ns <= log.until_ns:
+        if ack.logged_if_made and ack.answered_ns <= log.until_ns:
             yield _lost(ack, log)
         return
     if min(record.span.from_ns for record in ack.records) > ack.answered_ns:
@@ -205,8 +205,8 @@ def _unknown(name: str, created: Change, deletion: Change) -> Anomaly:
 
 def _doubt(history: History, acks: Sequence[Acknowledgement], log: Logged) -> str | None:
     told = lacking(history, Source.ADMIN, Source.DISKS, Source.QUORUM)
-    late = sum(ack.tells and not ack.records and ack.answered_ns > log.until_ns for ack in acks)
-    older = 0 if log.covered else sum(not ack.records for ack in _untold(acks))
+    late = sum(ack.logged_if_made and not ack.records and ack.answered_ns > log.until_ns for ack in acks)
+    older = 0 if log.covered else sum(not ack.records for ack in _inconclusive(acks))
     doubts = [
         told,
         f"{late} acknowledged changes may be later than the end of the metadata log" if late else None,
@@ -215,9 +215,9 @@ def _doubt(history: History, acks: Sequence[Acknowledgement], log: Logged) -> st
     return "; ".join(doubt for doubt in doubts if doubt) or None
 
 
-def _untold(acks: Iterable[Acknowledgement]) -> list[Acknowledgement]:
+def _inconclusive(acks: Iterable[Acknowledgement]) -> list[Acknowledgement]:
     """Changes whose absence proves nothing here; for elections and reassignments other checkers judge it."""
-    return [ack for ack in acks if not ack.tells and ack.kind not in {"elections", "reassignments"}]
+    return [ack for ack in acks if not ack.logged_if_made and ack.kind not in {"elections", "reassignments"}]
 
 
 def _figures(acks: Sequence[Acknowledgement], log: Logged) -> dict[str, object]:
@@ -225,6 +225,6 @@ def _figures(acks: Sequence[Acknowledgement], log: Logged) -> dict[str, object]:
     return {
         "acknowledgements_compared": dict(sorted(Counter(ack.kind for ack in acks).items())),
         "acknowledgements_told_committed": told,
-        "acknowledgements_older_than_log": sum(not ack.records for ack in _untold(acks)),
+        "acknowledgements_older_than_log": sum(not ack.records for ack in _inconclusive(acks)),
         "metadata_log_end": log.log.end,
     }
