@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from checkers.groups.anomalies import ANOMALIES, NEEDS, UNDELIVERED
-from checkers.groups.beginnings import beginnings, told
+from checkers.groups.beginnings import beginnings, wrong_beginning
 from checkers.groups.delivery import Delivery, delivery_of, find_undelivered
 from checkers.groups.excuses import Excuses, GroupFinding
 from checkers.groups.fencing import find_premature, find_two_owners, find_zombies
@@ -99,7 +99,7 @@ def _events(groups: Groups, group: str) -> Iterator[GroupFinding]:
     """Everything but undelivered records."""
     for one, register in beginnings(groups, group):
         if one.wrong:
-            yield GroupFinding(told(one, register), one.place)
+            yield GroupFinding(wrong_beginning(one, register), one.place)
     for find in (find_zombies, find_premature, find_two_owners, find_stuck, find_outsiders):
         yield from map(GroupFinding, find(groups, group))
 

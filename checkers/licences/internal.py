@@ -76,7 +76,7 @@ def losses(history: History, topic: str, partition: int | None = None) -> tuple[
     ]
     unclean = [*_elected(facts, told)]
     told_of_all = bool(told) and all(facts.changes.is_complete(name, NEVER) for name in told)
-    perhaps = None if told_of_all else _unclean_untold(facts, topic)
+    perhaps = None if told_of_all else _unrecorded_unclean(facts, topic)
     if perhaps is not None:
         told_until_ns = facts.changes.complete_until_ns if told and partition is not None else 0
         unclean.append(Loss(perhaps, NEVER, told_until_ns))
@@ -99,7 +99,7 @@ def _of_disks(topic: str, brokers: frozenset[int], from_ns: int, until_ns: int) 
     return Loss(f"damage to disks of replicas of {topic}, on brokers {sorted(brokers)}", until_ns, from_ns)
 
 
-def _unclean_untold(facts: Facts, topic: str) -> str | None:
+def _unrecorded_unclean(facts: Facts, topic: str) -> str | None:
     """What may have caused an unclean election that no evidence shows; None if nothing may."""
     for election in facts.elections:
         somewhere = next((where for where in election.asked or () if where.topic == topic), None)

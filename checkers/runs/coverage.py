@@ -76,11 +76,11 @@ def coverage_of(history: History, setup: Setup, windows: Sequence[FaultWindow]) 
         _views_of_all(history),
         _logs_whole(history),
         _epochs_noted(history),
-        *_folders_told(history, setup),
-        *_coordinators_told(history, setup),
+        *_folders_reported(history, setup),
+        *_coordinators_reported(history, setup),
         *_producers_known(history, setup),
-        *_votes_told(history, setup),
-        *_asked_finally(history, setup),
+        *_votes_reported(history, setup),
+        *_answered_finally(history, setup),
     ]
 
 
@@ -194,7 +194,7 @@ def _epochs_noted(history: History) -> Assumption:
     )
 
 
-def _folders_told(history: History, setup: Setup) -> Iterator[Assumption]:
+def _folders_reported(history: History, setup: Setup) -> Iterator[Assumption]:
     """Where folders were to be listed, those of all brokers were; older runs report none."""
     if EVIDENCE_FOLDERS in recorded_setup(history).evidence:
         told = {operation.node for operation in history.observed(FOLDERS)}
@@ -202,7 +202,7 @@ def _folders_told(history: History, setup: Setup) -> Iterator[Assumption]:
         yield _all_seen("folders-covered", "the folders on each broker's disks", [*sorted({*brokers} - told)])
 
 
-def _coordinators_told(history: History, setup: Setup) -> Iterator[Assumption]:
+def _coordinators_reported(history: History, setup: Setup) -> Iterator[Assumption]:
     """Where brokers were to be asked what they coordinate, those that run have reported it."""
     if EVIDENCE_COORDINATORS in recorded_setup(history).evidence:
         told = {
@@ -235,7 +235,7 @@ def first_of(names: Sequence[str]) -> str:
     return (", ".join(names[:_NAMED_MAX]) or "none") + more
 
 
-def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:
+def _votes_reported(history: History, setup: Setup) -> Iterator[Assumption]:
     """Require that, if logs were read for votes, those of all controllers were read to their ends.
 
     Older runs record no votes.
@@ -252,7 +252,7 @@ def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:
         )
 
 
-def _asked_finally(history: History, setup: Setup) -> Iterator[Assumption]:
+def _answered_finally(history: History, setup: Setup) -> Iterator[Assumption]:
     """What a workload wants to know at the end was answered at least once."""
     since_ns = phase_began_ns(history, Phase.FINAL_READ)
     for f in _FINAL.get(setup.workload.kind, ()):

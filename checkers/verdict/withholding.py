@@ -93,10 +93,10 @@ def withheld(result: CheckerResult, needs: Needs, hole: Hole | None) -> CheckerR
             kept.append(anomaly)
         else:
             doubts[f"{anomaly.id} may only be a gap in the records: {why}"] = None
-    return _told(result, tuple(kept), [*doubts]) if doubts else result
+    return _withheld_result(result, tuple(kept), [*doubts]) if doubts else result
 
 
-def _told(result: CheckerResult, kept: tuple[Anomaly, ...], doubts: list[str]) -> CheckerResult:
+def _withheld_result(result: CheckerResult, kept: tuple[Anomaly, ...], doubts: list[str]) -> CheckerResult:
     """The result with only these anomalies, and with some doubts."""
     certain = any(one.illegal for one in kept)
     told = result.unknown_because or ""

@@ -25,7 +25,7 @@ from checkers.history.sources import unassigned_damage
 from checkers.transactional.copying.anomalies import ANOMALIES, DUPLICATED, LOST, NEEDS, WITHOUT_OFFSETS
 from checkers.transactional.copying.excuses import CopyFinding, Excuses
 from checkers.transactional.copying.loading import Copying, copying_of
-from checkers.transactional.copying.unasked import find_unasked
+from checkers.transactional.copying.unasked import find_unrequested
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 
@@ -78,7 +78,7 @@ def check_copying(history: History) -> CheckerResult:
     least = f"at least {COPIED_MIN} records with a visible copy"
     return result_of(
         CHECKER,
-        [*found, *find_unasked(history)],
+        [*found, *find_unrequested(history)],
         assumptions=(Assumption("records-copied", copied >= COPIED_MIN, least, str(copied)),),
         figures={
             "inputs": copying.inputs.shape[1],

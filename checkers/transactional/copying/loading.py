@@ -129,7 +129,7 @@ class _Loader:
     reads: dict[tuple[str, int], list[Decoded[FinalReadLimits]]] = field(default_factory=dict)
     ends: dict[tuple[str, int], int] = field(default_factory=dict)
     acknowledged: dict[int, tuple[int, int]] = field(default_factory=dict)
-    told: list[Decoded[GroupFound]] = field(default_factory=list)
+    group_offsets: list[Decoded[GroupFound]] = field(default_factory=list)
 
     def txn(self, operation: Operation) -> None:
         """Take a transaction's invocation or completion."""
@@ -152,7 +152,7 @@ class _Loader:
     def offsets(self, operation: Operation) -> None:
         """Take what a group's offsets are in the end."""
         if operation.type is OK:
-            self.told.append(Decoded(operation, msgspec.convert(operation.value, GroupFound)))
+            self.group_offsets.append(Decoded(operation, msgspec.convert(operation.value, GroupFound)))
 
     def _begin(self, operation: Operation) -> None:
         row = len(self.transactions)
@@ -222,7 +222,7 @@ class _Loader:
     def _committed(self, places: tuple[InputPartition, ...]) -> dict[int, tuple[int, int]]:
         codes = {place: code for code, place in enumerate(places)}
         found: dict[int, tuple[int, int]] = {}
-        for operation, told in self.told:
+        for operation, told in self.group_offsets:
             for partition, offset in told.offsets:
                 code = codes.get(InputPartition(operation.key, told.topic, partition))
                 if code is not None:
