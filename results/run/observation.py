@@ -20,7 +20,7 @@ from checkers.history.phases import PHASE
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from checkers.history.runner import OBSERVATIONS, OPENED, START
 from results.run.gambits import GambitSeen, GambitsSeen
-from results.run.loads import LOADS, answer, asked
+from results.run.loads import LOADS, answer, requested_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -282,7 +282,7 @@ class _Collector:
 
     def _load(self, operation: Operation, time_ns: int) -> None:
         if operation.type is OperationType.INVOKE:
-            self._outstanding[operation.process] = (time_ns, asked(operation))
+            self._outstanding[operation.process] = (time_ns, requested_records(operation))
             return
         began_ns, count = self._outstanding.pop(operation.process, (time_ns, 0))
         self._sends.append((began_ns, time_ns - began_ns, OUTCOMES.index(operation.type)))

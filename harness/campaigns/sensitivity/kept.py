@@ -6,8 +6,8 @@ from pathlib import Path
 
 from harness.errors import UsageError, disk_errors_told
 from results.sensitivity.outcomes import (
-    Asked,
     Line,
+    MeasurementOptions,
     Outcomes,
     Place,
     decode_outcomes,
@@ -35,7 +35,9 @@ class KeptOutcomes:
         UsageError: a file is no file of outcomes, or the target is of another measurement.
     """
 
-    def __init__(self, asked: Asked, target: Path | None, others: Sequence[Path], series: str | None) -> None:
+    def __init__(
+        self, asked: MeasurementOptions, target: Path | None, others: Sequence[Path], series: str | None
+    ) -> None:
         self._asked = asked
         self._target = target
         mine = _target_of(target, asked, series)
@@ -118,7 +120,7 @@ def _files(path: Path) -> list[Path]:
     return sorted(file for file in path.glob(f"*{SUFFIX}") if file.is_file())
 
 
-def _target_of(target: Path | None, asked: Asked, series: str | None) -> Outcomes | None:
+def _target_of(target: Path | None, asked: MeasurementOptions, series: str | None) -> Outcomes | None:
     if target is None or not target.exists():
         return None
     mine = read_outcomes(target)
@@ -126,17 +128,17 @@ def _target_of(target: Path | None, asked: Asked, series: str | None) -> Outcome
         raise UsageError(
             "this file has the outcomes of another measurement",
             got=_told(mine),
-            expected=f"{series or mine.series}: {asked.told()}",
+            expected=f"{series or mine.series}: {asked.text()}",
             where=str(target),
             next_step="name another file, or ask for the same measurement",
         )
     return mine
 
 
-def _same(one: Asked, other: Asked) -> bool:
+def _same(one: MeasurementOptions, other: MeasurementOptions) -> bool:
     """Whether runs of one are runs of the other: all but their number is the same."""
-    return one.told() == other.told()
+    return one.text() == other.text()
 
 
 def _told(kept: Outcomes) -> str:
-    return f"{kept.series}: {kept.asked.told()}"
+    return f"{kept.series}: {kept.asked.text()}"

@@ -34,7 +34,7 @@ from results.sensitivity import (
     render_markdown,
     render_page,
 )
-from results.sensitivity.outcomes import Asked
+from results.sensitivity.outcomes import MeasurementOptions
 from results.store.runs import write_whole
 
 RUNS_MAX = 100
@@ -163,7 +163,9 @@ def sensitivity_command(
     if compared:
         return _compare(compared, out, html, as_json=as_json)
     chosen, withheld = _chosen(bugs, areas, kafka_version)
-    asked = Asked(kafka_version=kafka_version, preset=adopt or preset, budget=str(budget), seed=seed)
+    asked = MeasurementOptions(
+        kafka_version=kafka_version, preset=adopt or preset, budget=str(budget), seed=seed
+    )
     kept = KeptOutcomes(asked, target, others, series)
     if adopt:
         said = _adopted(chosen.values(), asked, kept, runs)
@@ -213,7 +215,9 @@ def _show(said: Sensitivity, out: Path | None, html: Path | None, *, as_json: bo
     return _exit_code(said)
 
 
-def _adopted(bugs: Collection[SeededBug], asked: Asked, kept: KeptOutcomes, runs: Path) -> Sensitivity:
+def _adopted(
+    bugs: Collection[SeededBug], asked: MeasurementOptions, kept: KeptOutcomes, runs: Path
+) -> Sensitivity:
     store = StoredRuns(runs)
     store.look()
     lines = {line.place: line for line in adopted(store, bugs, asked)}

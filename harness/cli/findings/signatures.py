@@ -14,7 +14,7 @@ from results.campaigns.step_summary import append_blocks
 from results.failures.nights import part_of, past_runs, remember, signed_runs
 from results.failures.signatures import Seen, issue_of, seen_in
 from results.markup.cleaning import clean
-from results.markup.markdown import code, number, table, told
+from results.markup.markdown import code, escaped, number, table
 from results.run.issue import render_issue
 from results.store.runs import followed, load_verdict, run_folders, write_whole
 
@@ -146,7 +146,7 @@ def _blocks(seen: Sequence[Seen]) -> list[str]:
     blocks = [f"## Signatures: {len(seen):,}, {new:,} new"]
     if seen:
         rows = [
-            (f"`{one.id}`", f"`{code(_name(one))}`", told(_how_often(one)), f"`{code(one.runs[0])}`")
+            (f"`{one.id}`", f"`{code(_name(one))}`", escaped(_how_often(one)), f"`{code(one.runs[0])}`")
             for one in seen
         ]
         blocks.append(table(("signature", "anomaly", "runs", "first in"), rows))

@@ -111,7 +111,7 @@ def _told(work: Minimising, best: Scenario, start: Start, recorded: Recorded, ke
     outcomes, fresh = work.outcomes(best)
     deciding = [each for each in outcomes if each is not Outcome.UNDECIDED]
     rate = rate_of(deciding.count(Outcome.SHOWN), len(deciding))
-    found = f"{rate.told()} with {smaller_told(before, after)}"
+    found = f"{rate.text()} with {smaller_told(before, after)}"
     path = work.write_result(
         f"{start.wanted} in {found}.\n\nMinimised from run {recorded.identity.run} of "
         f"{recorded.identity.scenario}, Kafka {best.kafka_version}.\n"

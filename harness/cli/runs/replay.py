@@ -151,7 +151,7 @@ def _reproduce(asked: _Asked, given: dict[str, Any]) -> Reproduction:
         recorded = load_recorded(find_run(asked.venue.runs, asked.run, originals=True))
         wanted = signature_of(_verdict(recorded.folder))
         planned = _planned(recorded, asked.venue.runs, _instead(given), symbolic=given["symbolic"])
-        click.echo(f"replaying  {clean(str(recorded.folder), _TEXT_MAX)}: {wanted.told()}")
+        click.echo(f"replaying  {clean(str(recorded.folder), _TEXT_MAX)}: {wanted.text()}")
         for note in planned.notes:
             click.echo(f"note       {clean(note, _TEXT_MAX)}")
         campaign = _campaign(planned, asked)
@@ -303,7 +303,7 @@ def _image_differs(recorded: Recorded, folder: Path) -> tuple[str, ...]:
 def _as_text(found: Reproduction, planned: Replay) -> str:
     ticket = planned.plan.scenario.ticket
     counts = ", ".join(f"{count} {name}" for name, count in found.counts.items() if count) or "none"
-    lines = [f"{f'{ticket}: ' if ticket else ''}{found.wanted.told()} came back in {found.rate.told()}"]
+    lines = [f"{f'{ticket}: ' if ticket else ''}{found.wanted.text()} came back in {found.rate.text()}"]
     lines.append(f"runs       {counts}")
     if found.rate.count and found.wanted.summary:
         lines.append(f"alike      in {found.same_summary} the first sentence is the same")
@@ -319,7 +319,7 @@ def _as_text(found: Reproduction, planned: Replay) -> str:
 def _told(attempt: Attempt, wanted: Signature) -> str:
     if attempt.found is None:
         return f"failed   {clean(attempt.failure.splitlines()[0], _TEXT_MAX)}"
-    back = "came back" if came_back(wanted, attempt.found) else attempt.found.told()
+    back = "came back" if came_back(wanted, attempt.found) else attempt.found.text()
     return f"{attempt.found.validity:<8} {back}  {attempt.folder}"
 
 

@@ -39,7 +39,7 @@ class Column(msgspec.Struct, frozen=True):
     """A replica: its node, and what holds of its whole log."""
 
     node: str
-    told: tuple[str, ...]
+    texts: tuple[str, ...]
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
