@@ -11,7 +11,7 @@ from docker.models.containers import Container
 from requests.exceptions import ConnectionError as ConnectionFailedError
 from requests.exceptions import ReadTimeout
 
-from harness.cluster.engine import engine_errors_told
+from harness.cluster.engine import engine_errors_named
 from harness.cluster.shells import shell_of
 from harness.errors import EngineError
 
@@ -50,7 +50,7 @@ class NodeContainers:
         self._shell = shell_of(holder)
 
     @property
-    @engine_errors_told()
+    @engine_errors_named()
     def has_namespace(self) -> bool:
         """Whether the holder runs; with it go the node's address and every rule."""
         self._holder.reload()
@@ -76,7 +76,7 @@ class NodeContainers:
         """How Kafka's JVM was started, arguments separated by blanks."""
         return self.enter_kafka("tr '\\0' ' ' </proc/1/cmdline")
 
-    @engine_errors_told()
+    @engine_errors_named()
     def kill(self) -> None:
         """SIGKILL Kafka and wait until the process is gone.
 
@@ -100,7 +100,7 @@ class NodeContainers:
             # The engine takes a signal to a process that has just ended for delivered.
             raise NotRunningError(self.name)
 
-    @engine_errors_told()
+    @engine_errors_named()
     def stop(self, timeout_s: int) -> int:
         """SIGTERM Kafka, SIGKILL after `timeout_s`; the exit code, 137 where it came to that.
 
@@ -113,12 +113,12 @@ class NodeContainers:
         self._kafka.stop(timeout=timeout_s)
         return int(self.state()["ExitCode"])
 
-    @engine_errors_told()
+    @engine_errors_named()
     def start(self) -> None:
         """Start Kafka again on its disk and in its network namespace."""
         self._kafka.start()
 
-    @engine_errors_told()
+    @engine_errors_named()
     def pause(self) -> None:
         """Freeze every thread of Kafka.
 
@@ -139,7 +139,7 @@ class NodeContainers:
                     return
             self._kafka.pause()
 
-    @engine_errors_told()
+    @engine_errors_named()
     def unpause(self) -> None:
         """Let Kafka go on; nothing to do if it already does, or if its process ended while it was frozen."""
         if self.state()["Paused"]:
@@ -159,13 +159,13 @@ class NodeContainers:
                 raise
             raise NotRunningError(self.name) from error
 
-    @engine_errors_told()
+    @engine_errors_named()
     def state(self) -> dict[str, Any]:
         """The engine's view of Kafka's container: Status, Running, Paused, OOMKilled, ExitCode, StartedAt."""
         self._kafka.reload()
         return dict(self._kafka.attrs["State"])
 
-    @engine_errors_told()
+    @engine_errors_named()
     def logs(self) -> bytes:
         """All that Kafka has printed, restarts included."""
         return bytes(self._kafka.logs(stdout=True, stderr=True))
@@ -192,7 +192,7 @@ class RunContainers:
             if found.keys() >= {"holder", "kafka"}
         }
 
-    @engine_errors_told()
+    @engine_errors_named()
     def ended(self) -> frozenset[str]:
         """Names of nodes whose Kafka has no process, by one question for all of them."""
         listed = self._client.containers.list(
@@ -204,7 +204,7 @@ class RunContainers:
             if container.attrs["Labels"].get(PART_LABEL) == "kafka" and container.attrs["State"] in _ENDED
         )
 
-    @engine_errors_told()
+    @engine_errors_named()
     def remove(self, before_network: Callable[[], object] = lambda: None) -> None:
         """Remove every container, then every volume and network of the run, unless they are already gone.
 
@@ -229,7 +229,7 @@ class RunContainers:
         for network in self._client.networks.list(filters=self._filter):
             _ignoring_absence(network.remove)
 
-    @engine_errors_told()
+    @engine_errors_named()
     def leftovers(self) -> list[str]:
         """Names of what still exists."""
         networks = self._client.networks.list(filters=self._filter)
@@ -238,12 +238,12 @@ class RunContainers:
         names += [network.name for network in networks] + [volume.name for volume in volumes]
         return [str(name) for name in names]
 
-    @engine_errors_told()
+    @engine_errors_named()
     def _containers(self) -> list[Container]:
         return list(self._client.containers.list(all=True, filters=self._filter, ignore_removed=True))
 
 
-@engine_errors_told()
+@engine_errors_named()
 def labelled_runs(client: docker.DockerClient) -> dict[str, dict[str, str]]:
     """Every run that still has a container or a network: its id to the labels of one of them."""
     found: dict[str, dict[str, str]] = {}
@@ -258,7 +258,7 @@ def labelled_runs(client: docker.DockerClient) -> dict[str, dict[str, str]]:
     return found
 
 
-@engine_errors_told()
+@engine_errors_named()
 def subnets_in_use(client: docker.DockerClient) -> list[str]:
     """Subnets of all networks that the engine has."""
     configs = (network.attrs["IPAM"]["Config"] or [] for network in client.networks.list())
@@ -274,7 +274,7 @@ def in_parallel(action: Callable[[_Thing], _Made], things: Iterable[_Thing]) -> 
         return list(pool.map(action, listed))
 
 
-@engine_errors_told()
+@engine_errors_named()
 def _enter(container: Container, command: str) -> str:
     code, output = container.exec_run(["/bin/bash", "-c", command])
     assert isinstance(output, bytes), "not asked to stream"  # noqa: S101 - narrows a union of the library

@@ -66,7 +66,7 @@ Key = int | str | None
 """A node's id, the name of a topic or feature, or the type of an election."""
 
 
-class NobodyToAskError(WireError):
+class NoTargetError(WireError):
     """No request was sent: no broker answers, a node is not known well enough, or limits could not be set."""
 
 
@@ -98,7 +98,7 @@ class Administered(Protocol):
         ...
 
 
-class Asked(NamedTuple):
+class PreparedRequest(NamedTuple):
     """A request as the history keeps it: key, value, name of the node asked; and its listener."""
 
     key: Key
@@ -112,10 +112,10 @@ class Answer(NamedTuple):
 
     outcome: OperationType
     codes: tuple[int, ...]
-    told: AdminAnswered
+    content: AdminAnswered
 
 
-class Asking:
+class AdminRequests:
     """Requests to one cluster.
 
     Args:
@@ -133,11 +133,11 @@ class Asking:
         self._told: dict[int, str] = {}
         self.throttles: list[Throttle] = []
 
-    def prepare(self, operation: Concrete, snapshot: ClusterSnapshot) -> Asked:
+    def prepare(self, operation: Concrete, snapshot: ClusterSnapshot) -> PreparedRequest:
         """Determine the request and the node to send it to.
 
         Raises:
-            NobodyToAskError: no broker answers, or a directory id or an epoch is not known.
+            NoTargetError: no broker answers, or a directory id or an epoch is not known.
             LookupError: the operation names a node that the topology does not have.
         """
         if isinstance(operation, LateHeartbeat):
@@ -147,38 +147,40 @@ class Asking:
         address = self.address_of(node)
         if isinstance(operation, AddVoter | RemoveVoter):
             node, address = self._listener_for_voters(node, snapshot)
-        return Asked(key, structs.replace(value, to=node.name), node.name, address)
+        return PreparedRequest(key, structs.replace(value, to=node.name), node.name, address)
 
-    def _prepare_heartbeat(self, operation: LateHeartbeat, snapshot: ClusterSnapshot) -> Asked:
+    def _prepare_heartbeat(self, operation: LateHeartbeat, snapshot: ClusterSnapshot) -> PreparedRequest:
         """A heartbeat for the active controller, with the broker's epoch from the controller's log.
 
         Raises:
-            NobodyToAskError: no active controller is known, or it knows no registration of the broker.
+            NoTargetError: no active controller is known, or it knows no registration of the broker.
             LookupError: the topology does not have that broker.
         """
         broker, quorum = snapshot.node(operation.member), snapshot.quorum
         if quorum is None:
-            raise NobodyToAskError("no leader of the quorum is seen")
+            raise NoTargetError("no leader of the quorum is seen")
         controller = snapshot.by_id[quorum.leader_id]
         try:
             epoch = registered_epoch(self._cluster.home(controller).disk / f"{METADATA_TOPIC}-0", broker.id)
         except OSError as error:
-            raise NobodyToAskError(f"the metadata log of {controller.name} can't be read: {error}") from error
+            raise NoTargetError(f"the metadata log of {controller.name} can't be read: {error}") from error
         if epoch is None:
-            raise NobodyToAskError(f"no registration of {broker.name} is in the log of {controller.name}")
+            raise NoTargetError(f"no registration of {broker.name} is in the log of {controller.name}")
         value = HeartbeatSent(to=controller.name, epoch=epoch, metadata_offset=quorum.high_watermark)
-        return Asked(broker.id, value, controller.name, self._cluster.controller_listeners[controller.name])
+        return PreparedRequest(
+            broker.id, value, controller.name, self._cluster.controller_listeners[controller.name]
+        )
 
     def answering(self, snapshot: ClusterSnapshot) -> Node:
         """The first broker that is alive; those that a fault holds are not even tried.
 
         Raises:
-            NobodyToAskError: there is none.
+            NoTargetError: there is none.
         """
         for node in self._cluster.nodes:
             if node.id in snapshot.brokers_up and answers(*self.address_of(node), _PROBE_S):
                 return node
-        raise NobodyToAskError("no broker answers")
+        raise NoTargetError("no broker answers")
 
     def as_it_moves(self, snapshot: ClusterSnapshot, timeout_ms: int) -> ClusterSnapshot:
         """The snapshot with the ongoing reassignments now; the observed ones may predate the last request.
@@ -208,11 +210,11 @@ class Asking:
                 return other, self._cluster.controller_listeners[other.name]
         return node, self.address_of(node)
 
-    def ask(self, asked: Asked, timeout_ms: int) -> Answer:
+    def ask(self, asked: PreparedRequest, timeout_ms: int) -> Answer:
         """Send the request and wait for its answer.
 
         Raises:
-            NobodyToAskError: the limits that it was to have could not be set.
+            NoTargetError: the limits that it was to have could not be set.
             WireError: no answer; its outcome is unknown.
         """
         address = asked.address
@@ -254,7 +256,7 @@ class Asking:
     ) -> VoterAsked:
         directory = self._directory(operation, voter, quorum)
         if directory is None:
-            raise NobodyToAskError(f"the directory id of {voter.name} is not known")
+            raise NoTargetError(f"the directory id of {voter.name} is not known")
         if isinstance(operation, RemoveVoter):
             return VoterAsked(directory_id=directory)
         return VoterOffered(
@@ -299,17 +301,17 @@ class Asking:
         try:
             set_throttle(address, throttle)
         except WireError as error:
-            raise NobodyToAskError(f"the limits could not be set: {error}") from error
+            raise NoTargetError(f"the limits could not be set: {error}") from error
 
 
 def _first_topic(snapshot: ClusterSnapshot) -> str:
     """Name of the workload's first topic.
 
     Raises:
-        NobodyToAskError: the workload's topics are not known.
+        NoTargetError: the workload's topics are not known.
     """
     if snapshot.first_topic is None:
-        raise NobodyToAskError("the workload's topics are not known")
+        raise NoTargetError("the workload's topics are not known")
     return snapshot.first_topic.name
 
 
@@ -317,19 +319,19 @@ def _meant(operation: AddVoter | RemoveVoter, snapshot: ClusterSnapshot) -> Node
     """The node that is to join or to leave.
 
     Raises:
-        NobodyToAskError: it is symbolic, and no leader is known or no node fits.
+        NoTargetError: it is symbolic, and no leader is known or no node fits.
         LookupError: the topology does not have it.
     """
     if operation.member is not None:
         return snapshot.node(operation.member)
     if snapshot.quorum is None:
-        raise NobodyToAskError("no leader of the quorum is seen")
+        raise NoTargetError("no leader of the quorum is seen")
     voters = {voter.id for voter in snapshot.quorum.voters}
     leader = {snapshot.quorum.leader_id}
     for node in snapshot.nodes:
         if node.id in leader if isinstance(operation, RemoveVoter) else _may_join(node, voters):
             return node
-    raise NobodyToAskError("nobody fits")
+    raise NoTargetError("nobody fits")
 
 
 def _may_join(node: Node, voters: set[int]) -> bool:

@@ -10,7 +10,7 @@ from checkers.history.courses import CHOOSE, ChoiceAsked, ChoiceMade, ConditionA
 from checkers.history.faults import GambitBegan, GambitEnded
 from checkers.history.operations import OperationType
 from harness.nemesis.background import Background
-from harness.nemesis.choosing import Chosen, asked_there, chosen_now, come_about, has_part, member_of
+from harness.nemesis.choosing import Chosen, chosen_now, come_about, has_part, member_of, resolved
 from harness.nemesis.conditions import Seen
 from harness.nemesis.course import CourseContext
 from harness.nemesis.operator import Operator
@@ -130,7 +130,7 @@ class GambitCourse:
             case Ask(operation):
                 asked: AdminOperation = operation
             case AskThere(what):
-                asked = asked_there(what, played.chosen, self._context.look().nodes)
+                asked = resolved(what, played.chosen, self._context.look().nodes)
         worker = Background(self._operator(), asked, _ASK_TIMEOUT_MS, len(self._asking) + 1)
         self._asking.append(worker)
         worker.start()

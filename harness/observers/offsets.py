@@ -63,7 +63,7 @@ class OffsetsObserver(Observer):
         except WireError:
             self._close(node)
             return
-        self.tell(OFFSETS, node, OffsetsSeen(began_ns, what, since_ms, wall_ms, told))
+        self.record(OFFSETS, node, OffsetsSeen(began_ns, what, since_ms, wall_ms, told))
 
     def end(self) -> None:
         """Close the connections."""
@@ -77,7 +77,7 @@ class OffsetsObserver(Observer):
             name: {
                 state.partition: state.leader_epoch for state in topic.partitions if state.leader == number
             }
-            for name, topic in self._view.told_by(node).items()
+            for name, topic in self._view.reported_by(node).items()
         }
         return {name: some for name, some in led.items() if some}
 

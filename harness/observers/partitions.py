@@ -53,7 +53,7 @@ class PartitionObserver(Observer):
         known = {name: topic for name, topic in answer.topics.items() if not topic.error}
         self._view.saw_topics(self._node, known)
         topics = {name: topic.partitions for name, topic in known.items()}
-        self.tell_news(PARTITIONS, self._node, PartitionsSeen(began_ns, topics))
+        self.record_changes(PARTITIONS, self._node, PartitionsSeen(began_ns, topics))
         if time.monotonic() >= self._next_s:
             self._next_s = time.monotonic() + LEADING_INTERVAL_S
             self._ask_as_consumer(began_ns, known)
@@ -84,7 +84,7 @@ class PartitionObserver(Observer):
             ]
             for name, answers in told.items()
         }
-        self.tell(LEADING, self._node, LeadingSeen(began_ns, asked_ns, topics))
+        self.record(LEADING, self._node, LeadingSeen(began_ns, asked_ns, topics))
 
     def end(self) -> None:
         """Close the connection."""

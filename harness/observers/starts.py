@@ -53,7 +53,7 @@ class StartsObserver(Observer):
             return
         if told:
             seen = StartsSeen(began_ns, {topic: list(rows) for topic, rows in told.items()})
-            self.tell(STARTS, self._node, seen)
+            self.record(STARTS, self._node, seen)
 
     def end(self) -> None:
         """Close the connection."""

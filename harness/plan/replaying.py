@@ -127,7 +127,7 @@ class _Recorded:
             if (o.type, o.process) == (OperationType.INVOKE, process) and f in (None, o.f)
         ]
 
-    def asked(self, operation: Operation) -> Concrete:
+    def requested(self, operation: Operation) -> Concrete:
         """What an operator requested, as the vocabulary has it."""
         value = operation.value
         match operation.f:
@@ -206,7 +206,7 @@ class _Performs:
         if not attempts:
             notes.append(f"{_kind(operation)} was not requested in the recorded run: it is resolved again")
             return move
-        return msgspec.structs.replace(move, operation=self._told.asked(attempts[-1]))
+        return msgspec.structs.replace(move, operation=self._told.requested(attempts[-1]))
 
     def _attempts(self, move: Perform) -> list[Operation]:
         if move.background:
@@ -345,7 +345,7 @@ def _outlasting(each: _Replayed, duration_ms: int) -> Step:
 
 def _acts(told: _Recorded, began_ns: int) -> tuple[TimedOperation, ...]:
     return tuple(
-        TimedOperation(max(0, round((o.time_ns - began_ns) / NS_PER_MS)), told.asked(o))
+        TimedOperation(max(0, round((o.time_ns - began_ns) / NS_PER_MS)), told.requested(o))
         for o in told.invoked(_OPERATOR)
     )
 

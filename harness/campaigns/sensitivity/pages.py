@@ -58,7 +58,7 @@ def measurement_of(
 
 
 def _measured(series: str, files: Mapping[Path, Outcomes]) -> Sensitivity:
-    asked = _asked_in(series, files)
+    asked = _options_in(series, files)
     lines: dict[Place, Line] = {}
     for kept in files.values():
         for line in kept.runs:
@@ -66,7 +66,7 @@ def _measured(series: str, files: Mapping[Path, Outcomes]) -> Sensitivity:
     return measurement_of(series, asked, lines, seeded_bugs().values())
 
 
-def _asked_in(series: str, files: Mapping[Path, Outcomes]) -> MeasurementOptions:
+def _options_in(series: str, files: Mapping[Path, Outcomes]) -> MeasurementOptions:
     """What a series is of; the number of runs is that of the file that has most.
 
     Raises:

@@ -17,9 +17,9 @@ from harness.campaigns.sensitivity.pages import measurement_of, measurements_in
 from harness.campaigns.sensitivity.planning import Budget, Controls, slots
 from harness.campaigns.sensitivity.runs import Measuring
 from harness.campaigns.sensitivity.stored_runs import StoredRuns
-from harness.cli.options.hosts import asked_hosts, hosts_options
+from harness.cli.options.hosts import hosts_options, requested_hosts
 from harness.cli.options.shared import SEED_MAX, Time, Whole, Word, runs_option
-from harness.errors import disk_errors_told
+from harness.errors import disk_errors_named
 from harness.plan.planning import DURATION_S_MIN
 from harness.plan.qualification import PRESETS
 from harness.seeded_bugs.catalogue import bug_named, fits_version, seeded_bugs
@@ -175,9 +175,9 @@ def sensitivity_command(
     if dry:
         click.echo(measuring.plan_text(), nl=False)
         return EXIT_COMPLETE
-    _tell_ignored(kept, measuring)
+    _print_ignored(kept, measuring)
     kept.renew(measuring.lines())
-    on_hosts = asked_hosts(given)
+    on_hosts = requested_hosts(given)
     if not no_run:
         with contextlib.redirect_stdout(sys.stderr):
             _run(measuring, on_hosts, limit_s, lambda: kept.renew(measuring.lines()))
@@ -235,7 +235,7 @@ def _compare(paths: Iterable[Path], out: Path | None, html: Path | None, *, as_j
     return EXIT_COMPLETE
 
 
-def _tell_ignored(kept: KeptOutcomes, measuring: Measuring) -> None:
+def _print_ignored(kept: KeptOutcomes, measuring: Measuring) -> None:
     """Say on stderr what is known, and does not count."""
     for path, what in kept.ignored.items():
         click.echo(f"left out: {path} is of another measurement ({what})", err=True)
@@ -263,7 +263,7 @@ def _chosen(
 
 
 def _write(said: Any, forms: Mapping[Path | None, Any]) -> None:
-    with disk_errors_told():
+    with disk_errors_named():
         for path, render in forms.items():
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,7 +9,7 @@ import msgspec
 from checkers.verdict.verdict import Verdict
 from harness.campaigns.keeping import identity_of
 from harness.cli.options.shared import DAYS_MAX, Whole
-from harness.errors import UsageError, disk_errors_told
+from harness.errors import UsageError, disk_errors_named
 from results.campaigns.step_summary import append_blocks
 from results.failures.nights import part_of, past_runs, remember, signed_runs
 from results.failures.signatures import Seen, issue_of, seen_in
@@ -87,7 +87,7 @@ def signatures_command(
     seen = seen_in(runs, before)
     shown = [one for one in seen if one.new] if only_new else list(seen)
     click.echo(msgspec.json.encode(list(map(_as_json, shown))).decode() if as_json else _text(shown, seen))
-    with disk_errors_told():
+    with disk_errors_named():
         if step_summary is not None:
             append_blocks(_blocks(seen), step_summary, "`krucible signatures` over the artifacts")
         new = [one for one in seen if one.new]

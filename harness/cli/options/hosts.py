@@ -31,7 +31,7 @@ class StandaloneMaster(click.ParamType[str]):
 
 
 def hosts_options(function: F) -> F:
-    """``--master``, ``--clusters-per-host`` and ``--scratch``; `asked_hosts` reads them."""
+    """``--master``, ``--clusters-per-host`` and ``--scratch``; `requested_hosts` reads them."""
     choices = (
         click.option(
             "--master",
@@ -54,7 +54,7 @@ def hosts_options(function: F) -> F:
     return function
 
 
-def asked_hosts(given: dict[str, Any]) -> OnHosts | None:
+def requested_hosts(given: dict[str, Any]) -> OnHosts | None:
     """Take these options out of those of a command; None where runs happen here.
 
     Raises:

@@ -16,7 +16,7 @@ from harness.campaigns.rerunning import campaign_named, plan_again, plans_of_cam
 from harness.campaigns.series import Series, Venue
 from harness.cli.clusters.hands_on import hands_on
 from harness.cli.options.completion import complete_run, complete_scenario
-from harness.cli.options.hosts import asked_hosts, hosts_options
+from harness.cli.options.hosts import hosts_options, requested_hosts
 from harness.cli.options.origins import settled
 from harness.cli.options.shared import (
     SEED_MAX,
@@ -26,7 +26,7 @@ from harness.cli.options.shared import (
     runs_option,
     topology_options,
 )
-from harness.cli.runs.dry_run import foretold
+from harness.cli.runs.dry_run import plan_text
 from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.errors import UsageError
 from harness.plan.chance import KINDS
@@ -98,7 +98,7 @@ def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path,
         return _run_from(again, runs, keep=given["keep"], dry_run=given["dry_run"])
     if scenario is None:
         raise click.UsageError("Missing argument 'SCENARIO', or --from RUN.")
-    on_hosts = asked_hosts(given)
+    on_hosts = requested_hosts(given)
     if is_file(scenario):
         file = Path(scenario).resolve()
         scenario, given["scenario_file"] = name_of(file), str(file)
@@ -121,12 +121,12 @@ def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path,
 
 def _run_one(plan: RunPlan, runs: Path, *, keep: bool, dry_run: bool) -> int:
     if dry_run:
-        click.echo(foretold(plan))
+        click.echo(plan_text(plan))
         return 0
     with cancellable() as cancelled:
         folder, verdict = run_one(plan, Venue(runs, keep=keep), cancelled)
     if keep and (folder / DESCRIPTION_FILE).exists():  # none of several starts may have become ready
-        tell_kept(folder)
+        print_kept(folder)
     return EXIT_CODES[verdict.validity]
 
 
@@ -135,7 +135,7 @@ def _options(scenario: str, seed: int, given: dict[str, Any]) -> RunOptions:
     return RunOptions(scenario=scenario, seed=seed, **(given | pairs))
 
 
-def tell_kept(folder: Path) -> None:
+def print_kept(folder: Path) -> None:
     """What to do with the cluster that a run left up."""
     click.echo("kept       its cluster is up:")
     click.echo(hands_on(folder))

@@ -68,7 +68,7 @@ class Bench:
         self.snapshot = ClusterSnapshot(
             nodes=self.nodes,
             down=frozenset({"n3"}),
-            told={("t", 0): (STATE,)},
+            reported={("t", 0): (STATE,)},
             quorum=QuorumAnswer(0, 1, 3, 7, (ReplicaState(2, "two", 8, 0, 0),), ()),
         )
         self.answers["list_reassignments"] = ()
@@ -349,7 +349,7 @@ def test_nobody_answers(bench: Bench) -> None:
 
 
 def test_nothing_fits(bench: Bench) -> None:
-    bench.snapshot = msgspec.structs.replace(bench.snapshot, told={})
+    bench.snapshot = msgspec.structs.replace(bench.snapshot, reported={})
     assert bench.operator.perform(ReassignSome(), 500).error == "there is nothing to request"
 
 
