@@ -76,7 +76,7 @@ class ReassignmentsSeen(Observation, frozen=True, kw_only=True):
     ongoing: list[OngoingListed]
 
 
-class OffsetsAsked(StrEnum):
+class OffsetsRequested(StrEnum):
     """What ListOffsets requests."""
 
     LATEST = "latest"
@@ -118,7 +118,7 @@ class OffsetsSeen(Observation, frozen=True):
     """
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
-    what: OffsetsAsked
+    what: OffsetsRequested
     since_ms: int | None
     wall_ms: Annotated[int, msgspec.Meta(ge=0, le=2**42)]
     topics: dict[str, list[Listed]]

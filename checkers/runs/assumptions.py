@@ -17,7 +17,7 @@ from checkers.evidence.topic_partitions import possible_partitions
 from checkers.history.faults import FaultRecorded, recorded_fault
 from checkers.history.operations import FAIL, INVOKE, OK, Decoded, History, OperationType
 from checkers.history.phases import PHASE, Phase, phase_began_ns
-from checkers.history.polls import FinalReadAsked
+from checkers.history.polls import FinalReadRequested
 from checkers.history.runner import FAILURE, LASTED, HarnessFailed
 from checkers.history.setup import RequiredNumbers, Setup, setup_of
 from checkers.history.units import NS_PER_MS
@@ -180,7 +180,7 @@ def _finally_read(history: History, setup: Setup) -> Assumption:
     readers = {
         (asked.client, asked.isolation)
         for asked in (
-            msgspec.convert(operation.value, FinalReadAsked)
+            msgspec.convert(operation.value, FinalReadRequested)
             for operation in history.of("final-read")
             if operation.type is INVOKE
         )

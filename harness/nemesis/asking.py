@@ -8,19 +8,19 @@ from msgspec import structs
 from checkers.history.operations import OperationType
 from checkers.history.requested import (
     AdminAnswered,
-    AdminAsked,
+    AdminRequested,
     AnsweredInWords,
-    ElectionAsked,
-    FeatureAsked,
+    ElectionRequested,
+    FeatureRequested,
     HeartbeatAnswered,
     HeartbeatSent,
     PartitionsAdded,
     PartitionsAnswered,
-    ReassignmentAsked,
+    ReassignmentRequested,
     ReassignmentTarget,
     TopicAltered,
-    VoterAsked,
     VoterOffered,
+    VoterRequested,
 )
 from harness.administration.elections import ElectionResult, elect_leaders
 from harness.administration.heartbeats import Heartbeat, HeartbeatAnswer, registered_epoch, send_heartbeat
@@ -102,7 +102,7 @@ class PreparedRequest(NamedTuple):
     """A request as the history keeps it: key, value, name of the node asked; and its listener."""
 
     key: Key
-    value: AdminAsked
+    value: AdminRequested
     to: str
     address: Address
 
@@ -219,33 +219,33 @@ class AdminRequests:
         """
         address = asked.address
         match asked.key, asked.value:
-            case str(kind), ElectionAsked(partitions=partitions):
+            case str(kind), ElectionRequested(partitions=partitions):
                 election = elect_leaders(address, ElectionType(kind), partitions, timeout_ms)
                 return _by_partition(election.code, None, election.results)
-            case None, ReassignmentAsked(targets=targets, throttle_bytes_per_s=throttle):
+            case None, ReassignmentRequested(targets=targets, throttle_bytes_per_s=throttle):
                 if throttle is not None:
                     self._limit(address, targets, throttle)
                 moving = alter_reassignments(address, targets, timeout_ms)
                 return _by_partition(moving.code, moving.message, moving.results)
-            case int(voter), VoterAsked() as change:
+            case int(voter), VoterRequested() as change:
                 return self._ask_for_voter(address, voter, change, timeout_ms)
             case int(broker), HeartbeatSent(epoch=epoch, metadata_offset=offset):
                 return _of_heartbeat(send_heartbeat(address, Heartbeat(broker, epoch, offset), timeout_ms))
-            case str(name), FeatureAsked() | TopicAltered() | PartitionsAdded() as setting:
+            case str(name), FeatureRequested() | TopicAltered() | PartitionsAdded() as setting:
                 return _plain(_set(name, setting, address, timeout_ms))
         raise AssertionError(asked)
 
-    def _as_value(self, operation: Brokered, snapshot: ClusterSnapshot) -> tuple[Key, AdminAsked]:
+    def _as_value(self, operation: Brokered, snapshot: ClusterSnapshot) -> tuple[Key, AdminRequested]:
         match operation:
             case ElectLeaders(type=kind, partitions=partitions):
-                return str(kind), ElectionAsked(partitions=partitions)
+                return str(kind), ElectionRequested(partitions=partitions)
             case AddVoter() | RemoveVoter():
                 voter = _meant(operation, snapshot)
                 return voter.id, self._voter(operation, voter, snapshot.quorum)
             case Reassign(targets=targets, throttle_bytes_per_s=throttle):
-                return None, ReassignmentAsked(targets=targets, throttle_bytes_per_s=throttle)
+                return None, ReassignmentRequested(targets=targets, throttle_bytes_per_s=throttle)
             case UpdateFeature(feature=feature, level=level):
-                return feature, FeatureAsked(level=level)
+                return feature, FeatureRequested(level=level)
             case AlterTopic(topic=topic, config=config, value=wanted):
                 return topic, TopicAltered(config=config, value=wanted)
             case AddPartitions(topic=topic, count=count):
@@ -253,12 +253,12 @@ class AdminRequests:
 
     def _voter(
         self, operation: AddVoter | RemoveVoter, voter: Node, quorum: QuorumAnswer | None
-    ) -> VoterAsked:
+    ) -> VoterRequested:
         directory = self._directory(operation, voter, quorum)
         if directory is None:
             raise NoTargetError(f"the directory id of {voter.name} is not known")
         if isinstance(operation, RemoveVoter):
-            return VoterAsked(directory_id=directory)
+            return VoterRequested(directory_id=directory)
         return VoterOffered(
             directory_id=directory, endpoints=((_CONTROLLER_LISTENER, *self._endpoint(voter)),)
         )
@@ -280,7 +280,7 @@ class AdminRequests:
         """Address of the voter; for a broker, that of its extra controller listener."""
         return {**self._cluster.observe_listeners, **self._cluster.controller_listeners}[voter.name]
 
-    def _ask_for_voter(self, address: Address, voter: int, asked: VoterAsked, timeout_ms: int) -> Answer:
+    def _ask_for_voter(self, address: Address, voter: int, asked: VoterRequested, timeout_ms: int) -> Answer:
         key, cluster = VoterKey(voter, asked.directory_id or ""), self._cluster.cluster_id
         if isinstance(asked, VoterOffered):
             answer = add_voter(address, cluster, key, asked.endpoints, timeout_ms)
@@ -356,10 +356,10 @@ def _outcome(code: int) -> OperationType:
 
 
 def _set(
-    name: str, asked: FeatureAsked | TopicAltered | PartitionsAdded, address: Address, timeout_ms: int
+    name: str, asked: FeatureRequested | TopicAltered | PartitionsAdded, address: Address, timeout_ms: int
 ) -> SettingAnswer:
     match asked:
-        case FeatureAsked(level=level):
+        case FeatureRequested(level=level):
             return update_feature(address, name, level, timeout_ms)
         case TopicAltered(config=config, value=value):
             return alter_topic(address, name, config, value)

@@ -6,7 +6,7 @@ history records this, and it does not make a run unknown.
 
 import msgspec
 
-from checkers.history.courses import CHOOSE, ChoiceAsked, ChoiceMade, ConditionAwaited, Planned
+from checkers.history.courses import CHOOSE, ChoiceMade, ChoiceRequested, ConditionAwaited, Planned
 from checkers.history.faults import GambitBegan, GambitEnded
 from checkers.history.operations import OperationType
 from harness.nemesis.background import Background
@@ -158,7 +158,7 @@ class GambitCourse:
 
     def _chosen(self, move: Choice, played: "_Played") -> str | None:
         topic = _topic_of(move, played.chosen)
-        asked = ChoiceAsked(msgspec.to_builtins(move))
+        asked = ChoiceRequested(msgspec.to_builtins(move))
         with self._context.recorder.operation(CHOOSE, played.name, asked) as outcome:
             found: list[Chosen] = []
 

@@ -11,10 +11,10 @@ from checkers.history.faults import recorded_fault
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.phases import PHASE, Phase
 from checkers.history.requested import (
-    ElectionAsked,
-    FeatureAsked,
+    ElectionRequested,
+    FeatureRequested,
     PartitionsAdded,
-    ReassignmentAsked,
+    ReassignmentRequested,
     TopicAltered,
 )
 from checkers.history.units import NS_PER_MS
@@ -132,19 +132,19 @@ class _Recorded:
         value = operation.value
         match operation.f:
             case "elect-leaders":
-                partitions = msgspec.convert(value, ElectionAsked).partitions
+                partitions = msgspec.convert(value, ElectionRequested).partitions
                 return ElectLeaders(ElectionType(str(operation.key)), partitions)
             case "add-voter" | "remove-voter" | "late-heartbeat":
                 return _OF_NODES[operation.f](self.numbered(int(operation.key)))
             case "update-feature":
-                return UpdateFeature(str(operation.key), msgspec.convert(value, FeatureAsked).level)
+                return UpdateFeature(str(operation.key), msgspec.convert(value, FeatureRequested).level)
             case "alter-topic":
                 altered = msgspec.convert(value, TopicAltered)
                 return AlterTopic(str(operation.key), altered.config, altered.value or "")
             case "create-partitions":
                 return AddPartitions(msgspec.convert(value, PartitionsAdded).count, str(operation.key))
             case _:
-                asked = msgspec.convert(value, ReassignmentAsked)
+                asked = msgspec.convert(value, ReassignmentRequested)
                 return Reassign(asked.targets, asked.throttle_bytes_per_s)
 
 

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from checkers.history.commits import Committing
 from checkers.history.operations import OperationType
-from checkers.history.polls import GroupPollAsked, Isolation, Polled
+from checkers.history.polls import GroupPollRequested, Isolation, Polled
 from harness.clients.administrator import Answer
 from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions, Membership
 from harness.clients.group_opening import Join
@@ -74,7 +74,7 @@ class Membered(Worker):
 
     def poll_once(self, member: GroupMember) -> bool:
         """Poll, and keep in mind what is to be committed; whether this member may continue."""
-        asked = GroupPollAsked(self._kind, Isolation.READ_UNCOMMITTED, self.group)
+        asked = GroupPollRequested(self._kind, Isolation.READ_UNCOMMITTED, self.group)
         self._recorder.invoke("poll", self._context.topic, asked)
         try:
             gathered = member.poll(POLL_WAIT_S)

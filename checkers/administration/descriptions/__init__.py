@@ -42,8 +42,8 @@ from checkers.evidence.coordinators import transactions_partition
 from checkers.evidence.partition_changes import partition_changes
 from checkers.history.operations import OK, History, Operation
 from checkers.history.transactions import (
-    CoordinatorAsked,
-    LeaderAsked,
+    CoordinatorRequested,
+    LeaderRequested,
     MarkerAnswered,
     ProducerDescribed,
     TransactionDescribed,
@@ -65,7 +65,7 @@ _NOWHERE = -1
 
 
 _ABORT = "abort-transaction"
-AnyAnswer = TransactionAnswer[CoordinatorAsked | LeaderAsked]
+AnyAnswer = TransactionAnswer[CoordinatorRequested | LeaderRequested]
 
 
 class _Story(NamedTuple):
@@ -195,7 +195,7 @@ def _of(abort: TransactionAnswer[MarkerAnswered], told: AnyAnswer, place: tuple[
 
 def _concerns(asked: Operation, told: AnyAnswer, place: tuple[str, int]) -> bool:
     """Whether a requested abort, with any outcome, may have come before an answer."""
-    about = msgspec.convert(asked.value, LeaderAsked)
+    about = msgspec.convert(asked.value, LeaderRequested)
     return (
         asked.time_ns <= told.answered.time_ns
         and Producer(about.producer_id, about.epoch) == told.producer

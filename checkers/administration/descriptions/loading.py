@@ -8,15 +8,15 @@ from msgspec import UNSET
 
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.transactions import (
-    CoordinatorAsked,
-    LeaderAsked,
+    CoordinatorRequested,
+    LeaderRequested,
     ProducerInitialised,
     TxnSend,
     TxnSent,
 )
 
 MS = 1_000_000
-Described_co = TypeVar("Described_co", bound=CoordinatorAsked | LeaderAsked, covariant=True)
+Described_co = TypeVar("Described_co", bound=CoordinatorRequested | LeaderRequested, covariant=True)
 
 
 class Producer(NamedTuple):

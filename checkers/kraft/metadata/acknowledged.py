@@ -13,7 +13,7 @@ from checkers.columns.tables import NEVER
 from checkers.evidence.administration import Request, elections_of, reassignments_of, requests_of
 from checkers.evidence.fates import fits
 from checkers.evidence.partition_changes import PartitionChanges, PartitionState, partition_changes
-from checkers.history.changing_topics import TopicAsked
+from checkers.history.changing_topics import TopicRequested
 from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import OK, History, Operation
 from checkers.history.requested import PartitionsAdded, TopicAltered
@@ -125,7 +125,7 @@ def _is_logged_if_made(log: Logged, metadata: Metadata, name: str) -> bool:
 
 
 def _created(name: str, change: Change, found: list[TopicLogged]) -> Acknowledgement:
-    asked = msgspec.convert(change.begin.value, TopicAsked)
+    asked = msgspec.convert(change.begin.value, TopicRequested)
     lacks = _partitions(found, asked.partitions) or _copies(found, asked.replication_factor)
     return _creation(name, _place(change), found, lacks)
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.columns.tables import NONE
-from checkers.history.observed import OffsetsAsked
+from checkers.history.observed import OffsetsRequested
 from checkers.logs.listed.anomalies import END_AHEAD, END_BEHIND
 from checkers.logs.listed.loading import (
     Found,
@@ -47,7 +47,7 @@ def find_behind(story: Story, place: ListedLog) -> Iterator[Anomaly]:
     everything that earlier leaders had committed.  Without transactions the last stable offset is the high
     watermark.  With transactions it is compared only with other last stable offsets.
     """
-    latest, stable = answers(place, OffsetsAsked.LATEST), answers(place, OffsetsAsked.STABLE)
+    latest, stable = answers(place, OffsetsRequested.LATEST), answers(place, OffsetsRequested.STABLE)
     if story.transactional(place.name):
         groups = [(latest, [_acked(story.sent(place.name)), _bounds_of([*latest, *stable])])]
         groups.append((stable, [_bounds_of(stable)]))
@@ -114,7 +114,7 @@ def find_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
     found: list[Found] = []
     for told in place.listings:
         at = int(np.searchsorted(invoked_ns, told.time_ns, side="right"))
-        ends = told.what in {OffsetsAsked.LATEST, OffsetsAsked.STABLE, OffsetsAsked.EARLIEST}
+        ends = told.what in {OffsetsRequested.LATEST, OffsetsRequested.STABLE, OffsetsRequested.EARLIEST}
         if at == len(order) or told.offset < lowest[at] + ends:
             continue
         row = order[at:][sent.offset[order[at:]] == lowest[at]][0]

@@ -12,7 +12,7 @@ from checkers.columns.tables import NONE, Booleans, Columns, Integers, Partition
 from checkers.evidence.administration import alterations_of
 from checkers.evidence.loading import all_columns_of
 from checkers.evidence.partition_changes import PartitionChanges
-from checkers.history.observed import OFFSETS, OffsetsAsked, OffsetsSeen
+from checkers.history.observed import OFFSETS, OffsetsRequested, OffsetsSeen
 from checkers.history.operations import INVOKE, History
 from checkers.history.setup import Topic
 from checkers.history.units import NS_PER_MS
@@ -45,7 +45,7 @@ class ListedPartition(NamedTuple):
 
     op: int
     node: str
-    what: OffsetsAsked
+    what: OffsetsRequested
     since_ms: int | None
     began_ns: int
     time_ns: int
@@ -218,7 +218,7 @@ class Story:
         return None if row == NONE else permits[row].text
 
 
-def answers(place: ListedLog, *what: OffsetsAsked) -> list[ListedPartition]:
+def answers(place: ListedLog, *what: OffsetsRequested) -> list[ListedPartition]:
     """Answers of some kinds that report an offset."""
     return [told for told in place.listings if told.what in what and told.offset != NONE]
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.columns.tables import NONE, Booleans
-from checkers.history.observed import OffsetsAsked
+from checkers.history.observed import OffsetsRequested
 from checkers.logs.listed.anomalies import TIME_WRONG
 from checkers.logs.listed.loading import Found, ListedLog, ListedPartition, Sent, Story, shown, worst
 from checkers.verdict.verdict import Anomaly
@@ -48,7 +48,7 @@ def _wrong(story: Story, place: ListedLog, slack: int) -> Iterator[Found]:
     sent = story.sent(place.name)
     removable = "compact" in story.topic(place.name).cleanup or story.retained(place.name)
     for told in place.listings:
-        if told.what not in {OffsetsAsked.SINCE, OffsetsAsked.NEWEST}:
+        if told.what not in {OffsetsRequested.SINCE, OffsetsRequested.NEWEST}:
             continue
         if told.since_ms is not None and told.offset != NONE and told.timestamp_ms < told.since_ms:
             yield _found(place, told, f"its timestamp is {told.timestamp_ms}"), None
@@ -91,7 +91,7 @@ def _passed_over(
     if told.since_ms is not None and told.offset != NONE:
         due &= sent.offset < told.offset
     rows = np.flatnonzero(due)
-    if not len(rows) or (told.what == OffsetsAsked.NEWEST and told.offset == NONE):
+    if not len(rows) or (told.what == OffsetsRequested.NEWEST and told.offset == NONE):
         return
     row = int(rows[np.argmax(sent.offset[rows])])
     op, offset = int(sent.op[row]), int(sent.offset[row])
