@@ -70,7 +70,7 @@ def list_offsets(
     return {told.name: _listed(told.partitions, epochs[told.name]) for told in answer.topics}
 
 
-def ask_as_consumer(connection: Connection, places: Places) -> dict[str, list[Answered]]:
+def list_ends_as_consumer(connection: Connection, places: Places) -> dict[str, list[Answered]]:
     """Ask a broker for the ends of some partitions, without a leader epoch; only a leader answers.
 
     Raises:
@@ -79,7 +79,7 @@ def ask_as_consumer(connection: Connection, places: Places) -> dict[str, list[An
     return _answered(connection, _request(_in_any_epoch(places), _TIMESTAMPS[OffsetsRequested.LATEST]))
 
 
-def ask_for_starts(connection: Connection, places: Places) -> dict[str, list[Answered]]:
+def list_starts(connection: Connection, places: Places) -> dict[str, list[Answered]]:
     """Ask a broker where its own logs of some partitions begin, whether it leads them or not.
 
     Raises:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 
 from checkers.history.observed import LEADING, PARTITIONS, LeadingSeen, PartitionsSeen
-from harness.clients.listing import ask_as_consumer
+from harness.clients.listing import list_ends_as_consumer
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import WireError
@@ -69,7 +69,7 @@ class PartitionObserver(Observer):
         if not places:
             return
         try:
-            told = self._endpoint.ask(lambda connection: ask_as_consumer(connection, places))
+            told = self._endpoint.ask(lambda connection: list_ends_as_consumer(connection, places))
         except WireError:
             return
         topics = {

@@ -81,7 +81,7 @@ class Membered(Worker):
         except ReadError as error:
             self._recorder.complete(OperationType.INFO, asked, str(error))
             return False
-        self._recorder.complete(OperationType.OK, self._told(gathered))
+        self._recorder.complete(OperationType.OK, self._polled(gathered))
         if gathered.assigned is not None:
             self._begin(gathered.assigned)
         elif gathered.membership is not None:
@@ -91,7 +91,7 @@ class Membered(Worker):
         self.pending = {p: offset for p, offset in (self.pending | after).items() if p in member.owned}
         return True
 
-    def _told(self, gathered: Gathered) -> Polled:
+    def _polled(self, gathered: Gathered) -> Polled:
         assigned = gathered.assigned
         return Polled(
             client=self._kind,

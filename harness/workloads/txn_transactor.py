@@ -175,9 +175,9 @@ class Transactor:
         if self._client is None:
             raise RuntimeError(f"{self._name} was not initialised")
         sent: list[Sent] = []
-        self._staff.recorder.invoke("txn", self._name, self._told(intent, sent))
+        self._staff.recorder.invoke("txn", self._name, self._transaction_value(intent, sent))
         end = self._perform(self._client, intent, sent)
-        told = self._told(intent, sent)
+        told = self._transaction_value(intent, sent)
         value = TxnEnded(**asdict(told), ended=end.ended, ending_ns=end.ending_ns)
         self._staff.recorder.complete(end.outcome, value, end.error)
         if end.error is not None:
@@ -207,7 +207,7 @@ class Transactor:
         end = _committed(client) if commits else _aborted(client, trouble)
         return end._replace(ending_ns=ending_ns)
 
-    def _told(self, intent: Intent, sent: Sequence[Sent]) -> TxnRequested:
+    def _transaction_value(self, intent: Intent, sent: Sequence[Sent]) -> TxnRequested:
         """The transaction as a history has it, with the offsets of what was sent."""
         mops: list[TxnSendRequested | TxnOffsets] = [
             *(TxnSend(*send, one.offset) for send, one in zip(intent.sends, sent, strict=False)),
