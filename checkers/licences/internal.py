@@ -12,10 +12,10 @@ from typing import NamedTuple
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.administration import UNCLEAN
 from checkers.history.operations import History
-from checkers.licences.asked import allowed
 from checkers.licences.disks import active, all_hit, hits, strikes_of
 from checkers.licences.facts import Facts
 from checkers.licences.permission import permitted, topic_named
+from checkers.licences.requested_elections import allowed
 from checkers.licences.unclean import settled_ns
 
 

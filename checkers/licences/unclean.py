@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.administration import UNCLEAN, Election
 from checkers.evidence.partition_changes import PartitionState
-from checkers.licences.asked import by_request
 from checkers.licences.disturbances import faults, moves, span_text
 from checkers.licences.epoch_bounds import bound_at, bounds_of
 from checkers.licences.facts import Facts
 from checkers.licences.permission import permitted
 from checkers.licences.permits import Event
+from checkers.licences.requested_elections import by_request
 
 SETTLING_NS = 1_000_000_000
 """How much later than a broker reports a new epoch it may still act in the old one."""

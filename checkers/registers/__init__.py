@@ -33,7 +33,7 @@ from checkers.registers.coordinating import coordinations_of
 from checkers.registers.kept import LAGS_NS, Milestones, milestones_of
 from checkers.registers.loading import Unreadable, registers_of
 from checkers.registers.parts import CHECKER, Losing, Overview, check_part, put_together, repeated, swapped
-from checkers.registers.telling import RegisterTexts
+from checkers.registers.texts import RegisterTexts
 from checkers.registers.zones import zones_of
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import CheckerResult, result_of

@@ -8,7 +8,7 @@ import numpy as np
 
 from checkers.columns.tables import Booleans, Integers
 from checkers.registers.anomalies import ABORTED_READ, NONLINEARIZABLE, PHANTOM
-from checkers.registers.telling import Fact, RegisterTexts, witness_of
+from checkers.registers.texts import Fact, RegisterTexts, witness_of
 from checkers.registers.zones import Conflicts, Zones, conflicts_of, read_early
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly

@@ -32,7 +32,7 @@ from checkers.registers.anomalies import LOST_VALUE, NONMONOTONIC_AFTER_HEAL, ST
 from checkers.registers.columns import SHIFT
 from checkers.registers.coordinating import MARGIN_NS, Coordination, group_of
 from checkers.registers.findings import Findings
-from checkers.registers.telling import Fact, RegisterTexts
+from checkers.registers.texts import Fact, RegisterTexts
 from checkers.registers.zones import Overwriting, Questions, Zones, overwritten
 from checkers.verdict.kinds import AnomalyKind
 

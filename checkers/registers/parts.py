@@ -24,7 +24,7 @@ from checkers.registers.kept import (
     stale_reads,
     unread,
 )
-from checkers.registers.telling import RegisterTexts, shown
+from checkers.registers.texts import RegisterTexts, shown
 from checkers.registers.zones import Zones, zones_of
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, CheckerResult, result_of
 

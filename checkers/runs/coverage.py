@@ -31,7 +31,7 @@ from checkers.history.quorum import leaders_seen
 from checkers.history.replicas import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA, ReplicaSeen
 from checkers.history.setup import Setup, recorded_setup
 from checkers.history.units import NS_PER_MS
-from checkers.runs.told_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
+from checkers.runs.claimed_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
 from checkers.verdict.verdict import Assumption
 
 _NAMED_MAX = 5

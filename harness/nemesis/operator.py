@@ -12,7 +12,7 @@ from harness.administration.throttles import Throttle, remove_throttle
 from harness.kafka.sizes import TopicSizes
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.wire import WireError
-from harness.nemesis.asking import Administered, AdminRequests, NoTargetError, PreparedRequest
+from harness.nemesis.admin_requests import Administered, AdminRequests, NoTargetError, PreparedRequest
 from harness.nemesis.drawing import drawn
 from harness.record.journal import Recorder
 from harness.vocabulary.administration import (

@@ -26,11 +26,11 @@ from harness.cluster.containers import in_parallel
 from harness.cluster.engine import engine_errors_named
 from harness.cluster.watching import NodeWatcher
 from harness.errors import KrucibleError, disk_errors_named
+from harness.evidence.claimed_coordinators import gather_coordinators
+from harness.evidence.described_configs import gather_configs
 from harness.evidence.disks import gather_disks
 from harness.evidence.known_producers import gather_producers
 from harness.evidence.node_logs import gather_logs
-from harness.evidence.told_configs import gather_configs
-from harness.evidence.told_coordinators import gather_coordinators
 from harness.faults.hold import ConnectionHolds
 from harness.kafka.wire import WireError
 from harness.observers import Observers

@@ -9,7 +9,7 @@ A controller answers a change once the records that make it are committed (KIP-6
 3. Brokers list what the log has, by the ids of topics: ``listed-against-log`` (`listed`).
 4.  While one controller leads alone, it knows every topic that it has created:
    ``acknowledged-topic-unknown``.
-5.  No high watermark was above its record before it was requested: ``high-watermark-unfounded`` (`asked`).
+5.  No high watermark was above its record before it was requested: ``high-watermark-unfounded`` (`requested`).
 6. At the end brokers report the configs that the log has: ``config-against-log`` (`configs`).
 
 Whether elections and reassignments are in the log is judged by other checkers; here it is judged whether they
@@ -31,13 +31,13 @@ from checkers.history.setup import recorded_setup
 from checkers.history.sources import Source, lacking
 from checkers.kraft.metadata.acknowledged import Acknowledgement, acknowledgements
 from checkers.kraft.metadata.anomalies import METADATA_ACK_EARLY, METADATA_ACK_LOST, TOPIC_UNKNOWN
-from checkers.kraft.metadata.asked import early_marks, requested_records
 from checkers.kraft.metadata.configs import judge_configs
 from checkers.kraft.metadata.listed import judge_listed
 from checkers.kraft.metadata.lives import Life, lives_of
 from checkers.kraft.metadata.loading import Change, Metadata
 from checkers.kraft.metadata.logged import Logged, Record, TopicLogged, logged
 from checkers.kraft.metadata.marks import Marks, marks_of
+from checkers.kraft.metadata.requested import early_marks, requested_records
 from checkers.kraft.metadata.wipes import emptied
 from checkers.kraft.quorum.views import views_of
 from checkers.verdict.verdict import Anomaly

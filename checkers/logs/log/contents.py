@@ -10,7 +10,7 @@ from checkers.logs.log.claims import at, found_in, is_row
 from checkers.logs.log.findings import Example, LogFinding, illegal
 from checkers.logs.log.licensing import truncated, undone
 from checkers.logs.log.partition import PartitionLog
-from checkers.logs.log.telling import LogTexts, split_facts
+from checkers.logs.log.texts import LogTexts, split_facts
 
 _NOT_IDEMPOTENT = "the producers were not idempotent: a retried send may append again"
 _GIVEN_UP = (

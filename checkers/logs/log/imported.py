@@ -13,7 +13,7 @@ from checkers.logs.log.findings import Example, LogFinding
 from checkers.logs.log.licensing import replaced_since, vanished
 from checkers.logs.log.partition import PartitionLog
 from checkers.logs.log.survival import once, spread
-from checkers.logs.log.telling import LogTexts, split_facts
+from checkers.logs.log.texts import LogTexts, split_facts
 
 
 def find_in_passing(log: PartitionLog) -> Iterator[LogFinding]:

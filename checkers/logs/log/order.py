@@ -10,7 +10,7 @@ from checkers.logs.log.claims import at, found_in
 from checkers.logs.log.findings import Example, LogFinding
 from checkers.logs.log.licensing import truncated
 from checkers.logs.log.partition import PartitionLog
-from checkers.logs.log.telling import LogTexts, split_facts
+from checkers.logs.log.texts import LogTexts, split_facts
 
 _NOT_IDEMPOTENT = "the producers were not idempotent: a retried batch may be appended after later ones"
 _ACKS_UNKNOWN = "an imported history does not record the producers' acks; with acks=1 the log end may go back"

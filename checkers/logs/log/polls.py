@@ -11,7 +11,7 @@ from checkers.logs.log.claims import at, found_in
 from checkers.logs.log.findings import Example, LogFinding
 from checkers.logs.log.licensing import replaced_since, truncated, undecided, undone, vanished
 from checkers.logs.log.partition import PartitionLog
-from checkers.logs.log.telling import LogTexts, split_facts
+from checkers.logs.log.texts import LogTexts, split_facts
 
 
 @dataclass(frozen=True, slots=True)

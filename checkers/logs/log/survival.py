@@ -9,7 +9,7 @@ from checkers.columns.tables import NEVER, NONE, Booleans, Integers
 from checkers.logs.log.findings import Example, LogFinding, illegal
 from checkers.logs.log.licensing import replaced_since, undecided, undone, vanished
 from checkers.logs.log.partition import PartitionLog
-from checkers.logs.log.telling import LogTexts, split_facts
+from checkers.logs.log.texts import LogTexts, split_facts
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ Evidence is the metadata log that reaches farthest, record by record, including 
 4. Replicas have what they had when their brokers start again, and no leader's high watermark is beyond a
    member of its ISR (`ends`).
 5.  Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers report the
-   existing partitions, and continue to report them (`topics_told`).
+   existing partitions, and continue to report them (`misreported_topics`).
 6. A broker no longer leads once its own metadata names another leader (`leading`), nor once a log directory
    has failed (`failed_directories`, `dead_directories`).
 """
@@ -50,7 +50,7 @@ from checkers.logs.partitions.failed_directories import failed_directories
 from checkers.logs.partitions.kept_commits import CommitsKept
 from checkers.logs.partitions.leading import leadership_kept, leading_of
 from checkers.logs.partitions.logged import Logged
-from checkers.logs.partitions.topics_told import misreported_topics
+from checkers.logs.partitions.misreported_topics import misreported_topics
 from checkers.logs.partitions.truncations import find_truncations
 from checkers.logs.partitions.views import contradictions
 from checkers.logs.partitions.walk import Walk

@@ -10,7 +10,7 @@ A broker may lag for any time, so an old state is no contradiction.  There are f
    last answers, requested at least `SETTLED_NS` later, while the log had the recovered state all the time.
 
 Removed topics are left out, because a report may be about another topic of that name.  Whether brokers report
-the right partitions is judged by `topics_told`.
+the right partitions is judged by `misreported_topics`.
 """
 
 from collections import defaultdict

@@ -32,7 +32,7 @@ from checkers.history.setup import Setup
 from checkers.history.transactions import sends_of
 from checkers.licences import licences_of
 from checkers.transactional.client_errors.anomalies import SEQUENCE_LOST
-from checkers.transactional.client_errors.told import (
+from checkers.transactional.client_errors.named_errors import (
     OUT_OF_ORDER,
     SCRIPT,
     UNKNOWN_PRODUCER,

@@ -8,7 +8,7 @@ invocation names its input (docs/histories.md, ``consumed``).
    that copied it was acknowledged as committed.
 3.  ``copy-without-offsets``: a copy of an input is visible, although the group's offset was at or below it
    when all transactions had ended.
-4.  ``committed-offset-unasked``: the group's offset is one that no transaction requested (`unasked`).
+4.  ``committed-offset-unasked``: the group's offset is one that no transaction requested (`unrequested`).
 
 A finding is legal if an event that removed records of its partitions may explain it (`excuses`).
 """
@@ -25,7 +25,7 @@ from checkers.history.sources import unassigned_damage
 from checkers.transactional.copying.anomalies import ANOMALIES, DUPLICATED, LOST, NEEDS, WITHOUT_OFFSETS
 from checkers.transactional.copying.excuses import CopyFinding, Excuses
 from checkers.transactional.copying.loading import Copying, copying_of
-from checkers.transactional.copying.unasked import find_unrequested
+from checkers.transactional.copying.unrequested import find_unrequested
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import click
 
-from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.hosting.on_hosts import OnHosts
 from harness.campaigns.hosting.orders import Desk, Order, Report, Site, decode, encode
 from harness.campaigns.hosting.table import Host, able, hosts_text, look_at
 from harness.campaigns.hosting.tasks import CARRY_OUT, CLEAR_SLOTS, Clearing

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from harness.campaigns.cancelling import cancellable
-from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.hosting.on_hosts import OnHosts
 from harness.campaigns.sensitivity.adopting import adopted
 from harness.campaigns.sensitivity.kept import KeptOutcomes
 from harness.campaigns.sensitivity.pages import measurement_of, measurements_in

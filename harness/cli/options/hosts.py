@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.hosting.on_hosts import OnHosts
 from harness.cli.options.shared import Whole
 from harness.errors import KrucibleError, UsageError
 

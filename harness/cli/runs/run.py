@@ -9,7 +9,7 @@ import click
 
 from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
-from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.hosting.on_hosts import OnHosts
 from harness.campaigns.keeping import EXIT_CODES
 from harness.campaigns.making import run_missing, run_one
 from harness.campaigns.rerunning import campaign_named, plan_again, plans_of_campaign

@@ -13,7 +13,7 @@ from kafka.protocol.admin import (
 )
 
 from checkers.history.observed import CoordinatorsSeen
-from checkers.runs.told_coordinators import COORDINATORS, RELEASED_WITHIN_NS
+from checkers.runs.claimed_coordinators import COORDINATORS, RELEASED_WITHIN_NS
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder
 
