@@ -1,6 +1,6 @@
 """Prints failures while the tests run, because a whole run takes long and may be stopped from outside.
 
-The last lines of a failure are printed at once.  The end of each group with a worker of its own is printed too.
+The last lines of a failure are printed at once, and so is the end of each group with a worker of its own.
 SIGTERM ends the tests as Ctrl-C does: the summary then lists the failures so far.
 """
 

@@ -9,7 +9,8 @@ A controller answers a change once the records that make it are committed (KIP-6
 3. Brokers list what the log has, by the ids of topics: ``listed-against-log`` (`listed`).
 4.  While one controller leads alone, it knows every topic that it has created:
    ``acknowledged-topic-unknown``.
-5.  No high watermark was above its record before it was requested: ``high-watermark-unfounded`` (`requested`).
+5.  No high watermark was above its record before it was requested: ``high-watermark-unfounded``
+    (`requested`).
 6. At the end brokers report the configs that the log has: ``config-against-log`` (`configs`).
 
 Whether elections and reassignments are in the log is judged by other checkers; here it is judged whether they
