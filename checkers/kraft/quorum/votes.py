@@ -12,7 +12,7 @@ import msgspec
 
 from checkers.evidence.faults import FaultWindow
 from checkers.evidence.metadata_log import farthest
-from checkers.evidence.node_logs import moment, ns_between
+from checkers.evidence.node_logs import logged_at_ns
 from checkers.history.logged import ELECTED, VOTE, ElectedLogged, VoteLogged, VotesEnd, vote_logged
 from checkers.history.operations import History
 from checkers.history.setup import Setup
@@ -78,11 +78,10 @@ def logs_of(history: History) -> Logs:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    began_at = moment(history.began_at)
 
     def time_ns(at: str | None, otherwise_ns: int) -> int:
-        when = moment(at or "")
-        return otherwise_ns if when is None or began_at is None else ns_between(began_at, when)
+        logged_ns = logged_at_ns(history, at)
+        return otherwise_ns if logged_ns is None else logged_ns
 
     told: list[Vote] = []
     further: dict[str, int] = {}
