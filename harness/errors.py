@@ -97,7 +97,7 @@ class EngineError(KrucibleError):
 
 
 @contextmanager
-def disk_errors_told() -> Iterator[None]:
+def disk_errors_named() -> Iterator[None]:
     """Whatever the operating system refuses in the block becomes an error that names file and next step."""
     try:
         yield

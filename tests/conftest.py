@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.live_failures import LiveFailures
 from tests.sharing import Niceness, Sharing, turn_of
-from tests.telling import Telling
 
 settings.register_profile(
     "deterministic", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -23,7 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if hasattr(config, "workerinput"):
         config.pluginmanager.register(Niceness(), "niceness")
     elif (terminal := config.pluginmanager.get_plugin("terminalreporter")) is not None:
-        config.pluginmanager.register(Telling(terminal), "telling")
+        config.pluginmanager.register(LiveFailures(terminal), "live_failures")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -8,8 +8,13 @@ import msgspec
 
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.history.error_codes import ErrorCode
-from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, Told, once
-from checkers.history.requested import ElectionAsked, PartitionsAnswered, ReassignmentAsked, TopicAltered
+from checkers.history.operations import FAIL, INFO, INVOKE, OK, Decoded, History, Operation, once
+from checkers.history.requested import (
+    ElectionRequested,
+    PartitionsAnswered,
+    ReassignmentRequested,
+    TopicAltered,
+)
 
 PREFERRED, UNCLEAN = "preferred", "unclean"
 _UNKNOWN = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION)
@@ -128,14 +133,14 @@ def requests_of(history: History, f: str) -> list[Request]:
     return found
 
 
-def alterations_of(history: History) -> list[Told[TopicAltered]]:
+def alterations_of(history: History) -> list[Decoded[TopicAltered]]:
     """All operations that ask for a config of a topic, invocations and completions.
 
     Raises:
         msgspec.ValidationError: one is not as docs/histories.md says.
     """
     asked = (operation for operation in history.of("alter-topic") if operation.value is not None)
-    return [Told(operation, msgspec.convert(operation.value, TopicAltered)) for operation in asked]
+    return [Decoded(operation, msgspec.convert(operation.value, TopicAltered)) for operation in asked]
 
 
 @once
@@ -149,7 +154,7 @@ def elections_of(history: History) -> list[Election]:
 
 
 def _election(request: Request) -> Election:
-    asked = msgspec.convert(request.began.value, ElectionAsked).partitions
+    asked = msgspec.convert(request.began.value, ElectionRequested).partitions
     named = None if asked is None else frozenset(PartitionName(*place) for place in asked)
     return Election(request, str(request.began.key), named, _codes(request))
 
@@ -165,7 +170,7 @@ def reassignments_of(history: History) -> list[Reassignment]:
 
 def _asked(request: Request) -> Iterator[Reassignment]:
     codes = _codes(request)
-    for topic, number, target in msgspec.convert(request.began.value, ReassignmentAsked).targets:
+    for topic, number, target in msgspec.convert(request.began.value, ReassignmentRequested).targets:
         partition = PartitionName(topic, number)
         yield Reassignment(request, partition, target, codes.get(partition))
 
@@ -199,5 +204,5 @@ def _kinds_of(operation: Operation) -> set[str]:
         return {"add-partitions"}
     if operation.f != "alter-reassignments":
         return {"voters"}
-    targets = msgspec.convert(operation.value, ReassignmentAsked).targets
+    targets = msgspec.convert(operation.value, ReassignmentRequested).targets
     return {"cancel" if wanted is None else "reassign" for _, _, wanted in targets}

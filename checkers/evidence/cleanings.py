@@ -16,7 +16,7 @@ import msgspec
 from checkers.columns.tables import PartitionName
 from checkers.history.logged import CLEANED, LogsCleaned
 from checkers.history.operations import History, once
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 
 
 class Cleaned(NamedTuple):
@@ -37,7 +37,7 @@ class Cleaned(NamedTuple):
     op: int
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """What the broker logged, as a text."""
         return (
             f"By their logs, no broker had compacted it beyond {self.end}; {self.node} had up to there "
@@ -55,7 +55,7 @@ def cleanings_of(history: History) -> Mapping[PartitionName, Cleaned]:
     told = [(o, msgspec.convert(o.value, LogsCleaned)) for o in history.observed(CLEANED)]
     if not told:
         return {}
-    setup = told_setup(history)
+    setup = recorded_setup(history)
     if len(setup.versions) > 1 or not set(setup.names.values()) <= {operation.node for operation, _ in told}:
         return {}
     known_ns = min(seen.began_ns for _, seen in told)

@@ -30,11 +30,11 @@ class ConfigChanges(NamedTuple):
 
     Attributes:
         changes: in the order of the log.
-        told: whether these are all changes, from the beginning to the end.
+        complete: whether these are all changes, from the beginning to the end.
     """
 
     changes: tuple[ConfigChange, ...]
-    told: bool
+    complete: bool
 
     def of(self, request: Request) -> list[ConfigChange]:
         """The changes that a request may have caused.
@@ -48,10 +48,10 @@ class ConfigChanges(NamedTuple):
 
     def fate(self, request: Request) -> Fate:
         """What became of an unanswered request."""
-        return fate(found=bool(self.of(request)), told=self.told)
+        return fate(found=bool(self.of(request)), told=self.complete)
 
 
-class _Told(msgspec.Struct, frozen=True, rename="camel"):
+class _ConfigRecord(msgspec.Struct, frozen=True, rename="camel"):
     resource_type: int
     resource_name: str
     name: str
@@ -69,14 +69,14 @@ def config_changes(history: History) -> ConfigChanges:
     """
     log = farthest(history)
     if log is None:
-        return ConfigChanges((), told=False)
+        return ConfigChanges((), complete=False)
     times = append_times(history)
     told = not log.seen.log_start and times.complete_until_ns(log) == NEVER
 
     def changes() -> Iterator[ConfigChange]:
         for offset, epoch, kind, data in log.seen.records:
             if kind == "CONFIG_RECORD":
-                one = msgspec.convert(data, _Told)
+                one = msgspec.convert(data, _ConfigRecord)
                 if one.resource_type == _TOPIC:
                     yield ConfigChange(one.resource_name, one.name, one.value, times.span(offset, epoch))
 

@@ -43,12 +43,12 @@ def fate_of_election(election: Election, changes: PartitionChanges) -> Fate:
     """Whether an election was held, in any of the partitions that were requested."""
     asked = changes.states.keys() if election.asked is None else election.asked
     found = any(_elected(election, partition, changes) for partition in asked)
-    return fate(found=found, told=changes.op is not None and _all_told(asked, changes))
+    return fate(found=found, told=changes.op is not None and _all_known(asked, changes))
 
 
 def fate_of_reassignment(asked: Reassignment, changes: PartitionChanges) -> Fate:
     """Whether a reassignment to the requested replicas began, or an ongoing one was cancelled."""
-    return fate(found=_taken_up(asked, changes), told=changes.tells(asked.partition, NEVER))
+    return fate(found=_taken_up(asked, changes), told=changes.is_complete(asked.partition, NEVER))
 
 
 def fits(request: Reassignment, state: PartitionState) -> bool:
@@ -56,7 +56,7 @@ def fits(request: Reassignment, state: PartitionState) -> bool:
     return not state.moving if request.target is None else state.target == request.target
 
 
-def _all_told(partitions: Iterable[PartitionName], changes: PartitionChanges) -> bool:
+def _all_known(partitions: Iterable[PartitionName], changes: PartitionChanges) -> bool:
     return changes.complete_until_ns == NEVER and all(each in changes.states for each in partitions)
 
 

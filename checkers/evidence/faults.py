@@ -4,7 +4,7 @@ from operator import attrgetter
 
 import msgspec
 
-from checkers.history.faults import FaultTold, PlannedFault, fault_told
+from checkers.history.faults import FaultRecorded, PlannedFault, recorded_fault
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType, once
 
 FOREVER_NS = 2**63 - 1
@@ -159,7 +159,7 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
     if begun is None or _first(operations, "inject", FAIL) is not None:
         return None
     told = msgspec.convert(begun.value, PlannedFault)
-    aimed = next((each for each in map(fault_told, operations) if each and each.targets), FaultTold())
+    aimed = next((each for each in map(recorded_fault, operations) if each and each.targets), FaultRecorded())
     return FaultWindow(
         id=fault,
         kind=told.kind,
@@ -181,13 +181,13 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
     )
 
 
-def told_of(history: History, window: FaultWindow) -> list[FaultTold]:
+def recorded_faults(history: History, window: FaultWindow) -> list[FaultRecorded]:
     """The values of a fault's operations, its invocation first.
 
     Raises:
         msgspec.ValidationError: a value is not as docs/histories.md says.
     """
-    told = (fault_told(history.operations[index]) for index in window.operations)
+    told = (recorded_fault(history.operations[index]) for index in window.operations)
     return [each for each in told if each is not None]
 
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 import msgspec
 
 from checkers.columns.tables import PartitionName
-from checkers.evidence.node_logs import moment, ns_between
+from checkers.evidence.node_logs import logged_at_ns
 from checkers.history.logged import ISR_SHRUNK, LOADED, TRUNCATED, IsrShrunk, LogLoaded, LogTruncated
 from checkers.history.operations import History, Operation
 
@@ -93,8 +93,8 @@ def _lines(history: History, key: str, kind: type[_L]) -> list[_L]:
 
 
 def _placed(history: History, observation: Operation, told: _L) -> _L:
-    began_at, at = moment(history.began_at), moment(told.at)
-    time_ns = observation.time_ns if began_at is None or at is None else ns_between(began_at, at)
+    logged_ns = logged_at_ns(history, told.at)
+    time_ns = observation.time_ns if logged_ns is None else logged_ns
     return msgspec.structs.replace(
         told, index=observation.index, node=observation.node or "", time_ns=time_ns
     )

@@ -29,7 +29,7 @@ class Bounds(NamedTuple):
     high: int
 
 
-class _Told(msgspec.Struct, frozen=True, rename="camel"):
+class _ConfigRecord(msgspec.Struct, frozen=True, rename="camel"):
     resource_type: int
     resource_name: str
     name: str
@@ -58,7 +58,7 @@ class MinIsr:
         """
         if data.get("name") != CONFIG:
             return None
-        told = msgspec.convert(data, _Told)
+        told = msgspec.convert(data, _ConfigRecord)
         place = (told.resource_type, told.resource_name)
         if told.value is None:
             self._told.pop(place, None)
@@ -126,7 +126,7 @@ class _Record(NamedTuple):
     data: Mapping[str, Any]
 
 
-class MinIsrTold:
+class LoggedMinIsr:
     """The values that were in force, by the metadata log.
 
     Args:
@@ -151,7 +151,7 @@ class MinIsrTold:
 
 
 @once
-def min_isr_told(history: History) -> MinIsrTold:
+def logged_min_isr(history: History) -> LoggedMinIsr:
     """The values that were in force, by the metadata log that reaches farthest.
 
     Raises:
@@ -163,4 +163,4 @@ def min_isr_told(history: History) -> MinIsrTold:
         for offset, epoch, kind, data in (() if log is None else log.seen.records)
         if kind == CONFIG_RECORD and data.get("name") == CONFIG
     ]
-    return MinIsrTold(_static(history), records)
+    return LoggedMinIsr(_static(history), records)

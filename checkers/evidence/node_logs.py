@@ -117,23 +117,33 @@ def log_lines(history: History) -> list[LogLine]:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    began_at = moment(history.began_at)
-    return [_log_line(operation, began_at) for operation in history.observed(NODE_LOG)]
+    return [_log_line(history, operation) for operation in history.observed(NODE_LOG)]
 
 
-def _log_line(operation: Operation, began_at: datetime | None) -> LogLine:
+def _log_line(history: History, operation: Operation) -> LogLine:
     observed = msgspec.convert(operation.value, FindingLogged)
-    at = moment(observed.at or "")
+    logged_ns = logged_at_ns(history, observed.at)
     return LogLine(
         index=operation.index,
         node=operation.node or "",
-        time_ns=operation.time_ns if at is None or began_at is None else ns_between(began_at, at),
+        time_ns=operation.time_ns if logged_ns is None else logged_ns,
         number=observed.line,
         level=observed.level,
         text=observed.text,
-        logged=at is not None and began_at is not None,
+        logged=logged_ns is not None,
         unjudged=observed.unjudged,
     )
+
+
+def logged_at_ns(history: History, at: str | None) -> int | None:
+    """When a line was written, in ns on the history's clock; None if it or the history has no time to read.
+
+    Args:
+        history: the history that has the line.
+        at: the time in the line, as `moment` reads it.
+    """
+    began_at, written_at = moment(history.began_at), moment(at or "")
+    return None if began_at is None or written_at is None else ns_between(began_at, written_at)
 
 
 def moment(text: str) -> datetime | None:

@@ -105,7 +105,7 @@ class BrokerState(NamedTuple):
     active: bool
 
 
-class PartitionTold(msgspec.Struct, frozen=True, rename="camel"):
+class PartitionRecord(msgspec.Struct, frozen=True, rename="camel"):
     """Content of a partition's record, as far as it matters here; None where it changes nothing."""
 
     partition_id: int
@@ -130,7 +130,7 @@ class Step(NamedTuple):
         partition: its name; if no record named the topic, the topic's id replaces the name.
         before: the state before; None if no record or snapshot has it.
         after: the state after; None if a record changes a partition that no record or snapshot has.
-        told: fields of the record.
+        content: fields of the record.
         has_topic: whether an earlier record created the topic, and none has removed it since; a snapshot may
             contain later records and does not count.
     """
@@ -139,7 +139,7 @@ class Step(NamedTuple):
     partition: PartitionName
     before: PartitionState | None
     after: PartitionState | None
-    told: PartitionTold
+    content: PartitionRecord
     has_topic: bool
 
     @property
@@ -148,13 +148,13 @@ class Step(NamedTuple):
         return self.record[2]
 
 
-class _BrokerTold(msgspec.Struct, frozen=True, rename="camel"):
+class _BrokerRecord(msgspec.Struct, frozen=True, rename="camel"):
     broker_id: int
     fenced: bool | int = 0
     in_controlled_shutdown: bool | int = 0
 
 
-class _TopicTold(msgspec.Struct, frozen=True, rename="camel"):
+class _TopicRecord(msgspec.Struct, frozen=True, rename="camel"):
     name: str
     topic_id: str
 
@@ -184,7 +184,7 @@ class PartitionChanges:
     complete_until_ns: int
     _times: AppendTimes
 
-    def tells(self, partition: PartitionName, until_ns: int) -> bool:
+    def is_complete(self, partition: PartitionName, until_ns: int) -> bool:
         """Whether all states of a partition are known that it had until a time."""
         return partition in self.states and until_ns <= self.complete_until_ns
 
@@ -279,10 +279,10 @@ class Replay:
         elif kind == ELR_CLEARED:
             yield from self._cleared(record, msgspec.convert(data, _ElrCleared).topic_name)
         elif kind in {MADE, CHANGED}:
-            yield self._step(record, msgspec.convert(data, PartitionTold))
+            yield self._step(record, msgspec.convert(data, PartitionRecord))
 
     def _name(self, data: Any) -> str:
-        topic = msgspec.convert(data, _TopicTold)
+        topic = msgspec.convert(data, _TopicRecord)
         self._names[topic.topic_id] = topic.name
         return topic.topic_id
 
@@ -295,10 +295,10 @@ class Replay:
         """Steps of the partitions of a topic, or of all where it has no name, that have any eligible."""
         for (topic_id, number), state in list(self._states.items()):
             if (state.elr or state.last_known) and topic in {"", self._names.get(topic_id)}:
-                told = PartitionTold(number, topic_id, eligible_leader_replicas=(), last_known_elr=())
+                told = PartitionRecord(number, topic_id, eligible_leader_replicas=(), last_known_elr=())
                 yield self._step(record, told)
 
-    def _step(self, record: MetadataRecord, told: PartitionTold) -> Step:
+    def _step(self, record: MetadataRecord, told: PartitionRecord) -> Step:
         offset, epoch, kind, _ = record
         place = (told.topic_id, told.partition_id)
         before = self._states.get(place)
@@ -320,7 +320,7 @@ def _brokers(seen: MetadataLogSeen) -> dict[int, tuple[BrokerState, ...]]:
     states: dict[int, list[BrokerState]] = {}
     for offset, epoch, kind, data in seen.records:
         if kind in {"REGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD"}:
-            told = msgspec.convert(data, _BrokerTold)
+            told = msgspec.convert(data, _BrokerRecord)
             stops = told.fenced == 1 or bool(told.in_controlled_shutdown)
             if stops or told.fenced == _UNFENCED:
                 active = BrokerState(offset, epoch, not stops)
@@ -328,7 +328,7 @@ def _brokers(seen: MetadataLogSeen) -> dict[int, tuple[BrokerState, ...]]:
     return {broker: tuple(some) for broker, some in states.items()}
 
 
-def _made(offset: int, epoch: int, told: PartitionTold) -> PartitionState:
+def _made(offset: int, epoch: int, told: PartitionRecord) -> PartitionState:
     return PartitionState(
         offset,
         epoch,
@@ -345,7 +345,7 @@ def _made(offset: int, epoch: int, told: PartitionTold) -> PartitionState:
     )
 
 
-def _changed(offset: int, epoch: int, old: PartitionState, told: PartitionTold) -> PartitionState:
+def _changed(offset: int, epoch: int, old: PartitionState, told: PartitionRecord) -> PartitionState:
     leader = old.leader if told.leader is None else told.leader
     isr = old.isr if told.isr is None else told.isr
     elected = told.leader is not None and leader != NOBODY

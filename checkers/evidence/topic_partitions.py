@@ -21,7 +21,7 @@ from checkers.evidence.administration import Request, requests_of
 from checkers.evidence.partition_changes import partition_changes
 from checkers.history.operations import OK, History, once
 from checkers.history.requested import PartitionsAdded
-from checkers.history.setup import Topic, told_setup
+from checkers.history.setup import Topic, recorded_setup
 
 
 class TopicPartition(NamedTuple):
@@ -66,7 +66,7 @@ def possible_partitions(history: History) -> tuple[TopicPartition, ...]:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    return tuple(one for topic in told_setup(history).topics for one in _of_topic(history, topic))
+    return tuple(one for topic in recorded_setup(history).topics for one in _of_topic(history, topic))
 
 
 def _of_topic(history: History, topic: Topic) -> Iterator[TopicPartition]:

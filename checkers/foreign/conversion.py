@@ -39,13 +39,13 @@ def history_of(foreign: Foreign, workload: Workload) -> History:
     return imported(foreign, operations)
 
 
-def _told(record: Record, asked: Record) -> Any:
+def _value_of(record: Record, asked: Record) -> Any:
     """An operation's value; where it is not ok that of its invocation, for Jepsen's clients give a reason."""
     return asked.value if record.type in {FAIL, INFO} else record.value
 
 
 def _transaction(record: Record, asked: Record, workload: Workload) -> list[Any]:
-    value: list[list[Any]] = _told(record, asked)
+    value: list[list[Any]] = _value_of(record, asked)
     if workload is not Workload.RW_REGISTER:
         return value
     return [[_SHORT.get(part[0], part[0]), *part[1:]] for part in value]
@@ -54,7 +54,7 @@ def _transaction(record: Record, asked: Record, workload: Workload) -> list[Any]
 def _object_value(foreign: Foreign, position: int, asked: Record, *, keyed: bool) -> tuple[Any, Any]:
     """Key and value of an operation on an object."""
     record = foreign.records[position]
-    value = _told(record, asked)
+    value = _value_of(record, asked)
     if record.f in _TOLD_TWICE and None not in (value, asked.value) and value != asked.value:
         raise foreign.place(position).error(
             f"completes {record.f} with another value than it was invoked with", "the same value"

@@ -93,11 +93,11 @@ class _Conversion:
         self, position: int, record: Record, parts: tuple[Part, ...], *, committed: bool
     ) -> Operation:
         """Convert a record to an operation; `committed`: it is known to have committed, whatever it says."""
-        f, kind, value = self._told(record, parts, _TYPE.OK if committed else record.type)
+        f, kind, value = self._translated(record, parts, _TYPE.OK if committed else record.type)
         key = f"process {record.process}" if f == "txn" else TOPIC
         return operation_of(position, record, self._clock, f=f, key=key, value=value, kind=kind)
 
-    def _told(
+    def _translated(
         self, record: Record, parts: tuple[Part, ...], kind: OperationType
     ) -> tuple[str, OperationType, object]:
         """Function, type and value."""

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from checkers.groups.anomalies import ANOMALIES, NEEDS, UNDELIVERED
-from checkers.groups.beginnings import beginnings, told
+from checkers.groups.beginnings import beginnings, wrong_beginning
 from checkers.groups.delivery import Delivery, delivery_of, find_undelivered
 from checkers.groups.excuses import Excuses, GroupFinding
 from checkers.groups.fencing import find_premature, find_two_owners, find_zombies
@@ -30,8 +30,8 @@ from checkers.groups.loading import Groups, groups_of
 from checkers.groups.outsiders import find_deleted, find_outsiders
 from checkers.groups.settling import find_stuck, unsettled
 from checkers.history.operations import History
-from checkers.history.setup import told_setup
-from checkers.history.sources import untold_damage
+from checkers.history.setup import recorded_setup
+from checkers.history.sources import unassigned_damage
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of
 
@@ -60,7 +60,7 @@ def check_groups(history: History) -> CheckerResult:
     groups, expected = groups_of(history), _expected(history)
     anomalies: list[Anomaly] = []
     counts: dict[str, int] = {}
-    doubts = list(untold_damage(history))
+    doubts = list(unassigned_damage(history))
     figures: dict[str, dict[str, float]] = {}
     assumptions: list[Assumption] = []
     for group in sorted({*groups.names, *expected.groups}):
@@ -89,7 +89,7 @@ def check_groups(history: History) -> CheckerResult:
 
 
 def _expected(history: History) -> _Expected:
-    workload = told_setup(history).workload
+    workload = recorded_setup(history).workload
     if workload.kind != KIND or isinstance(workload.groups, int):
         return _Expected()
     return _Expected(workload.groups, workload.session_ms)
@@ -99,7 +99,7 @@ def _events(groups: Groups, group: str) -> Iterator[GroupFinding]:
     """Everything but undelivered records."""
     for one, register in beginnings(groups, group):
         if one.wrong:
-            yield GroupFinding(told(one, register), one.place)
+            yield GroupFinding(wrong_beginning(one, register), one.place)
     for find in (find_zombies, find_premature, find_two_owners, find_stuck, find_outsiders):
         yield from map(GroupFinding, find(groups, group))
 

@@ -113,7 +113,7 @@ def _register(groups: Groups, place: GroupPartition) -> Register:
     return Register(commits, place, 0 if listed is None else listed.start)
 
 
-def told(beginning: Beginning, register: Register) -> Anomaly:
+def wrong_beginning(beginning: Beginning, register: Register) -> Anomaly:
     """The finding that a wrong beginning is."""
     place, assignment, start = beginning.place, beginning.assignment, beginning.start
     by = beginning.overwriting or register.newest(assignment)

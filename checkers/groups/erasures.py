@@ -106,7 +106,7 @@ def check_erasures(history: History) -> CheckerResult:
             figures["changes"] += 1
         elif call.answered is not None and call.answered.type is OK:
             figures["fetches"] += 1
-        told = _told(places, call)
+        told = _offsets_in(places, call)
         if told is not None:
             compared = list(_compared(places, told, final=call.asked.index > final))
             figures["offsets_compared"] += len(compared)
@@ -156,7 +156,7 @@ def _changed(asked: Operation) -> OffsetCommitted | OffsetsDeleted:
     return msgspec.convert(asked.value, OffsetsDeleted)
 
 
-def _told(places: _Places, call: _Call) -> OffsetsFetched | None:
+def _offsets_in(places: _Places, call: _Call) -> OffsetsFetched | None:
     """The offsets in an answer; None if it has none."""
     answered = call.answered
     if answered is None:

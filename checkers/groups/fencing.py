@@ -62,7 +62,7 @@ def _fences(one: Assignment, membership: Membership, *, modern: bool) -> bool:
 def _zombie(commit: Commit, mine: int, newest: Assignment) -> Anomaly:
     current = _generation(newest)
     return ZOMBIE_COMMIT.found(
-        f"{_told(commit)} in generation {mine} after process {newest.process} had joined generation "
+        f"{_commit_text(commit)} in generation {mine} after process {newest.process} had joined generation "
         f"{current}",
         subject=f"{commit.group} generation {mine}",
         time_ns=commit.time_ns,
@@ -108,7 +108,7 @@ def _premature(commit: Commit, generation: int, known: Assignment | None) -> Ano
     had = "no member was in one" if known is None else f"the newest was {_generation(known)}"
     assigned = () if known is None else (known.begin, known.end)
     return PREMATURE_COMMIT.found(
-        f"{_told(commit)} in generation {generation}, and {had}",
+        f"{_commit_text(commit)} in generation {generation}, and {had}",
         subject=f"{commit.group} generation {generation}",
         time_ns=commit.time_ns,
         witness=(*assigned, *commit.positions),
@@ -149,7 +149,7 @@ def find_two_owners(groups: Groups, group: str) -> Iterator[Anomaly]:
             )
 
 
-def _told(commit: Commit) -> str:
+def _commit_text(commit: Commit) -> str:
     offsets = ", ".join(f"{partition}@{offset}" for partition, offset in commit.offsets.items())
     return f"{commit.group}: a commit of {commit.topic}/{offsets} was acknowledged"
 

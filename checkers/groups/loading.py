@@ -15,7 +15,7 @@ from checkers.columns.tables import NONE, Integers
 from checkers.history.commits import Committing
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, OperationType
 from checkers.history.phases import PHASE, Phase
-from checkers.history.polls import FinalRead, GroupPollAsked, Isolation, PollAsked, Polled
+from checkers.history.polls import FinalRead, GroupPollRequested, Isolation, Polled, PollRequested
 from checkers.history.setup import Setup
 
 Membership = tuple[str, int]
@@ -297,12 +297,12 @@ class _Loader:
 
 def _group(polled: Operation) -> str | None:
     """Id of the group for which something was polled; the records are not looked at."""
-    return msgspec.convert(polled.value, GroupPollAsked).group if polled.type is OK else None
+    return msgspec.convert(polled.value, GroupPollRequested).group if polled.type is OK else None
 
 
 def _isolation(read: Operation) -> Isolation:
     """At which isolation something was read; the records are not looked at."""
-    return msgspec.convert(read.value, PollAsked).isolation
+    return msgspec.convert(read.value, PollRequested).isolation
 
 
 def _commit(operation: Operation) -> Commit:

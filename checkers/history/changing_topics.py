@@ -6,14 +6,14 @@ The fields are those of docs/histories.md, as in `checkers.history.fields`.
 import msgspec
 
 
-class TopicAsked(msgspec.Struct, frozen=True):
+class TopicRequested(msgspec.Struct, frozen=True):
     """A topic that is to be created: how many partitions, and how many replicas of each."""
 
     partitions: int
     replication_factor: int
 
 
-class TopicCreated(TopicAsked, frozen=True):
+class TopicCreated(TopicRequested, frozen=True):
     """And its id; None if the answer does not report it."""
 
     topic_id: str | None = None
@@ -32,13 +32,13 @@ class RecordsFetched(TopicById, frozen=True):
     records: tuple[tuple[int, int | str], ...]
 
 
-class RecordAsked(TopicById, frozen=True):
+class RecordRequested(TopicById, frozen=True):
     """A record that is to be appended to the first partition, and the id of the topic that is meant."""
 
     value: int
 
 
-class RecordAppended(RecordAsked, frozen=True):
+class RecordAppended(RecordRequested, frozen=True):
     """And its offset; None if the answer does not report it."""
 
     offset: int | None

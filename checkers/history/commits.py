@@ -23,13 +23,13 @@ class Committing(msgspec.Struct, frozen=True, kw_only=True):
     outsider: bool | UnsetType = UNSET
 
 
-class GroupAsked(msgspec.Struct, frozen=True):
+class GroupRequested(msgspec.Struct, frozen=True):
     """Which topic a group's offsets are asked for."""
 
     topic: str
 
 
-class GroupFound(GroupAsked, frozen=True):
+class GroupFound(GroupRequested, frozen=True):
     """Where a group is to go on; None where it committed nothing."""
 
     offsets: list[tuple[Partition, Offset | None]]

@@ -40,13 +40,13 @@ class ConditionSeen(ConditionAwaited, frozen=True, kw_only=True):
     saw: object
 
 
-class ChoiceAsked(msgspec.Struct, frozen=True):
+class ChoiceRequested(msgspec.Struct, frozen=True):
     """A choice that a gambit is to make."""
 
     choice: Planned = written({})
 
 
-class ChoiceMade(ChoiceAsked, frozen=True, kw_only=True):
+class ChoiceMade(ChoiceRequested, frozen=True, kw_only=True):
     """The nodes and the partition that a gambit chose.
 
     Attributes:
@@ -60,7 +60,7 @@ class ChoiceMade(ChoiceAsked, frozen=True, kw_only=True):
     as_then: bool | UnsetType = UNSET
 
 
-class OperationAsked(msgspec.Struct, frozen=True, kw_only=True):
+class OperationRequested(msgspec.Struct, frozen=True, kw_only=True):
     """An admin operation that a script performs.
 
     Attributes:
@@ -80,7 +80,7 @@ class OperationAsked(msgspec.Struct, frozen=True, kw_only=True):
     until_ms: int
 
 
-class OperationPerformed(OperationAsked, frozen=True, kw_only=True):
+class OperationPerformed(OperationRequested, frozen=True, kw_only=True):
     """And the codes of its last answer."""
 
     codes: tuple[int, ...]

@@ -79,7 +79,7 @@ class FaultRefused(PlannedFault, frozen=True, kw_only=True):
     refused: str
 
 
-class FaultTold(msgspec.Struct, frozen=True, kw_only=True):
+class FaultRecorded(msgspec.Struct, frozen=True, kw_only=True):
     """A fault as it is read, asked for or done; a completion need not repeat what was planned.
 
     Attributes:
@@ -179,13 +179,13 @@ class DiskProbed(msgspec.Struct, frozen=True):
     flushed: tuple[LogFlushed, ...] = ()
 
 
-def fault_told(operation: Operation) -> FaultTold | None:
+def recorded_fault(operation: Operation) -> FaultRecorded | None:
     """The value of an injection or a heal, as it is read; None if it has none.
 
     Raises:
         msgspec.ValidationError: it is not as docs/histories.md says.
     """
-    return None if operation.value is None else msgspec.convert(operation.value, FaultTold)
+    return None if operation.value is None else msgspec.convert(operation.value, FaultRecorded)
 
 
 class GambitBegan(msgspec.Struct, frozen=True):

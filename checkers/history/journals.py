@@ -104,8 +104,8 @@ def missing_journals(history: History) -> frozenset[str]:
     """
     injects = history.of("inject")
     asked = {operation.key for operation in injects}
-    blinks = {operation.key for operation in injects if _says(operation, "blink")}
-    alone = {operation.key for operation in injects if not _says(operation, "gambit")} - blinks
+    blinks = {operation.key for operation in injects if _has(operation, "blink")}
+    alone = {operation.key for operation in injects if not _has(operation, "gambit")} - blinks
     told = {operation.key for operation in history.of("heal")} | _tried(history)
     faults_planned, blinks_planned = _planned(history)
     tried = len(alone) >= faults_planned and len(blinks) >= blinks_planned
@@ -114,7 +114,7 @@ def missing_journals(history: History) -> frozenset[str]:
     return history.lacking | {NEMESIS}
 
 
-def _says(operation: Operation, what: str) -> bool:
+def _has(operation: Operation, what: str) -> bool:
     return isinstance(operation.value, dict) and bool(operation.value.get(what))
 
 
@@ -126,7 +126,7 @@ def _tried(history: History) -> set[str]:
 
 def _planned(history: History) -> tuple[int, int]:
     """How many faults and blinks there must be; 0 where the run did not come to its end."""
-    planned = _told_of(history.operations)
+    planned = _recorded_setup(history.operations)
     if planned is None or phase_began_ns(history, Phase.DONE) is None:
         return 0, 0
     return planned.planned_faults or 0, planned.planned_blinks
@@ -134,7 +134,7 @@ def _planned(history: History) -> tuple[int, int]:
 
 def is_unheard(history: History) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
     """Find values that may or may not have been sent, because their worker's journal is missing."""
-    planned = _told_of(history.operations)
+    planned = _recorded_setup(history.operations)
     workload = planned.workload if planned else Workload()
     workers, processes = workload.workers, next(iter(workload.durable_processes), 0)
 
@@ -177,11 +177,11 @@ def _load(workload: Workload, processes: int) -> Iterator[str]:
 
 def _planned_of(operations: Sequence[Operation]) -> Setup | None:
     """What the set-up reports, where it is one of krucible's own runs; None where it can't be read."""
-    planned = _told_of(operations)
+    planned = _recorded_setup(operations)
     return planned if planned is not None and planned.scenario else None
 
 
-def _told_of(operations: Sequence[Operation]) -> Setup | None:
+def _recorded_setup(operations: Sequence[Operation]) -> Setup | None:
     """What the set-up reports; None if there is none, or it can't be read."""
     value = next((operation.value for operation in operations if operation.f == SETUP), None)
     try:

@@ -21,7 +21,7 @@ from checkers.history.logged import (
     TRUNCATED,
 )
 from checkers.history.operations import History, once
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 
 _ROLES = ("broker", "controller")
 _KINDS = (NODE_LOG, LOADED, ISR_SHRUNK, TRUNCATED, EPOCH_BEGUN, QUORUM_VIEW, METADATA_TRUNCATED)
@@ -63,10 +63,10 @@ def nodes_lacking(history: History, kind: str) -> frozenset[str | None]:
 
 @once
 def _lacks(history: History) -> tuple[_Lack, ...]:
-    return (*_told(history), *_left_out(history), *_cut(history))
+    return (*_reported(history), *_left_out(history), *_cut(history))
 
 
-def _told(history: History) -> Iterator[_Lack]:
+def _reported(history: History) -> Iterator[_Lack]:
     """What the run says itself."""
     for operation in history.observed(LOG_LACKING):
         value = operation.value if isinstance(operation.value, dict) else {}
@@ -94,7 +94,7 @@ def _cut(history: History) -> Iterator[_Lack]:
 
 def _roles(history: History) -> dict[str, tuple[str, ...]]:
     try:
-        nodes = told_setup(history).nodes
+        nodes = recorded_setup(history).nodes
     except msgspec.ValidationError:
         return {}
     return {node.name: node.roles for node in nodes}

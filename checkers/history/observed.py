@@ -9,7 +9,7 @@ from typing import Annotated, Literal, NamedTuple
 import msgspec
 
 from checkers.history.fields import LARGEST, Offset, Partition
-from checkers.history.operations import History, Operation, Told
+from checkers.history.operations import Decoded, History, Operation
 
 PARTITIONS, OFFSETS, LEADING, STARTS = "partitions", "offsets", "leading", "starts"
 ENDS, COMMITS, REASSIGNMENTS = "ends", "commits", "reassignments"
@@ -76,7 +76,7 @@ class ReassignmentsSeen(Observation, frozen=True, kw_only=True):
     ongoing: list[OngoingListed]
 
 
-class OffsetsAsked(StrEnum):
+class OffsetsRequested(StrEnum):
     """What ListOffsets requests."""
 
     LATEST = "latest"
@@ -118,7 +118,7 @@ class OffsetsSeen(Observation, frozen=True):
     """
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
-    what: OffsetsAsked
+    what: OffsetsRequested
     since_ms: int | None
     wall_ms: Annotated[int, msgspec.Meta(ge=0, le=2**42)]
     topics: dict[str, list[Listed]]
@@ -326,7 +326,7 @@ class NodeSeen(msgspec.Struct, frozen=True):
         return self.status == "exited"
 
 
-def nodes_seen(history: History, node: str) -> list[Told[NodeSeen]]:
+def nodes_seen(history: History, node: str) -> list[Decoded[NodeSeen]]:
     """All reported states of a node's container.
 
     Raises:

@@ -63,7 +63,7 @@ class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
     node: str | None = None
 
 
-class Told(NamedTuple, Generic[_T]):
+class Decoded(NamedTuple, Generic[_T]):
     """An operation, and its value as a struct."""
 
     operation: Operation
@@ -133,7 +133,7 @@ class History(msgspec.Struct, frozen=True, dict=True):
         """All observations of one key, in order."""
         return self._by_observed.get(key, ())
 
-    def seen(self, key: str, struct: type[_T]) -> Sequence[Told[_T]]:
+    def seen(self, key: str, struct: type[_T]) -> Sequence[Decoded[_T]]:
         """All observations of one key with their values, in order; decoded once and cached.
 
         Raises:
@@ -141,9 +141,9 @@ class History(msgspec.Struct, frozen=True, dict=True):
         """
         known = self._kept.get((key, struct))
         if known is None:
-            known = [Told(each, msgspec.convert(each.value, struct)) for each in self.observed(key)]
+            known = [Decoded(each, msgspec.convert(each.value, struct)) for each in self.observed(key)]
             self._kept[key, struct] = known
-        told: list[Told[_T]] = known
+        told: list[Decoded[_T]] = known
         return told
 
 

@@ -10,7 +10,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from checkers.history.fields import Offset, Partition, written
-from checkers.history.operations import INFO, OK, History, Told
+from checkers.history.operations import INFO, OK, Decoded, History
 
 
 class Isolation(StrEnum):
@@ -25,20 +25,20 @@ Membership = tuple[str, Annotated[int, msgspec.Meta(ge=0, lt=2**31)]]
 """Id of a group's member, and the group's generation."""
 
 
-class PollAsked(msgspec.Struct, frozen=True, omit_defaults=True):
+class PollRequested(msgspec.Struct, frozen=True, omit_defaults=True):
     """Who polls, and at which isolation."""
 
     client: str
     isolation: Isolation
 
 
-class GroupPollAsked(PollAsked, frozen=True):
+class GroupPollRequested(PollRequested, frozen=True):
     """And for which group, if any."""
 
     group: str | None = None
 
 
-class Polled(GroupPollAsked, frozen=True, kw_only=True):
+class Polled(GroupPollRequested, frozen=True, kw_only=True):
     """What a poll returned.
 
     Attributes:
@@ -52,13 +52,13 @@ class Polled(GroupPollAsked, frozen=True, kw_only=True):
     membership: Membership | UnsetType | None = UNSET
 
 
-class FinalReadAsked(PollAsked, frozen=True):
+class FinalReadRequested(PollRequested, frozen=True):
     """Who reads which partition to its end."""
 
     partition: Partition
 
 
-class FinalReadLimits(FinalReadAsked, frozen=True):
+class FinalReadLimits(FinalReadRequested, frozen=True):
     """Offsets between which a final read was to read, and where it stopped; None if not recorded."""
 
     start: Offset | None = None
@@ -72,7 +72,7 @@ class FinalReadPart(FinalReadLimits, frozen=True):
     records: Records = written([])
 
 
-class FinalRead(FinalReadAsked, frozen=True):
+class FinalRead(FinalReadRequested, frozen=True):
     """What a whole final read returned."""
 
     start: Offset
@@ -81,11 +81,11 @@ class FinalRead(FinalReadAsked, frozen=True):
     records: Records
 
 
-def final_limits(history: History) -> list[Told[FinalReadLimits]]:
+def final_limits(history: History) -> list[Decoded[FinalReadLimits]]:
     """All final reads that recorded limits, complete or not, without their records.
 
     Raises:
         msgspec.ValidationError: one is not as docs/histories.md says.
     """
     ended = (operation for operation in history.of("final-read") if operation.type in {OK, INFO})
-    return [Told(operation, msgspec.convert(operation.value, FinalReadLimits)) for operation in ended]
+    return [Decoded(operation, msgspec.convert(operation.value, FinalReadLimits)) for operation in ended]

@@ -178,7 +178,7 @@ def read_history(folder: Path) -> History:
         )
     journals = _journals_of(paths)
     history = _history_of(journals)
-    lost = {**_contradicted(journals), **absent_journals(_told_by(journals, history.operations))}
+    lost = {**_contradicted(journals), **absent_journals(_run_listed(journals, history.operations))}
     if not lost:
         return history
     return msgspec.structs.replace(
@@ -225,7 +225,7 @@ def _history_of(journals: list[_Journal]) -> History:
     )
 
 
-def _told_by(journals: list[_Journal], operations: Sequence[Operation]) -> Run:
+def _run_listed(journals: list[_Journal], operations: Sequence[Operation]) -> Run:
     listed = [name for journal in journals if journal.ended for name, _, _ in journal.ended.journals]
     # One that was ended without an operation is whole: its writer had nothing to write.
     lines = {journal.name: len(journal.operations) + (journal.ended is not None) for journal in journals}

@@ -71,7 +71,7 @@ class Recovery(RecoveryAwaited, frozen=True, kw_only=True, omit_defaults=True):
         return f"the host had {self.load_per_cpu:.0f} tasks for each CPU, and {_CROWDED:.0f} are too many"
 
 
-class PartitionTold(msgspec.Struct, frozen=True):
+class PartitionRecorded(msgspec.Struct, frozen=True):
     """What any history records of one partition; fields as in `RecoveredPartition`."""
 
     topic: str
@@ -82,11 +82,11 @@ class PartitionTold(msgspec.Struct, frozen=True):
     write_acked: bool | None = None
 
 
-class RecoveryTold(msgspec.Struct, frozen=True, kw_only=True):
+class RecoveryRecorded(msgspec.Struct, frozen=True, kw_only=True):
     """What a completion of a recover operation may record; fields as in `Recovery`."""
 
     bound_ms: int | float | None = None
     took_ms: int | float | None = None
-    partitions: tuple[PartitionTold, ...] | None = None
+    partitions: tuple[PartitionRecorded, ...] | None = None
     load_per_cpu: float | None = None
     dead: tuple[int, ...] = ()

@@ -21,7 +21,7 @@ Endpoint = tuple[str, str, int]
 """Name of a listener, host, port."""
 
 
-class AdminAsked(msgspec.Struct, frozen=True, kw_only=True):
+class AdminRequested(msgspec.Struct, frozen=True, kw_only=True):
     """What all requests report.
 
     Attributes:
@@ -31,51 +31,51 @@ class AdminAsked(msgspec.Struct, frozen=True, kw_only=True):
     to: str | UnsetType = UNSET
 
 
-class ElectionAsked(AdminAsked, frozen=True, kw_only=True):
+class ElectionRequested(AdminRequested, frozen=True, kw_only=True):
     """Partitions for which an election was asked; None: all of the cluster."""
 
     partitions: tuple[Place, ...] | None = None
 
 
-class ReassignmentAsked(AdminAsked, frozen=True, kw_only=True):
+class ReassignmentRequested(AdminRequested, frozen=True, kw_only=True):
     """Replicas that were requested, by partition, and the limit for moving them; None: no limit."""
 
     targets: tuple[ReassignmentTarget, ...]
     throttle_bytes_per_s: int | None = None
 
 
-class VoterAsked(AdminAsked, frozen=True, kw_only=True):
+class VoterRequested(AdminRequested, frozen=True, kw_only=True):
     """Disk of a voter that was to leave, or to join; None if not recorded."""
 
     directory_id: str | None = None
 
 
-class VoterOffered(VoterAsked, frozen=True, kw_only=True):
+class VoterOffered(VoterRequested, frozen=True, kw_only=True):
     """Disk of a voter that was to join, and where the others reach it."""
 
     endpoints: tuple[Endpoint, ...] = ()
 
 
-class FeatureAsked(AdminAsked, frozen=True, kw_only=True):
+class FeatureRequested(AdminRequested, frozen=True, kw_only=True):
     """The level that a feature was to have."""
 
     level: int
 
 
-class TopicAltered(AdminAsked, frozen=True, kw_only=True):
+class TopicAltered(AdminRequested, frozen=True, kw_only=True):
     """A config of a topic, and its requested value; None: the topic has no value of its own."""
 
     config: str
     value: str | None = None
 
 
-class PartitionsAdded(AdminAsked, frozen=True, kw_only=True):
+class PartitionsAdded(AdminRequested, frozen=True, kw_only=True):
     """How many partitions a topic was to have then."""
 
     count: Annotated[int, msgspec.Meta(ge=1, le=PARTITIONS_MAX)]
 
 
-class HeartbeatSent(AdminAsked, frozen=True, kw_only=True):
+class HeartbeatSent(AdminRequested, frozen=True, kw_only=True):
     """A heartbeat in a broker's name: its epoch, and how much of the metadata log it claims to have read."""
 
     epoch: int
@@ -120,20 +120,20 @@ class HeartbeatAnswered(AdminAnswered, frozen=True, kw_only=True):
     should_shut_down: bool
 
 
-def _ended(asked: type[AdminAsked], answered: type[AdminAnswered]) -> type[msgspec.Struct]:
+def _ended(asked: type[AdminRequested], answered: type[AdminAnswered]) -> type[msgspec.Struct]:
     """The fields of a request, and behind them those of an answer: a struct can't have both as bases."""
     own = ((field.name, field.type, msgspec.field(default=field.default)) for field in fields(answered))
     return msgspec.defstruct(f"{asked.__name__}Ended", own, bases=(asked,), frozen=True, kw_only=True)
 
 
-ENDED: dict[type[AdminAsked], type[msgspec.Struct]] = {
+ENDED: dict[type[AdminRequested], type[msgspec.Struct]] = {
     asked: _ended(asked, answered)
     for asked, answered in (
-        (ElectionAsked, PartitionsAnswered),
-        (ReassignmentAsked, PartitionsAnswered),
-        (VoterAsked, AnsweredInWords),
+        (ElectionRequested, PartitionsAnswered),
+        (ReassignmentRequested, PartitionsAnswered),
+        (VoterRequested, AnsweredInWords),
         (VoterOffered, AnsweredInWords),
-        (FeatureAsked, AnsweredInWords),
+        (FeatureRequested, AnsweredInWords),
         (TopicAltered, AnsweredInWords),
         (PartitionsAdded, AnsweredInWords),
         (HeartbeatSent, HeartbeatAnswered),
@@ -142,7 +142,7 @@ ENDED: dict[type[AdminAsked], type[msgspec.Struct]] = {
 """The type of a completion, by that of its invocation."""
 
 
-def completed(asked: AdminAsked, answered: AdminAnswered) -> msgspec.Struct:
+def completed(asked: AdminRequested, answered: AdminAnswered) -> msgspec.Struct:
     """The value of a completion: what was asked and what was answered.
 
     Raises:

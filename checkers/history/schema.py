@@ -15,28 +15,28 @@ from checkers.history import requested
 from checkers.history.bounds import partitions_problem
 from checkers.history.changing_topics import (
     RecordAppended,
-    RecordAsked,
+    RecordRequested,
     RecordsFetched,
-    TopicAsked,
     TopicById,
     TopicCreated,
+    TopicRequested,
 )
-from checkers.history.commits import Committing, GroupAsked, GroupFound
+from checkers.history.commits import Committing, GroupFound, GroupRequested
 from checkers.history.courses import (
     AWAIT,
     CHOOSE,
     MOVES,
     PERFORM,
-    ChoiceAsked,
     ChoiceMade,
+    ChoiceRequested,
     ConditionAwaited,
     ConditionSeen,
-    OperationAsked,
     OperationPerformed,
+    OperationRequested,
     ScriptEnded,
     ScriptPlanned,
 )
-from checkers.history.faults import FaultTold, GambitBegan, GambitEnded, PlannedFault
+from checkers.history.faults import FaultRecorded, GambitBegan, GambitEnded, PlannedFault
 from checkers.history.fields import Offset, Partition
 from checkers.history.group_offsets import OffsetCommitted, OffsetsDeleted, OffsetsFetched, OffsetsWanted
 from checkers.history.logged import (
@@ -89,9 +89,9 @@ from checkers.history.observed import (
 )
 from checkers.history.operations import FAIL, INFO, INVOKE, OK, Operation, OperationType
 from checkers.history.phases import PHASE
-from checkers.history.polls import FinalRead, FinalReadAsked, FinalReadPart, GroupPollAsked, Polled
+from checkers.history.polls import FinalRead, FinalReadPart, FinalReadRequested, GroupPollRequested, Polled
 from checkers.history.quorum import QUORUM, QUORUM_STATE, QuorumStateSeen, quorum_seen
-from checkers.history.recoveries import RecoveryAwaited, RecoveryTold
+from checkers.history.recoveries import RecoveryAwaited, RecoveryRecorded
 from checkers.history.replicas import (
     FOLDERS,
     METADATA_LOG,
@@ -114,12 +114,12 @@ from checkers.history.runner import (
 from checkers.history.sends import Answered, AnsweredRun, Sent, SentRun, UnansweredRun
 from checkers.history.setup import SETUP, Setup
 from checkers.history.transactions import (
-    CoordinatorAsked,
-    LeaderAsked,
+    CoordinatorRequested,
+    LeaderRequested,
     MarkerAnswered,
-    ProducerAsked,
     ProducerDescribed,
     ProducerInitialised,
+    ProducerRequested,
     ScriptPlayed,
     TransactionDescribed,
     Txn,
@@ -183,7 +183,7 @@ def _paired(value: Polled | FinalRead | FinalReadPart | TxnPoll) -> str | None:
     return "Expected as many values as offsets"
 
 
-def _asked_or_answered(value: list[Any] | UnansweredRun | None) -> str | None:
+def _requested_or_answered(value: list[Any] | UnansweredRun | None) -> str | None:
     if value is None or isinstance(value, UnansweredRun):
         return None
     pairs = all(isinstance(entry, list) and len(entry) == len(("partition", "value")) for entry in value)
@@ -263,7 +263,7 @@ def _request(
     }
 
 
-def _administered(f: str, key: object, asked: type[requested.AdminAsked]) -> Shapes:
+def _administered(f: str, key: object, asked: type[requested.AdminRequested]) -> Shapes:
     return _request(f, key, asked, requested.ENDED[asked])
 
 
@@ -275,20 +275,20 @@ _Offsets = list[tuple[Partition, Offset]]
 _AskedOrAnswered = list[Any] | UnansweredRun | None
 _CLIENTS: Shapes = {
     **_request("send", str, Sent | SentRun, Answered | AnsweredRun, rule=_filled),
-    ("send", FAIL): Shape(str, _AskedOrAnswered, _asked_or_answered),
-    ("send", INFO): Shape(str, _AskedOrAnswered, _asked_or_answered),
+    ("send", FAIL): Shape(str, _AskedOrAnswered, _requested_or_answered),
+    ("send", INFO): Shape(str, _AskedOrAnswered, _requested_or_answered),
     **_request("assign", str, _Offsets, _Offsets),
-    **_request("poll", str, GroupPollAsked, Polled, rule=_paired),
+    **_request("poll", str, GroupPollRequested, Polled, rule=_paired),
     ("txn", INVOKE): Shape(Any, Txn, _transaction_paired),
     ("txn", OK): Shape(Any, Txn, _transaction_paired),
     ("txn", FAIL): Shape(Any, Txn | None, _perhaps_paired),
     ("txn", INFO): Shape(Any, Txn | None, _perhaps_paired),
-    **_request("final-read", str, FinalReadAsked, FinalRead, rule=_of_its_partition),
+    **_request("final-read", str, FinalReadRequested, FinalRead, rule=_of_its_partition),
     ("final-read", FAIL): Shape(str, FinalReadPart, _all_or_nothing),
     ("final-read", INFO): Shape(str, FinalReadPart, _all_or_nothing),
     **_request("commit", str, Committing, Committing | None),
     **_request("delete-group", str, None, None),
-    **_request("committed-offsets", str, GroupAsked, GroupFound),
+    **_request("committed-offsets", str, GroupRequested, GroupFound),
     **_request("delete-records", str, _Offsets, _Offsets | None),
     **_request("write", str, Any, Any),
     **_request("read", str, None, Any),
@@ -298,35 +298,35 @@ _CLIENTS: Shapes = {
     **_request("commit-offset", str, OffsetCommitted, OffsetCommitted),
     **_request("delete-offsets", str, OffsetsDeleted, OffsetsDeleted),
     **_request("fetch-offsets", str, OffsetsWanted, OffsetsFetched),
-    **_request("create-topic", str, TopicAsked, TopicCreated),
+    **_request("create-topic", str, TopicRequested, TopicCreated),
     **_request("delete-topic", str, None, None),
     **_request("list-topics", str, None, list[tuple[str, str | None]]),
-    **_request("append-record", str, RecordAsked, RecordAppended),
+    **_request("append-record", str, RecordRequested, RecordAppended),
     **_request("fetch-records", str, TopicById, RecordsFetched),
-    **_request("init-transactions", str, ProducerAsked, ProducerInitialised),
-    **_request("describe-transaction", str, CoordinatorAsked, TransactionDescribed),
-    **_request("describe-producer", str, LeaderAsked, ProducerDescribed),
-    **_request("abort-transaction", str, LeaderAsked, MarkerAnswered),
+    **_request("init-transactions", str, ProducerRequested, ProducerInitialised),
+    **_request("describe-transaction", str, CoordinatorRequested, TransactionDescribed),
+    **_request("describe-producer", str, LeaderRequested, ProducerDescribed),
+    **_request("abort-transaction", str, LeaderRequested, MarkerAnswered),
     **_request("control", str, ScriptPlayed, ScriptPlayed),
 }
 """What clients do, and scripts of single requests."""
 _NEMESIS: Shapes = {
-    **_request("inject", str, PlannedFault, FaultTold, FaultTold | None),
-    **_request("heal", str, PlannedFault, FaultTold, FaultTold | None),
+    **_request("inject", str, PlannedFault, FaultRecorded, FaultRecorded | None),
+    **_request("heal", str, PlannedFault, FaultRecorded, FaultRecorded | None),
     **_request("gambit", str, GambitBegan, GambitEnded, GambitEnded),
-    **_request(CHOOSE, str, ChoiceAsked, ChoiceMade),
+    **_request(CHOOSE, str, ChoiceRequested, ChoiceMade),
     **_request(AWAIT, str, ConditionAwaited, ConditionSeen),
-    **_request(PERFORM, str, OperationAsked, OperationPerformed),
+    **_request(PERFORM, str, OperationRequested, OperationPerformed),
     **_request(MOVES, None, ScriptPlanned, ScriptEnded),
     **_request("configure", str, requested.NodeConfigured, requested.NodeConfigured | None),
 }
 """Faults, gambits, and moves of scripts."""
 _ADMIN: Shapes = {
-    **_administered("elect-leaders", Literal["preferred", "unclean"], requested.ElectionAsked),
-    **_administered("alter-reassignments", None, requested.ReassignmentAsked),
+    **_administered("elect-leaders", Literal["preferred", "unclean"], requested.ElectionRequested),
+    **_administered("alter-reassignments", None, requested.ReassignmentRequested),
     **_administered("add-voter", int, requested.VoterOffered),
-    **_administered("remove-voter", int, requested.VoterAsked),
-    **_administered("update-feature", str, requested.FeatureAsked),
+    **_administered("remove-voter", int, requested.VoterRequested),
+    **_administered("update-feature", str, requested.FeatureRequested),
     **_administered("alter-topic", str, requested.TopicAltered),
     **_administered("late-heartbeat", int, requested.HeartbeatSent),
     # A client of the workload creates partitions too, and records no code.
@@ -340,7 +340,9 @@ _RUNNER: Shapes = {
     (OPENED, OK): Shape(str, JournalOpened),
     (END, OK): Shape(Any, JournalEnded),
     (FAILURE, OK): Shape(str, HarnessFailed),
-    **_request("recover", str | None, RecoveryAwaited | None, RecoveryTold | None, RecoveryTold | None),
+    **_request(
+        "recover", str | None, RecoveryAwaited | None, RecoveryRecorded | None, RecoveryRecorded | None
+    ),
 }
 """Functions of the runner."""
 _OBSERVED: Shapes = {

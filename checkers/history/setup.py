@@ -254,7 +254,7 @@ _REQUIRED = ("kafka_version", "nodes", "controller_fetch_timeout_ms", "observe_i
 
 
 @once
-def told_setup(history: History) -> Setup:
+def recorded_setup(history: History) -> Setup:
     """The history's first setup; defaults if it has none.
 
     Raises:

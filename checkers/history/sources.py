@@ -88,6 +88,6 @@ def lacking_of(missing: frozenset[str], *sources: Source) -> str | None:
     return f"the history lacks records of {' and '.join(told)}" if told else None
 
 
-def untold_damage(history: History) -> tuple[str, ...]:
+def unassigned_damage(history: History) -> tuple[str, ...]:
     """Damage of which it is unknown which journals it concerns, and so every rule."""
     return () if history.lacking else history.damage

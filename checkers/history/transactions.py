@@ -1,6 +1,6 @@
 """The types of transactions, of what their producers and administrators ask for, and of what brokers answer.
 
-The fields are those of docs/histories.md, as in `checkers.history.fields`.  Writers use `TxnAsked` and
+The fields are those of docs/histories.md, as in `checkers.history.fields`.  Writers use `TxnRequested` and
 `TxnEnded`.  Readers get a `Txn` from either, and from histories of other harnesses.
 """
 
@@ -19,7 +19,7 @@ Consumed = list[tuple[str, Partition, list[Offset], list[Any]]]
 _Time = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 
 
-class TxnSendAsked(msgspec.Struct, frozen=True, array_like=True, tag="send"):
+class TxnSendRequested(msgspec.Struct, frozen=True, array_like=True, tag="send"):
     """A record that a transaction is to send, or did not come to."""
 
     topic: str
@@ -27,7 +27,7 @@ class TxnSendAsked(msgspec.Struct, frozen=True, array_like=True, tag="send"):
     value: Any
 
 
-class TxnSend(TxnSendAsked, frozen=True, array_like=True, tag="send"):
+class TxnSend(TxnSendRequested, frozen=True, array_like=True, tag="send"):
     """A record that a transaction sent; its offset is None where it was not acknowledged."""
 
     offset: Offset | None = None
@@ -48,7 +48,7 @@ class TxnPoll(msgspec.Struct, frozen=True, array_like=True, tag="poll"):
     records: Records
 
 
-class TxnAsked(msgspec.Struct, frozen=True, kw_only=True):
+class TxnRequested(msgspec.Struct, frozen=True, kw_only=True):
     """What a transaction is to do.
 
     Attributes:
@@ -60,11 +60,11 @@ class TxnAsked(msgspec.Struct, frozen=True, kw_only=True):
 
     client: str
     end: TxnEnd
-    mops: list[TxnSendAsked | TxnOffsets]
+    mops: list[TxnSendRequested | TxnOffsets]
     consumed: Consumed | UnsetType = UNSET
 
 
-class TxnEnded(TxnAsked, frozen=True, kw_only=True):
+class TxnEnded(TxnRequested, frozen=True, kw_only=True):
     """What a transaction did; sent records are among its micro-operations as `TxnSend`.
 
     Attributes:
@@ -103,11 +103,11 @@ class TxnSent(msgspec.Struct, frozen=True):
     leaders: dict[str, int] = {}
 
 
-class ProducerAsked(msgspec.Struct, frozen=True, kw_only=True):
+class ProducerRequested(msgspec.Struct, frozen=True, kw_only=True):
     """Who initialises a transactional id.
 
     Attributes:
-        client: as in `TxnAsked`.
+        client: as in `TxnRequested`.
         timeout_ms: of its transactions; unset where it is that of the workload.
     """
 
@@ -115,14 +115,14 @@ class ProducerAsked(msgspec.Struct, frozen=True, kw_only=True):
     timeout_ms: int | UnsetType = UNSET
 
 
-class ProducerInitialised(ProducerAsked, frozen=True, kw_only=True):
+class ProducerInitialised(ProducerRequested, frozen=True, kw_only=True):
     """And the producer that the coordinator gave it; None if the library does not report it."""
 
     producer_id: int | None = written(None)
     epoch: int | None = written(None)
 
 
-class CoordinatorAsked(msgspec.Struct, frozen=True):
+class CoordinatorRequested(msgspec.Struct, frozen=True):
     """A producer whose transaction is to be described, and the id of the broker that is asked."""
 
     producer_id: int
@@ -130,7 +130,7 @@ class CoordinatorAsked(msgspec.Struct, frozen=True):
     to: int
 
 
-class TransactionDescribed(CoordinatorAsked, frozen=True):
+class TransactionDescribed(CoordinatorRequested, frozen=True):
     """And what it answered: state, producer, and topic and number of each partition."""
 
     state: str
@@ -139,7 +139,7 @@ class TransactionDescribed(CoordinatorAsked, frozen=True):
     partitions: list[tuple[str, int]]
 
 
-class LeaderAsked(msgspec.Struct, frozen=True):
+class LeaderRequested(msgspec.Struct, frozen=True):
     """A producer of which a partition's leader is asked, and the id of that broker."""
 
     producer_id: int
@@ -148,7 +148,7 @@ class LeaderAsked(msgspec.Struct, frozen=True):
     to: int
 
 
-class ProducerDescribed(LeaderAsked, frozen=True):
+class ProducerDescribed(LeaderRequested, frozen=True):
     """And what it answered.
 
     Attributes:
@@ -162,7 +162,7 @@ class ProducerDescribed(LeaderAsked, frozen=True):
     start_offset: int
 
 
-class MarkerAnswered(LeaderAsked, frozen=True):
+class MarkerAnswered(LeaderRequested, frozen=True):
     """And Kafka's error code for the abort marker that it was to append."""
 
     code: int

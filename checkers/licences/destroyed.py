@@ -36,7 +36,7 @@ def wiped(facts: Facts) -> Iterator[Event]:
             least = min(_min_isr(facts, topic, strike.window.end_ns), copies)
             if len(hit) >= least and not _spared(facts, partition, strike, hit):
                 until_ns = sorted((each.to_ns for each in hit), reverse=True)[least - 1]
-                text = f"{_told(hit)}, of {copies} copies of {partition}, {least} in sync at least"
+                text = f"{_losses_text(hit)}, of {copies} copies of {partition}, {least} in sync at least"
                 yield Event(strike.from_ns, until_ns, partition, text)
 
 
@@ -49,7 +49,7 @@ def unsynced(facts: Facts) -> Iterator[Event]:
             if all_hit(facts, partition, strike, hit) and any(each.window.loses_unsynced for each in hit):
                 bound = bound_at(facts, partition, epoch_after(facts, partition, strike.from_ns))
                 until_ns = max(each.to_ns for each in hit)
-                told = f"{_told(hit)}, which were all in-sync copies of {partition}"
+                told = f"{_losses_text(hit)}, which were all in-sync copies of {partition}"
                 yield bound.limits(Event(strike.from_ns, until_ns, partition, told))
 
 
@@ -58,7 +58,7 @@ def last_wiped(facts: Facts) -> Iterator[Event]:
     for _, partition in _partitions(facts):
         for strike in strikes_of(facts, partition, wiping=True):
             if any(sync == {strike.replica} for sync in in_sync(facts, partition, strike)):
-                text = f"{_told([strike])}, which was the last in-sync copy of {partition}"
+                text = f"{_losses_text([strike])}, which was the last in-sync copy of {partition}"
                 yield Event(strike.from_ns, strike.to_ns, partition, text)
 
 
@@ -80,11 +80,11 @@ def _min_isr(facts: Facts, topic: Topic, until_ns: int) -> int:
 
 def _spared(facts: Facts, partition: PartitionName, strike: Strike, hit: Sequence[Strike]) -> bool:
     """Whether some replica certainly was in sync or eligible when a strike began, and was not hit."""
-    known = facts.changes.tells(partition, strike.window.end_ns)
+    known = facts.changes.is_complete(partition, strike.window.end_ns)
     return known and not all_hit(facts, partition, strike, hit)
 
 
-def _told(strikes: Sequence[Strike]) -> str:
+def _losses_text(strikes: Sequence[Strike]) -> str:
     """Which brokers were hit by which faults, as a text."""
     each = [f"the disk of broker {s.replica} ({s.window.kind}, fault {s.window.id})" for s in strikes]
     return f"{' and '.join(each)} lost its data"

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from checkers.columns.tables import NEVER, PartitionName
-from checkers.evidence.faults import FaultWindow, told_of
+from checkers.evidence.faults import FaultWindow, recorded_faults
 from checkers.evidence.partition_changes import PartitionState
 from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
@@ -46,7 +46,7 @@ def hits(history: History, window: FaultWindow, topic: str, partition: int | Non
     """
     if not window.strikes:
         return False
-    told = told_of(history, window)
+    told = recorded_faults(history, window)
     planned = told[0].planned
     if planned.scope == "topic" and (topic == METADATA_TOPIC or planned.topic not in {None, topic}):
         return False
@@ -100,7 +100,7 @@ def in_sync(facts: Facts, partition: PartitionName, strike: Strike) -> Iterator[
     reported in sync.
     """
     window = strike.window
-    if not facts.changes.tells(partition, window.end_ns):
+    if not facts.changes.is_complete(partition, window.end_ns):
         yield from (set(view.isr) for view in _around(facts, partition, strike))
         return
     for state in facts.changes.possible(partition, window.invoked_ns, window.end_ns):
@@ -109,7 +109,7 @@ def in_sync(facts: Facts, partition: PartitionName, strike: Strike) -> Iterator[
 
 def copies_at(facts: Facts, partition: PartitionName, strike: Strike) -> int:
     """The least number of copies that every record had before a strike, if all of them were in sync."""
-    if not facts.changes.tells(partition, strike.window.end_ns):
+    if not facts.changes.is_complete(partition, strike.window.end_ns):
         return max((len(view.replicas) for view in facts.views.get(partition, ())), default=1)
     states = facts.changes.possible(partition, 0, strike.window.end_ns)
     return min((len(state.original) for state in states), default=1)
@@ -118,7 +118,7 @@ def copies_at(facts: Facts, partition: PartitionName, strike: Strike) -> int:
 def _holders(facts: Facts, partition: PartitionName, window: FaultWindow) -> set[int]:
     """Brokers that had a copy when a fault hit them; where nothing shows when, those that ever had one."""
     states: Sequence[PartitionState | View]
-    if facts.changes.tells(partition, window.end_ns):
+    if facts.changes.is_complete(partition, window.end_ns):
         states = facts.changes.possible(partition, window.invoked_ns, window.end_ns)
     else:
         states = [*facts.changes.states.get(partition, ()), *facts.views.get(partition, ())]
@@ -135,7 +135,7 @@ def _rejoined_ns(facts: Facts, partition: PartitionName, window: FaultWindow, re
         leads = after.elected and after.leader == replica
         if (entered or leads) and span.from_ns >= window.heal_invoked_ns:
             return span.to_ns
-    if facts.changes.tells(partition, NEVER):
+    if facts.changes.is_complete(partition, NEVER):
         return NEVER
     return _seen_again_ns(facts, partition, window, replica)
 

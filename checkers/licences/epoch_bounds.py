@@ -70,7 +70,7 @@ def bounds_of(facts: Facts, partition: PartitionName, state: PartitionState) -> 
         yield certain(state.leader_epoch, own)
         if cut:
             out_ns = _out_of_sync_since(facts, facts.changes.states[partition], state)
-            yield _untold(partition)._replace(known_from_ns=out_ns)
+            yield _unknown_bound(partition)._replace(known_from_ns=out_ns)
         before = [epoch for epoch, _ in entries if epoch < state.leader_epoch]
         if before:
             yield from _of_missed(facts, partition, state, (before[-1], own))
@@ -80,7 +80,7 @@ def bounds_of(facts: Facts, partition: PartitionName, state: PartitionState) -> 
 def bound_at(facts: Facts, partition: PartitionName, epoch: int | None) -> Bound:
     """The bound of an event that ended with an epoch, or with the first one behind it that had a leader."""
     if epoch is None:
-        return _untold(partition)
+        return _unknown_bound(partition)
     later = (state for state in facts.changes.states.get(partition, ()) if state.leader_epoch >= epoch)
     state = next((state for state in later if state.leader != NOBODY), None)
     own = _own_start(facts, partition, state) if state is not None else None
@@ -88,7 +88,7 @@ def bound_at(facts: Facts, partition: PartitionName, epoch: int | None) -> Bound
         return certain(state.leader_epoch, own)
     starts = facts.epochs.starts(partition, epoch)
     if starts is None:
-        return _untold(partition)
+        return _unknown_bound(partition)
     return certain(epoch, starts.offsets[0]) if len(starts.offsets) == 1 else _disputed(partition, starts)
 
 
@@ -150,7 +150,7 @@ def _by_others(facts: Facts, partition: PartitionName, state: PartitionState) ->
     """Bounds where the elected replica's note is gone."""
     starts = facts.epochs.starts(partition, state.leader_epoch)
     if starts is None:
-        yield _untold(partition)
+        yield _unknown_bound(partition)
         return
     end = starts.offsets[-1]
     yield certain(state.leader_epoch, end)
@@ -159,7 +159,7 @@ def _by_others(facts: Facts, partition: PartitionName, state: PartitionState) ->
     if len(starts.offsets) > 1:
         yield _disputed(partition, starts)
     elif starts.epoch > state.leader_epoch and not _same_start(facts, partition, state, starts.epoch):
-        yield _untold(partition)
+        yield _unknown_bound(partition)
 
 
 def _same_start(facts: Facts, partition: PartitionName, state: PartitionState, epoch: int) -> bool:
@@ -181,7 +181,7 @@ def _of_missed(
         since_ns = facts.changes.span(missed).from_ns
         start = _start(facts, partition, missed)
         if start is None:
-            yield _untold(partition)._replace(known_from_ns=since_ns)
+            yield _unknown_bound(partition)._replace(known_from_ns=since_ns)
         elif start < end:
             yield certain(missed.leader_epoch, start)._replace(known_from_ns=since_ns)
 
@@ -261,14 +261,14 @@ def _missed(states: Sequence[PartitionState], last: int, until: PartitionState) 
             yield state
 
 
-def _untold(partition: PartitionName) -> Bound:
+def _unknown_bound(partition: PartitionName) -> Bound:
     told = f"records of {partition} may have been truncated legally, from an unknown offset on"
     return Bound("from an unknown offset on", None, told)
 
 
 def _possible(partition: PartitionName, epoch: int, start: int | None) -> Bound:
     if start is None:
-        return _untold(partition)
+        return _unknown_bound(partition)
     text = (
         f"from offset {start} on, where leader epoch {epoch} begins, if the elected replica has not seen it"
     )

@@ -15,7 +15,7 @@ from checkers.evidence.partition_changes import PartitionChanges, partition_chan
 from checkers.evidence.topic_partitions import possible_partitions
 from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.operations import History
-from checkers.history.setup import Setup, told_setup
+from checkers.history.setup import Setup, recorded_setup
 
 ELR_FEATURE = "eligible.leader.replicas.version"
 
@@ -40,7 +40,7 @@ class Facts:
     @property
     def setup(self) -> Setup:
         """The set-up; an empty one where there is none."""
-        return told_setup(self.history)
+        return recorded_setup(self.history)
 
     @cached_property
     def oldest_version(self) -> tuple[int, ...]:

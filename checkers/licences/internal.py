@@ -12,10 +12,10 @@ from typing import NamedTuple
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.administration import UNCLEAN
 from checkers.history.operations import History
-from checkers.licences.asked import allowed
 from checkers.licences.disks import active, all_hit, hits, strikes_of
 from checkers.licences.facts import Facts
 from checkers.licences.permission import permitted, topic_named
+from checkers.licences.requested_elections import allowed
 from checkers.licences.unclean import settled_ns
 
 
@@ -75,8 +75,8 @@ def losses(history: History, topic: str, partition: int | None = None) -> tuple[
         if name.topic == topic and (partition is None or name.partition == partition)
     ]
     unclean = [*_elected(facts, told)]
-    told_of_all = bool(told) and all(facts.changes.tells(name, NEVER) for name in told)
-    perhaps = None if told_of_all else _unclean_untold(facts, topic)
+    told_of_all = bool(told) and all(facts.changes.is_complete(name, NEVER) for name in told)
+    perhaps = None if told_of_all else _unrecorded_unclean(facts, topic)
     if perhaps is not None:
         told_until_ns = facts.changes.complete_until_ns if told and partition is not None else 0
         unclean.append(Loss(perhaps, NEVER, told_until_ns))
@@ -99,7 +99,7 @@ def _of_disks(topic: str, brokers: frozenset[int], from_ns: int, until_ns: int) 
     return Loss(f"damage to disks of replicas of {topic}, on brokers {sorted(brokers)}", until_ns, from_ns)
 
 
-def _unclean_untold(facts: Facts, topic: str) -> str | None:
+def _unrecorded_unclean(facts: Facts, topic: str) -> str | None:
     """What may have caused an unclean election that no evidence shows; None if nothing may."""
     for election in facts.elections:
         somewhere = next((where for where in election.asked or () if where.topic == topic), None)
@@ -125,7 +125,7 @@ def _all_struck(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[L
         strikes = strikes_of(facts, partition)
         for strike in strikes:
             hit = active(strikes, strike)
-            untold = not facts.changes.tells(partition, strike.window.end_ns)
+            untold = not facts.changes.is_complete(partition, strike.window.end_ns)
             if untold or all_hit(facts, partition, strike, hit):
                 brokers = frozenset(each.replica for each in hit)
                 yield _of_disks(partition.topic, brokers, strike.from_ns, max(each.to_ns for each in hit))

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.administration import UNCLEAN, Election
 from checkers.evidence.partition_changes import PartitionState
-from checkers.licences.asked import by_request
 from checkers.licences.disturbances import faults, moves, span_text
 from checkers.licences.epoch_bounds import bound_at, bounds_of
 from checkers.licences.facts import Facts
 from checkers.licences.permission import permitted
 from checkers.licences.permits import Event
+from checkers.licences.requested_elections import by_request
 
 SETTLING_NS = 1_000_000_000
 """How much later than a broker reports a new epoch it may still act in the old one."""
@@ -29,7 +29,7 @@ def requested(facts: Facts) -> Iterator[Event]:
             asked = by_request(facts, partition)
             for state in facts.changes.states[partition]:
                 for election in asked.get(state.offset, ()):
-                    yield from _as_told(facts, election, partition, state)
+                    yield from _requested_election(facts, election, partition, state)
         else:
             for election in unclean:
                 if election.may_have_elected(partition):
@@ -46,7 +46,7 @@ def configured(facts: Facts) -> Iterator[Event]:
         for state in states:
             span = facts.changes.span(state)
             if state.unclean and any(span.meets(*allowed) for allowed in spans.get(partition.topic, ())):
-                yield from _told(facts, partition, state)
+                yield from _recorded_election(facts, partition, state)
     untold = {partition for partition in facts.partitions if partition not in facts.changes.states}
     for partition, event in _perhaps(facts, untold):
         for allowed in spans[partition.topic]:
@@ -59,7 +59,7 @@ def last_known(facts: Facts) -> Iterator[Event]:
     for partition, states in facts.changes.states.items():
         for state in states:
             if state.unclean and state.last_leader:
-                yield from _told(facts, partition, state)
+                yield from _recorded_election(facts, partition, state)
 
 
 def epoch_after(facts: Facts, partition: PartitionName, time_ns: int) -> int | None:
@@ -82,13 +82,13 @@ def _perhaps(facts: Facts, untold: set[PartitionName]) -> Iterator[tuple[Partiti
             yield partition, bound.limits(event._replace(where=partition))
 
 
-def _as_told(
+def _requested_election(
     facts: Facts, election: Election, partition: PartitionName, state: PartitionState
 ) -> Iterator[Event]:
     """An election that a request caused, as the metadata log shows it."""
     request = election.request
-    for event in _told(facts, partition, state):
-        text = f"{_asked(election, partition)}; {event.text}"
+    for event in _recorded_election(facts, partition, state):
+        text = f"{_request_text(election, partition)}; {event.text}"
         yield event._replace(from_ns=max(event.from_ns, request.from_ns), text=text)
 
 
@@ -98,15 +98,15 @@ def _as_seen(facts: Facts, election: Election, partition: PartitionName) -> Even
     epoch = epoch_after(facts, partition, request.from_ns)
     # A request without an answer may have been executed at any time, also in a later epoch.
     until_ns = NEVER if epoch is None or request.unknown else settled_ns(facts, partition, epoch)
-    event = Event(request.from_ns, until_ns, partition, _asked(election, partition))
+    event = Event(request.from_ns, until_ns, partition, _request_text(election, partition))
     return bound_at(facts, partition, epoch).limits(event)
 
 
-def _asked(election: Election, partition: PartitionName) -> str:
+def _request_text(election: Election, partition: PartitionName) -> str:
     return f"operation {election.request.began.index} asked for an election of {partition}"
 
 
-def _told(facts: Facts, partition: PartitionName, state: PartitionState) -> Iterator[Event]:
+def _recorded_election(facts: Facts, partition: PartitionName, state: PartitionState) -> Iterator[Event]:
     """An unclean election in the metadata log, once for each of its bounds."""
     span = facts.changes.span(state)
     views = facts.views.get(partition, [])

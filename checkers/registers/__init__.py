@@ -25,7 +25,7 @@ import msgspec
 from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.history.operations import History
 from checkers.history.setup import Setup
-from checkers.history.sources import untold_damage
+from checkers.history.sources import unassigned_damage
 from checkers.licences.internal import may_have_lost
 from checkers.registers.anomalies import ANOMALIES, NEEDS
 from checkers.registers.columns import Registers
@@ -33,7 +33,7 @@ from checkers.registers.coordinating import coordinations_of
 from checkers.registers.kept import LAGS_NS, Milestones, milestones_of
 from checkers.registers.loading import Unreadable, registers_of
 from checkers.registers.parts import CHECKER, Losing, Overview, check_part, put_together, repeated, swapped
-from checkers.registers.telling import Teller
+from checkers.registers.texts import RegisterTexts
 from checkers.registers.zones import zones_of
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import CheckerResult, result_of
@@ -82,7 +82,7 @@ def judgeable(history: History, initial: object = None) -> Judgeable | CheckerRe
         registers=len(registers.keys),
         operations=registers.operations,
         swapped=swapped(registers),
-        damage=untold_damage(history),
+        damage=unassigned_damage(history),
         milestones=_milestones(history, registers) if kept else None,
     )
     return Judgeable(registers, overview)
@@ -116,7 +116,7 @@ def obstacle_of(history: History, initial: object = None) -> str | None:
         return registers.reason
     if registers is None or not len(registers.rows.key):
         return None if registers is None else swapped(registers)
-    teller = Teller(history.operations, registers, zones_of(registers.rows), initial)
+    teller = RegisterTexts(history.operations, registers, zones_of(registers.rows), initial)
     return repeated(teller) or swapped(registers)
 
 

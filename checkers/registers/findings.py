@@ -8,7 +8,7 @@ import numpy as np
 
 from checkers.columns.tables import Booleans, Integers
 from checkers.registers.anomalies import ABORTED_READ, NONLINEARIZABLE, PHANTOM
-from checkers.registers.telling import Fact, Teller, witness_of
+from checkers.registers.texts import Fact, RegisterTexts, witness_of
 from checkers.registers.zones import Conflicts, Zones, conflicts_of, read_early
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
@@ -23,7 +23,7 @@ Seen = tuple[int, int, Anomaly]
 class Findings:
     """Anomalies found so far: the earliest of each kind, and the exact number of each id."""
 
-    teller: Teller
+    texts: RegisterTexts
     found: list[Seen] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -44,7 +44,7 @@ class Findings:
             anomaly = legality.found(
                 summary,
                 subject=subject,
-                time_ns=self.teller.operations[witness[-1]].time_ns,
+                time_ns=self.texts.operations[witness[-1]].time_ns,
                 witness=witness,
                 explanation=(text for _, text in facts),
             )
@@ -53,7 +53,7 @@ class Findings:
 
 def find_unwritten(findings: Findings, chosen: Booleans) -> None:
     """Find the chosen clusters without a write: ``G1a`` where one failed, else ``phantom``."""
-    teller, zones = findings.teller, findings.teller.zones
+    teller, zones = findings.texts, findings.texts.zones
     some = np.flatnonzero(chosen & (zones.writes == 0))
     if not len(some):
         return
@@ -68,18 +68,18 @@ def find_unwritten(findings: Findings, chosen: Booleans) -> None:
     aborted, phantom = some[failure >= 0], some[failure < 0]
     failure = failure[failure >= 0]
 
-    def tell_aborted(index: int) -> tuple[str, str, list[Fact]]:
+    def describe_aborted(index: int) -> tuple[str, str, list[Fact]]:
         zone = int(aborted[index])
         summary = f"{teller.subject(zone)} had the value {teller.value(zone)}, whose write had failed."
         return teller.subject(zone), summary, [teller.failed(int(failure[index])), teller.first_to_end(zone)]
 
-    def tell_phantom(index: int) -> tuple[str, str, list[Fact]]:
+    def describe_phantom(index: int) -> tuple[str, str, list[Fact]]:
         zone = int(phantom[index])
         summary = f"{teller.subject(zone)} had the value {teller.value(zone)}, which was never written."
         return teller.subject(zone), summary, [teller.first_to_end(zone)]
 
-    findings.add(ABORTED_READ, zones.finish[aborted], tell_aborted)
-    findings.add(PHANTOM, zones.finish[phantom], tell_phantom)
+    findings.add(ABORTED_READ, zones.finish[aborted], describe_aborted)
+    findings.add(PHANTOM, zones.finish[phantom], describe_phantom)
 
 
 def find_conflicts(findings: Findings, chosen: Booleans, *, stale_allowed: bool) -> None:
@@ -93,19 +93,21 @@ def find_conflicts(findings: Findings, chosen: Booleans, *, stale_allowed: bool)
         chosen: clusters with exactly one write, of registers whose values are unique.
         stale_allowed: whether a read may return an old value; a value before its write is never allowed.
     """
-    teller, zones = findings.teller, findings.teller.zones
+    teller, zones = findings.texts, findings.texts.zones
     early = np.flatnonzero(chosen & read_early(zones))
     chosen = chosen & ~read_early(zones)
     conflicts = conflicts_of(zones, chosen)
 
-    def tell_early(index: int) -> tuple[str, str, list[Fact]]:
-        return _told_early(teller, int(early[index]))
+    def describe_early(index: int) -> tuple[str, str, list[Fact]]:
+        return _early_texts(teller, int(early[index]))
 
-    def tell_conflict(index: int) -> tuple[str, str, list[Fact]]:
-        return _told_conflict(teller, int(conflicts.within[index]), int(conflicts.zone[index]))
+    def describe_conflict(index: int) -> tuple[str, str, list[Fact]]:
+        return _conflict_texts(teller, int(conflicts.within[index]), int(conflicts.zone[index]))
 
-    findings.add(NONLINEARIZABLE, zones.write_start[early], tell_early)
-    findings.add(NONLINEARIZABLE, _seen(zones, conflicts), tell_conflict, rank=1, illegal=not stale_allowed)
+    findings.add(NONLINEARIZABLE, zones.write_start[early], describe_early)
+    findings.add(
+        NONLINEARIZABLE, _seen(zones, conflicts), describe_conflict, rank=1, illegal=not stale_allowed
+    )
 
 
 def _seen(zones: Zones, conflicts: Conflicts) -> Integers:
@@ -113,13 +115,13 @@ def _seen(zones: Zones, conflicts: Conflicts) -> Integers:
     return np.maximum(*ends)
 
 
-def _told_early(teller: Teller, zone: int) -> tuple[str, str, list[Fact]]:
+def _early_texts(teller: RegisterTexts, zone: int) -> tuple[str, str, list[Fact]]:
     subject = teller.subject(zone)
     summary = f"{subject} was read with the value {teller.value(zone)} before the write of that value began."
     return subject, summary, [teller.first_to_end(zone), teller.began(teller.write_of(zone))]
 
 
-def _told_conflict(teller: Teller, within: int, zone: int) -> tuple[str, str, list[Fact]]:
+def _conflict_texts(teller: RegisterTexts, within: int, zone: int) -> tuple[str, str, list[Fact]]:
     subject, zones = teller.subject(zone), teller.zones
     older, newer = teller.value(within), teller.value(zone)
     facts = [teller.first_to_end(within), teller.last_to_begin(within)]

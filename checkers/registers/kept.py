@@ -32,7 +32,7 @@ from checkers.registers.anomalies import LOST_VALUE, NONMONOTONIC_AFTER_HEAL, ST
 from checkers.registers.columns import SHIFT
 from checkers.registers.coordinating import MARGIN_NS, Coordination, group_of
 from checkers.registers.findings import Findings
-from checkers.registers.telling import Fact, Teller
+from checkers.registers.texts import Fact, RegisterTexts
 from checkers.registers.zones import Overwriting, Questions, Zones, overwritten
 from checkers.verdict.kinds import AnomalyKind
 
@@ -120,18 +120,18 @@ def find_in_kept(findings: Findings, sound: Booleans, milestones: Milestones) ->
         sound: clusters with exactly one write, of registers whose values are unique.
         milestones: stamps of healing and of the final phase.
     """
-    reads = _reads(findings.teller, sound)
+    reads = _reads(findings.texts, sound)
     lost = np.zeros(len(reads.row), np.bool_)
     if milestones.final is not None:
         lost = _find_lost(findings, sound, reads, milestones.final, milestones.lag_ns)
     if milestones.recovered is not None and milestones.recovering is not None:
         rest = ~lost & (reads.start > milestones.recovered)
         _find_regressions(findings, sound, _only(reads, rest), milestones.recovering, milestones.lag_ns)
-    before = np.flatnonzero(reads.start <= (milestones.recovered or findings.teller.zones.horizon))
+    before = np.flatnonzero(reads.start <= (milestones.recovered or findings.texts.zones.horizon))
     return _find_stale(findings, sound, _only(reads, before), milestones.coordinations)
 
 
-def stale_reads(teller: Teller, sound: Booleans) -> int:
+def stale_reads(teller: RegisterTexts, sound: Booleans) -> int:
     """Count the reads that began when their value had certainly been overwritten."""
     reads, zones = _reads(teller, sound), teller.zones
     return int(
@@ -144,7 +144,7 @@ def stale_reads(teller: Teller, sound: Booleans) -> int:
     )
 
 
-def unread(teller: Teller, milestones: Milestones) -> list[str]:
+def unread(teller: RegisterTexts, milestones: Milestones) -> list[str]:
     """Names of registers that were written and never read in the final phase; empty without a final phase."""
     if milestones.final is None:
         return []
@@ -154,7 +154,7 @@ def unread(teller: Teller, milestones: Milestones) -> list[str]:
     return list(map(teller.key, written[~np.isin(written, read)].tolist()))
 
 
-def _reads(teller: Teller, sound: Booleans) -> _Reads:
+def _reads(teller: RegisterTexts, sound: Booleans) -> _Reads:
     rows = teller.registers.rows
     zone = teller.zones.zone_of_rows()
     row = np.flatnonzero(~rows.write & sound[zone])
@@ -167,15 +167,15 @@ def _only(reads: _Reads, which: Booleans | Integers) -> _Reads:
 
 def _find_lost(findings: Findings, sound: Booleans, reads: _Reads, final: int, lag_ns: int) -> Booleans:
     """One anomaly for each register that lost a value; returns which reads show it."""
-    zones = findings.teller.zones
+    zones = findings.texts.zones
     acknowledged = sound & (zones.write_finish < zones.horizon)
     ending = np.flatnonzero(reads.start > final)
     last = _only(reads, ending)
     since = zones.write_finish[last.zone]
-    known = _known(findings.teller, last.start, lag_ns)
+    known = _known(findings.texts, last.start, lag_ns)
     asked = overwritten(zones, acknowledged, zones.write_finish, Questions(last.key, known, since))
     showing = np.flatnonzero(asked.found)
-    ended = findings.teller.registers.rows.finish[last.row[showing]]
+    ended = findings.texts.registers.rows.finish[last.row[showing]]
     showing = showing[np.argsort(ended)]
     showing = showing[np.unique(last.key[showing], return_index=True)[1]]
     _add(findings, LOST_VALUE, _only(last, showing), Overwriting(asked.found[showing], asked.by[showing]))
@@ -184,7 +184,7 @@ def _find_lost(findings: Findings, sound: Booleans, reads: _Reads, final: int, l
     return lost
 
 
-def _known(teller: Teller, starts: Integers, lag_ns: int) -> Integers:
+def _known(teller: RegisterTexts, starts: Integers, lag_ns: int) -> Integers:
     """Stamps before which acknowledged writes must be known to a broker that answers a read.
 
     Args:
@@ -202,8 +202,8 @@ def _known(teller: Teller, starts: Integers, lag_ns: int) -> Integers:
 
 def _find_regressions(findings: Findings, sound: Booleans, reads: _Reads, before: int, lag_ns: int) -> None:
     """One anomaly for each read that went back."""
-    zones = findings.teller.zones
-    known = _known(findings.teller, reads.start, lag_ns)
+    zones = findings.texts.zones
+    known = _known(findings.texts, reads.start, lag_ns)
     question = Questions(reads.key, np.minimum(known, before), zones.write_finish[reads.zone])
     asked = overwritten(zones, sound, zones.finish, question)
     by = Overwriting(asked.found[asked.found], asked.by[asked.found])
@@ -214,7 +214,7 @@ def _find_stale(
     findings: Findings, sound: Booleans, reads: _Reads, coordinations: Mapping[str, Coordination]
 ) -> LoadReads:
     """One anomaly for each read of an offset that missed a commit of which every coordinator had to know."""
-    teller, zones = findings.teller, findings.teller.zones
+    teller, zones = findings.texts, findings.texts.zones
     acknowledged = sound & (zones.write_finish < zones.horizon)
     until, doubted = reads.start.copy(), np.zeros(len(reads.row), np.bool_)
     known, judged = doubted.copy(), doubted.copy()
@@ -259,9 +259,9 @@ def _doubted(zones: Zones, reads: _Reads, coordination: Coordination) -> Boolean
 
 
 def _add(findings: Findings, kind: AnomalyKind, reads: _Reads, asked: Overwriting) -> None:
-    teller = findings.teller
+    teller = findings.texts
 
-    def tell(index: int) -> tuple[str, str, list[Fact]]:
+    def describe(index: int) -> tuple[str, str, list[Fact]]:
         old, new = int(reads.zone[index]), int(asked.by[index])
         acknowledged = kind is not NONMONOTONIC_AFTER_HEAL
         known = teller.ended(teller.write_of(new)) if acknowledged else teller.first_to_end(new)
@@ -276,4 +276,4 @@ def _add(findings: Findings, kind: AnomalyKind, reads: _Reads, asked: Overwritin
         summary = f"{subject} {went} {teller.value(new)}: afterwards a read returned {teller.value(old)}."
         return subject, summary, facts
 
-    findings.add(kind, teller.registers.rows.finish[reads.row], tell)
+    findings.add(kind, teller.registers.rows.finish[reads.row], describe)

@@ -24,7 +24,7 @@ from checkers.registers.kept import (
     stale_reads,
     unread,
 )
-from checkers.registers.telling import Teller, shown
+from checkers.registers.texts import RegisterTexts, shown
 from checkers.registers.zones import Zones, zones_of
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, CheckerResult, result_of
 
@@ -96,7 +96,7 @@ def check_part(
         milestones: as in `Overview`.
         initial: initial value of every register.
     """
-    teller = Teller(operations, registers, zones_of(registers.rows), initial)
+    teller = RegisterTexts(operations, registers, zones_of(registers.rows), initial)
     findings, sound = Findings(teller), _sound(teller)
     find_unwritten(findings, ~np.isin(teller.zones.key, registers.swapped))
     find_conflicts(findings, sound, stale_allowed=milestones is not None)
@@ -159,7 +159,7 @@ def shares(registers: Registers, count: int) -> Iterator[Registers]:
             yield share
 
 
-def repeated(teller: Teller) -> str | None:
+def repeated(teller: RegisterTexts) -> str | None:
     """The first register of which a value was written more than once; None if there is none."""
     some = np.flatnonzero(teller.zones.writes > 1)
     if not len(some):
@@ -197,7 +197,7 @@ def _between(rows: Rows, low: int, high: int) -> Rows:
     )
 
 
-def _sound(teller: Teller) -> Booleans:
+def _sound(teller: RegisterTexts) -> Booleans:
     """Clusters with exactly one write, of registers on which nothing prevents it."""
     zones = teller.zones
     unfit = np.isin(zones.key, zones.key[zones.writes > 1]) | np.isin(zones.key, teller.registers.swapped)

@@ -14,10 +14,10 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import performed
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.evidence.topic_partitions import possible_partitions
-from checkers.history.faults import FaultTold, fault_told
-from checkers.history.operations import FAIL, INVOKE, OK, History, OperationType, Told
+from checkers.history.faults import FaultRecorded, recorded_fault
+from checkers.history.operations import FAIL, INVOKE, OK, Decoded, History, OperationType
 from checkers.history.phases import PHASE, Phase, phase_began_ns
-from checkers.history.polls import FinalReadAsked
+from checkers.history.polls import FinalReadRequested
 from checkers.history.runner import FAILURE, LASTED, HarnessFailed
 from checkers.history.setup import RequiredNumbers, Setup, setup_of
 from checkers.history.units import NS_PER_MS
@@ -124,9 +124,9 @@ def _injected(history: History, setup: Setup, windows: Sequence[FaultWindow]) ->
     )
 
 
-def _refused(history: History) -> list[Told[FaultTold]]:
-    told = ((each, fault_told(each)) for each in history.of("inject") if each.type is FAIL)
-    return [Told(operation, fault) for operation, fault in told if fault is not None]
+def _refused(history: History) -> list[Decoded[FaultRecorded]]:
+    told = ((each, recorded_fault(each)) for each in history.of("inject") if each.type is FAIL)
+    return [Decoded(operation, fault) for operation, fault in told if fault is not None]
 
 
 def _made_to_be_loaded(history: History) -> list[PartitionName]:
@@ -180,7 +180,7 @@ def _finally_read(history: History, setup: Setup) -> Assumption:
     readers = {
         (asked.client, asked.isolation)
         for asked in (
-            msgspec.convert(operation.value, FinalReadAsked)
+            msgspec.convert(operation.value, FinalReadRequested)
             for operation in history.of("final-read")
             if operation.type is INVOKE
         )

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from checkers.evidence.faults import FaultWindow
-from checkers.history.faults import fault_told
+from checkers.history.faults import recorded_fault
 from checkers.history.operations import FAIL, History
 from checkers.history.setup import Setup
 from checkers.verdict.verdict import Assumption
@@ -31,7 +31,7 @@ def check_blinks(history: History, setup: Setup, windows: Sequence[FaultWindow])
         return []
     proven = _proven(windows)
     least = max(1, round(setup.planned_blinks * _SHARE_MIN))
-    failed = (fault_told(operation) for operation in history.of("inject") if operation.type is FAIL)
+    failed = (recorded_fault(operation) for operation in history.of("inject") if operation.type is FAIL)
     refused = Counter(str(each.refused) for each in failed if each is not None and each.blink)
     told = "".join(f"; {number} refused: {why}" for why, number in sorted(refused.items()))
     return [

@@ -15,7 +15,7 @@ from checkers.evidence.leader_epochs import LEADER_EPOCHS
 from checkers.evidence.metadata_whole import begun_later, opaque_records, thinned_logs
 from checkers.evidence.processes import gone, not_running
 from checkers.evidence.topic_partitions import partitions_of
-from checkers.history.faults import fault_told
+from checkers.history.faults import recorded_fault
 from checkers.history.logged import VOTE, VotesEnd, vote_logged
 from checkers.history.observed import (
     EVIDENCE_PRODUCERS,
@@ -29,9 +29,9 @@ from checkers.history.operations import OK, History
 from checkers.history.phases import PHASE, Phase, phase_began_ns
 from checkers.history.quorum import leaders_seen
 from checkers.history.replicas import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA, ReplicaSeen
-from checkers.history.setup import Setup, told_setup
+from checkers.history.setup import Setup, recorded_setup
 from checkers.history.units import NS_PER_MS
-from checkers.runs.told_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
+from checkers.runs.claimed_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
 from checkers.verdict.verdict import Assumption
 
 _NAMED_MAX = 5
@@ -76,11 +76,11 @@ def coverage_of(history: History, setup: Setup, windows: Sequence[FaultWindow]) 
         _views_of_all(history),
         _logs_whole(history),
         _epochs_noted(history),
-        *_folders_told(history, setup),
-        *_coordinators_told(history, setup),
+        *_folders_reported(history, setup),
+        *_coordinators_reported(history, setup),
         *_producers_known(history, setup),
-        *_votes_told(history, setup),
-        *_asked_finally(history, setup),
+        *_votes_reported(history, setup),
+        *_answered_finally(history, setup),
     ]
 
 
@@ -90,7 +90,7 @@ def _probed(history: History) -> Assumption:
         f"{operation.f} of {operation.key}"
         for f in ("inject", "heal")
         for operation in history.of(f)
-        if operation.type is OK and ((told := fault_told(operation)) is None or not told.probe)
+        if operation.type is OK and ((told := recorded_fault(operation)) is None or not told.probe)
     ]
     return _all_seen(
         "faults-covered", "what the probe found for each fault that took effect and for each heal", blind
@@ -194,17 +194,17 @@ def _epochs_noted(history: History) -> Assumption:
     )
 
 
-def _folders_told(history: History, setup: Setup) -> Iterator[Assumption]:
+def _folders_reported(history: History, setup: Setup) -> Iterator[Assumption]:
     """Where folders were to be listed, those of all brokers were; older runs report none."""
-    if EVIDENCE_FOLDERS in told_setup(history).evidence:
+    if EVIDENCE_FOLDERS in recorded_setup(history).evidence:
         told = {operation.node for operation in history.observed(FOLDERS)}
         brokers = (node.name for node in setup.nodes if "broker" in node.roles)
         yield _all_seen("folders-covered", "the folders on each broker's disks", [*sorted({*brokers} - told)])
 
 
-def _coordinators_told(history: History, setup: Setup) -> Iterator[Assumption]:
+def _coordinators_reported(history: History, setup: Setup) -> Iterator[Assumption]:
     """Where brokers were to be asked what they coordinate, those that run have reported it."""
-    if EVIDENCE_COORDINATORS in told_setup(history).evidence:
+    if EVIDENCE_COORDINATORS in recorded_setup(history).evidence:
         told = {
             operation.node
             for operation, seen in history.seen(COORDINATORS, CoordinatorsSeen)
@@ -217,7 +217,7 @@ def _coordinators_told(history: History, setup: Setup) -> Iterator[Assumption]:
 
 def _producers_known(history: History, setup: Setup) -> Iterator[Assumption]:
     """Where brokers were to be asked which producers they know, those that run have answered."""
-    if EVIDENCE_PRODUCERS in told_setup(history).evidence:
+    if EVIDENCE_PRODUCERS in recorded_setup(history).evidence:
         answered = {operation.node for operation in history.observed(PRODUCERS)}
         brokers = {node.name for node in setup.nodes if "broker" in node.roles}
         what = "the producers that each broker knows"
@@ -235,7 +235,7 @@ def first_of(names: Sequence[str]) -> str:
     return (", ".join(names[:_NAMED_MAX]) or "none") + more
 
 
-def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:
+def _votes_reported(history: History, setup: Setup) -> Iterator[Assumption]:
     """Require that, if logs were read for votes, those of all controllers were read to their ends.
 
     Older runs record no votes.
@@ -252,7 +252,7 @@ def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:
         )
 
 
-def _asked_finally(history: History, setup: Setup) -> Iterator[Assumption]:
+def _answered_finally(history: History, setup: Setup) -> Iterator[Assumption]:
     """What a workload wants to know at the end was answered at least once."""
     since_ns = phase_began_ns(history, Phase.FINAL_READ)
     for f in _FINAL.get(setup.workload.kind, ()):

@@ -17,7 +17,7 @@ from checkers.evidence.node_logs import (
     log_lines,
 )
 from checkers.history.observed import NODE, NodeSeen
-from checkers.history.operations import History, Operation, Told
+from checkers.history.operations import Decoded, History, Operation
 from checkers.history.phases import Phase, phase_began_ns
 from checkers.history.setup import Setup, setup_of
 from checkers.history.sources import Source
@@ -61,7 +61,7 @@ def check_nodes(history: History) -> CheckerResult:
 
 
 def _deaths(
-    observed: Sequence[Told[NodeSeen]],
+    observed: Sequence[Decoded[NodeSeen]],
     windows: Iterable[FaultWindow],
     lines: Sequence[LogLine],
     done_ns: int | None,
@@ -130,7 +130,7 @@ def _done_ns(history: History) -> int | None:
     return phase_began_ns(history, Phase.DONE)
 
 
-def _all_observed(setup: Setup | None, observed: Sequence[Told[NodeSeen]]) -> Assumption:
+def _all_observed(setup: Setup | None, observed: Sequence[Decoded[NodeSeen]]) -> Assumption:
     expected = {node.name for node in setup.nodes} if setup else set()
     missing = sorted(expected - {operation.node for operation, _ in observed})
     return Assumption(
@@ -141,7 +141,7 @@ def _all_observed(setup: Setup | None, observed: Sequence[Told[NodeSeen]]) -> As
     )
 
 
-def _ends_observed(observed: Sequence[Told[NodeSeen]], windows: Iterable[FaultWindow]) -> Assumption:
+def _ends_observed(observed: Sequence[Decoded[NodeSeen]], windows: Iterable[FaultWindow]) -> Assumption:
     """Whether each kill and stop that was proven and held was seen: states are recorded on change alone.
 
     An observer that does not see the planned ends would not see others; one that looks now and then may miss

@@ -8,8 +8,8 @@ from checkers.evidence.topic_partitions import partitions_by
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.recoveries import Recovery
 from checkers.history.sources import Source
+from checkers.runs.claimed_coordinators import TWO_COORDINATORS, two_coordinators
 from checkers.runs.silent_coordinators import silences
-from checkers.runs.told_coordinators import TWO_COORDINATORS, two_coordinators
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.needs import Needs

@@ -80,7 +80,7 @@ def _group(operation: Operation) -> str | None:
 def _is_well(history: History, group: str, until_ns: int) -> bool:
     """Whether the partition that keeps a group's offsets has a leader and all replicas in sync at the end."""
     partition, changes = offsets_partition(history, group), partition_changes(history)
-    if partition is None or not changes.tells(partition, until_ns):
+    if partition is None or not changes.is_complete(partition, until_ns):
         return False
     state = changes.states[partition][-1]
     return state.leader != NOBODY and {*state.isr} >= {*state.replicas}

@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from checkers.history.operations import INVOKE, OK, History, Operation
-from checkers.transactional.client_errors.told import SCRIPT
+from checkers.transactional.client_errors.named_errors import SCRIPT
 from checkers.verdict.verdict import Assumption
 
 KIND = "txn"

@@ -46,9 +46,9 @@ class Needs(NamedTuple):
     @property
     def sources(self) -> frozenset[Source]:
         """Every source that is named."""
-        return frozenset(chain(self.looks_at, self.all_rest_on, *self._told()))
+        return frozenset(chain(self.looks_at, self.all_rest_on, *self._sources()))
 
-    def _told(self) -> Iterator[tuple[Source, ...]]:
+    def _sources(self) -> Iterator[tuple[Source, ...]]:
         for rules in (self.rest_on, *self.of_workload.values()):
             yield from rules.values()
 

@@ -12,7 +12,7 @@ from checkers.history.journals import RUNNER, missing_journals
 from checkers.history.missing_logs import missing_logs
 from checkers.history.operations import History, once
 from checkers.history.runner import OPENED
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 from checkers.history.sources import lacking_of
 from checkers.verdict.needs import NOTHING, Needs
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity
@@ -70,7 +70,7 @@ def hole_of(history: History) -> Hole | None:
 def _kind_of(history: History) -> str:
     """Kind of the workload; ``log`` if the setup can't be read."""
     try:
-        return told_setup(history).workload.kind
+        return recorded_setup(history).workload.kind
     except msgspec.ValidationError:
         return "log"
 
@@ -93,10 +93,10 @@ def withheld(result: CheckerResult, needs: Needs, hole: Hole | None) -> CheckerR
             kept.append(anomaly)
         else:
             doubts[f"{anomaly.id} may only be a gap in the records: {why}"] = None
-    return _told(result, tuple(kept), [*doubts]) if doubts else result
+    return _withheld_result(result, tuple(kept), [*doubts]) if doubts else result
 
 
-def _told(result: CheckerResult, kept: tuple[Anomaly, ...], doubts: list[str]) -> CheckerResult:
+def _withheld_result(result: CheckerResult, kept: tuple[Anomaly, ...], doubts: list[str]) -> CheckerResult:
     """The result with only these anomalies, and with some doubts."""
     certain = any(one.illegal for one in kept)
     told = result.unknown_because or ""

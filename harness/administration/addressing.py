@@ -11,9 +11,9 @@ import msgspec
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 from harness.cluster.cluster import Cluster, find_cluster
-from harness.cluster.engine import connect, engine_errors_told
+from harness.cluster.engine import connect, engine_errors_named
 from harness.cluster.leftovers import Leftover, leftovers
-from harness.errors import KrucibleError, UsageError, disk_errors_told
+from harness.errors import KrucibleError, UsageError, disk_errors_named
 from harness.kafka.wire import Connection, WireError, answers
 
 ANSWER_LIMIT_S = 3.0
@@ -133,7 +133,7 @@ def listeners(cluster: Cluster) -> Reach:
 
 
 def _ours(folder: Path | None) -> Reach:
-    with disk_errors_told(), engine_errors_told(), closing(connect()) as client:
+    with disk_errors_named(), engine_errors_named(), closing(connect()) as client:
         chosen = _only(leftovers(client)) if folder is None else folder
         return listeners(find_cluster(client, chosen))
 

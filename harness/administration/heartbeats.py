@@ -78,7 +78,7 @@ def registered_epoch(log: Path, broker: int) -> int | None:
     """
     reader = FileReader()
     files = sorted(path for path in log.iterdir() if path.suffix in (".log", ".checkpoint"))
-    records = (record for path in files for record in reader.read(path.read_bytes()).told())
+    records = (record for path in files for record in reader.read(path.read_bytes()).journal_records())
     registered = (
         msgspec.convert(content, _Registered) for _, _, kind, content in records if kind == _REGISTERED
     )

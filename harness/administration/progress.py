@@ -5,7 +5,15 @@ from collections.abc import Mapping
 import msgspec
 
 from checkers.history.observed import PartitionAnswer
-from harness.administration.requests import Asked, PartitionStatus, Received, Request, Requests, State, holder
+from harness.administration.requests import (
+    PartitionStatus,
+    Received,
+    Request,
+    RequestedPartition,
+    Requests,
+    State,
+    holder,
+)
 from harness.kafka.answers import Ongoing, Place
 
 
@@ -36,7 +44,9 @@ def progress_of(request: Request, requests: Requests, view: ReassignmentView) ->
     return tuple(asked.ended or _status(asked, request, requests, view) for asked in request.partitions)
 
 
-def _status(asked: Asked, request: Request, requests: Requests, view: ReassignmentView) -> PartitionStatus:
+def _status(
+    asked: RequestedPartition, request: Request, requests: Requests, view: ReassignmentView
+) -> PartitionStatus:
     going = view.ongoing.get(asked.place)
     seen = view.partitions.get(asked.place)
     if going is not None:
@@ -53,7 +63,9 @@ def _status(asked: Asked, request: Request, requests: Requests, view: Reassignme
     return PartitionStatus(asked.topic, asked.partition, state, detail, _receiving(asked, going, seen, view))
 
 
-def _while(asked: Asked, request: Request, requests: Requests, going: Ongoing) -> tuple[State, str]:
+def _while(
+    asked: RequestedPartition, request: Request, requests: Requests, going: Ongoing
+) -> tuple[State, str]:
     """While something is in progress: it is this request's, or another's."""
     if set(going.target) == set(asked.wanted):
         return State.ONGOING, ""
@@ -65,7 +77,7 @@ def _while(asked: Asked, request: Request, requests: Requests, going: Ongoing) -
     return State.OVERRIDDEN, f"by request {newest}" if other else f"by another client, to {wants}"
 
 
-def _doubtful(asked: Asked, view: ReassignmentView, what: str) -> tuple[State, str]:
+def _doubtful(asked: RequestedPartition, view: ReassignmentView, what: str) -> tuple[State, str]:
     """What shows neither a beginning nor a good end."""
     if asked.is_uncertain:
         return State.UNKNOWN, f"there was no answer; {what}"
@@ -73,7 +85,7 @@ def _doubtful(asked: Asked, view: ReassignmentView, what: str) -> tuple[State, s
 
 
 def _receiving(
-    asked: Asked, going: Ongoing | None, seen: PartitionAnswer | None, view: ReassignmentView
+    asked: RequestedPartition, going: Ongoing | None, seen: PartitionAnswer | None, view: ReassignmentView
 ) -> tuple[Received, ...]:
     brokers = [broker for broker in asked.wanted if broker not in asked.before]
     if going is not None and set(going.target) == set(asked.wanted):

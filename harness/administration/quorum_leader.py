@@ -29,7 +29,7 @@ _BROKERS, _CONTROLLERS = 1, 2
 Address = tuple[str, int]
 
 
-class Told(msgspec.Struct, frozen=True):
+class QuorumAnswer(msgspec.Struct, frozen=True):
     """What one node answered.
 
     Attributes:
@@ -57,7 +57,7 @@ class Told(msgspec.Struct, frozen=True):
     kraft_version: int | None = None
 
 
-def ask_quorum(address: Address, timeout_ms: int) -> Told:
+def describe_quorum(address: Address, timeout_ms: int) -> QuorumAnswer:
     """Ask one node; a broker passes it on to the leader, and is silent while there is none.
 
     Raises:
@@ -72,9 +72,9 @@ def ask_quorum(address: Address, timeout_ms: int) -> Told:
         answer = connection.ask(request, DescribeQuorumResponse)
         cluster_id, controllers = _cluster(connection)
         if answer.error_code or not answer.topics:
-            return Told(answer.error_code or -1, controllers=controllers)
+            return QuorumAnswer(answer.error_code or -1, controllers=controllers)
         state = answer.topics[0].partitions[0]
-        return Told(
+        return QuorumAnswer(
             error=state.error_code,
             leader_id=state.leader_id,
             leader_epoch=state.leader_epoch,
@@ -89,8 +89,8 @@ def ask_quorum(address: Address, timeout_ms: int) -> Told:
 
 
 def find_leader(
-    addresses: Sequence[Address], bound_ms: int, ask: Callable[[Address, int], Told] = ask_quorum
-) -> tuple[Address, Told] | dict[Address, str]:
+    addresses: Sequence[Address], bound_ms: int, ask: Callable[[Address, int], QuorumAnswer] = describe_quorum
+) -> tuple[Address, QuorumAnswer] | dict[Address, str]:
     """Ask all given nodes, and the controllers that they report, until the leader answers.
 
     Returns:
@@ -101,8 +101,8 @@ def find_leader(
     known = list(addresses)
     while True:
         round_s = min(_ROUND_S, max(_ROUND_MIN_S, deadline - time.monotonic()))
-        said = _ask_all(known, round(round_s * 1000), ask)
-        told = {address: each for address, each in said.items() if isinstance(each, Told)}
+        said = _describe_all(known, round(round_s * 1000), ask)
+        told = {address: each for address, each in said.items() if isinstance(each, QuorumAnswer)}
         leading = [(address, each) for address, each in told.items() if each.error == 0]
         if leading:
             return max(leading, key=lambda one: one[1].leader_epoch)
@@ -113,12 +113,12 @@ def find_leader(
         time.sleep(_PAUSE_S)
 
 
-def _ask_all(
-    addresses: Sequence[Address], timeout_ms: int, ask: Callable[[Address, int], Told]
-) -> dict[Address, Told | str]:
+def _describe_all(
+    addresses: Sequence[Address], timeout_ms: int, ask: Callable[[Address, int], QuorumAnswer]
+) -> dict[Address, QuorumAnswer | str]:
     """Ask all at once; errors are returned as texts."""
 
-    def one(address: Address) -> Told | str:
+    def one(address: Address) -> QuorumAnswer | str:
         try:
             return ask(address, timeout_ms)
         except WireError as error:
@@ -128,7 +128,7 @@ def _ask_all(
         return dict(zip(addresses, pool.map(one, addresses), strict=True))
 
 
-def _words(told: Told | str) -> str:
+def _words(told: QuorumAnswer | str) -> str:
     if isinstance(told, str):
         return told
     return "it is not the leader" if told.error == NOT_LEADER_OR_FOLLOWER else f"error {told.error}"

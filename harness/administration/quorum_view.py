@@ -6,7 +6,7 @@ from enum import StrEnum
 import msgspec
 
 from checkers.history.quorum import ReplicaState
-from harness.administration.quorum_leader import Address, Told
+from harness.administration.quorum_leader import Address, QuorumAnswer
 from harness.administration.voters import VoterEndpoint
 
 CAUGHT_UP_WITHIN_MS = 3_600_000
@@ -89,7 +89,7 @@ class QuorumView(msgspec.Struct, frozen=True):
         return next((voter for voter in self.voters if voter.id == node_id), None)
 
 
-def view_of(told: Told, controllers: Mapping[int, Address], now_ms: int) -> QuorumView:
+def view_of(told: QuorumAnswer, controllers: Mapping[int, Address], now_ms: int) -> QuorumView:
     """The quorum as the leader reported it, with derived values.
 
     Args:
@@ -138,7 +138,7 @@ def view_of(told: Told, controllers: Mapping[int, Address], now_ms: int) -> Quor
 
 
 def _could_vote(
-    replica: ReplicaState, told: Told, controllers: Container[int], now_ms: int
+    replica: ReplicaState, told: QuorumAnswer, controllers: Container[int], now_ms: int
 ) -> tuple[bool | None, str]:
     """Whether AddRaftVoter can succeed for an observer, by the leader's own conditions, and why."""
     is_controller = replica.id in controllers
@@ -164,7 +164,7 @@ def _could_vote(
     return None, "it is unknown whether it is a controller: ask a controller"
 
 
-def _kraft_version(told: Told) -> int | None:
+def _kraft_version(told: QuorumAnswer) -> int | None:
     """Nodes leave out features of level 0, at which voters are configured and have no directory ids."""
     is_static = all(voter.directory_id is None for voter in told.voters)
     return 0 if told.kraft_version is None and is_static else told.kraft_version

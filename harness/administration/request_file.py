@@ -11,7 +11,7 @@ from urllib.parse import quote
 import msgspec
 
 from harness.administration.requests import Requests
-from harness.errors import KrucibleError, disk_errors_told
+from harness.errors import KrucibleError, disk_errors_named
 
 FILE = "reassignments.json"
 
@@ -48,7 +48,7 @@ class RequestFile:
         Raises:
             KrucibleError: the file is damaged or can't be read.
         """
-        with disk_errors_told():
+        with disk_errors_named():
             try:
                 return msgspec.json.decode(self.path.read_bytes(), type=Requests)
             except FileNotFoundError:
@@ -68,7 +68,7 @@ class RequestFile:
         Raises:
             KrucibleError: the file is damaged or can't be written.
         """
-        with disk_errors_told(), self._locked():
+        with disk_errors_named(), self._locked():
             following, result = change(self.read())
             temporary = self.path.with_name(f".{self.path.name}-{os.getpid()}")
             with temporary.open("wb") as file:

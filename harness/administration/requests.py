@@ -65,7 +65,7 @@ class PartitionStatus(msgspec.Struct, frozen=True):
     receiving: tuple[Received, ...]
 
 
-class Asked(msgspec.Struct, frozen=True):
+class RequestedPartition(msgspec.Struct, frozen=True):
     """One partition of a request.
 
     Attributes:
@@ -114,7 +114,7 @@ class Request(msgspec.Struct, frozen=True):
     id: int
     asked_at_s: int
     keep_finished_s: int
-    partitions: tuple[Asked, ...]
+    partitions: tuple[RequestedPartition, ...]
     throttle: Throttle | None = None
     finished_at_s: int | None = None
 
@@ -129,7 +129,7 @@ class Requests(msgspec.Struct, frozen=True):
 
 def opened(
     requests: Requests,
-    partitions: Sequence[Asked],
+    partitions: Sequence[RequestedPartition],
     throttle: Throttle | None,
     now_s: int,
     keep_finished_s: int = KEEP_FINISHED_S,
@@ -143,7 +143,7 @@ def answered(requests: Requests, number: int, answer: ReassignmentAnswer) -> Req
     """It was answered; what it began overrides what earlier ones began with the same partitions."""
     results = {(one.topic, one.partition): (one.code, one.message) for one in answer.results}
 
-    def told(asked: Asked) -> Asked:
+    def completed(asked: RequestedPartition) -> RequestedPartition:
         whole = (answer.code, answer.message)
         code, message = whole if answer.code else results.get(asked.place, (None, None))
         said = msgspec.structs.replace(asked, code=code, message=message)
@@ -153,12 +153,12 @@ def answered(requests: Requests, number: int, answer: ReassignmentAnswer) -> Req
 
     begun = {place for place, (code, _) in results.items() if not code and not answer.code}
 
-    def overridden(asked: Asked) -> Asked:
+    def overridden(asked: RequestedPartition) -> RequestedPartition:
         if asked.place not in begun or asked.ended is not None:
             return asked
         return _ended(asked, State.OVERRIDDEN, f"by request {number}")
 
-    return _each(requests, lambda one, asked: _told_by(one, asked, number, told, overridden))
+    return _each(requests, lambda one, asked: _completed_by(one, asked, number, completed, overridden))
 
 
 def abandoned(requests: Requests, number: int, why: str) -> Requests:
@@ -267,20 +267,26 @@ def holder(requests: Requests, place: tuple[str, int]) -> int | None:
     return max(held, default=None)
 
 
-def _told_by(
-    one: Request, asked: Asked, number: int, told: Callable[[Asked], Asked], other: Callable[[Asked], Asked]
-) -> Asked:
+def _completed_by(
+    one: Request,
+    asked: RequestedPartition,
+    number: int,
+    told: Callable[[RequestedPartition], RequestedPartition],
+    other: Callable[[RequestedPartition], RequestedPartition],
+) -> RequestedPartition:
     if one.id == number:
         return told(asked)
     return other(asked) if one.id < number else asked
 
 
-def _ended(asked: Asked, state: State, detail: str) -> Asked:
+def _ended(asked: RequestedPartition, state: State, detail: str) -> RequestedPartition:
     status = PartitionStatus(asked.topic, asked.partition, state, detail, ())
     return msgspec.structs.replace(asked, ended=status)
 
 
-def _each(requests: Requests, change: Callable[[Request, Asked], Asked]) -> Requests:
+def _each(
+    requests: Requests, change: Callable[[Request, RequestedPartition], RequestedPartition]
+) -> Requests:
     changed = (
         msgspec.structs.replace(one, partitions=tuple(change(one, asked) for asked in one.partitions))
         for one in requests.requests

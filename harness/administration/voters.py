@@ -141,14 +141,14 @@ class Row(NamedTuple):
     Attributes:
         code: Kafka's error code.
         name: Kafka's name for it.
-        says: text in the message; "" for no message, None for any.
+        message_part: text in the message; "" for no message, None for any.
         done: whether the change was made.
         reason: why that is so.
     """
 
     code: int
     name: str
-    says: str | None
+    message_part: str | None
     done: Done
     reason: str
 
@@ -200,7 +200,7 @@ def outcome_of(answer: VoterAnswer) -> OperationType:
 def meaning_of(answer: VoterAnswer) -> Meaning:
     """Meaning of an answer, with the reason; an unknown code leaves the outcome open."""
     for row in TABLE:
-        if row.code == answer.code and _fits(row.says, answer.message or ""):
+        if row.code == answer.code and _fits(row.message_part, answer.message or ""):
             return _meaning(row, forwarded=answer.forwarded)
     return Meaning(f"error {answer.code}", OperationType.INFO, _UNKNOWN)
 

@@ -10,10 +10,10 @@ from checkers.history.error_codes import error_name
 from checkers.history.faults import GambitBegan
 from checkers.history.operations import Operation, OperationType
 from checkers.history.requested import (
-    ElectionAsked,
-    FeatureAsked,
+    ElectionRequested,
+    FeatureRequested,
     PartitionsAdded,
-    ReassignmentAsked,
+    ReassignmentRequested,
     Result,
     TopicAltered,
 )
@@ -70,14 +70,14 @@ def _name(code: int) -> str:
 
 
 def _election(key: object, value: object) -> str:
-    asked = msgspec.convert(value, ElectionAsked).partitions
+    asked = msgspec.convert(value, ElectionRequested).partitions
     return f"elect {key} " + (
         "all" if asked is None else _listed([f"{topic}/{number}" for topic, number in asked])
     )
 
 
 def _moving(_: object, value: object) -> str:
-    every = msgspec.convert(value, ReassignmentAsked).targets
+    every = msgspec.convert(value, ReassignmentRequested).targets
     moves = [f"{t}/{n} → {','.join(map(str, ids))}" for t, n, ids in every if ids is not None]
     return f"reassign {_listed(moves)}" if moves else f"cancel reassignments of {len(every)} partitions"
 
@@ -88,7 +88,7 @@ def _listed(texts: list[str]) -> str:
 
 
 def _level(key: object, value: object) -> str:
-    return f"{key} to {msgspec.convert(value, FeatureAsked).level}"
+    return f"{key} to {msgspec.convert(value, FeatureRequested).level}"
 
 
 def _altered(key: object, value: object) -> str:

@@ -12,7 +12,7 @@ import msgspec
 from checkers.history.identity import IDENTITY_FILE
 from harness.campaigns.contents import Content, Contents, key_of
 from harness.cluster.images.tarball import digest_of
-from harness.errors import KrucibleError, disk_errors_told
+from harness.errors import KrucibleError, disk_errors_named
 from harness.plan.planning import RunPlan, reproduce_line
 from results.campaigns.markdown import render_campaign
 from results.campaigns.page import render_campaign_page
@@ -106,7 +106,7 @@ class Campaign:
         self._title = asked or reproduce_line(first.options, range(min(plans), max(plans) + 1))
         self._options = {} if asked else _shared(first)
         self._content = (contents or Contents()).of_plan(first)
-        asked = asked or _asked(plans, self._content)
+        asked = asked or _options_text(plans, self._content)
         self._each = each
         self._seeds = list(plans)
         self._keep_complete = keep_complete
@@ -141,7 +141,7 @@ class Campaign:
             raise KrucibleError(
                 "this run used another build of Kafka than its campaign",
                 got=f"Kafka {identity.kafka_version}{ran}",
-                expected=self._content.told(),
+                expected=self._content.text(),
                 where=str(folder),
                 next_step="do not change the named builds during the campaign; the same command continues it",
             )
@@ -202,7 +202,7 @@ class Campaign:
 
     def _began(self, asked: str, done: dict[str, str], failed: dict[str, str]) -> _State:
         seeds = self._seeds if self._options else []
-        return _State(asked, done, failed, self._content.told(), self._options, seeds)
+        return _State(asked, done, failed, self._content.text(), self._options, seeds)
 
     def _save(self) -> None:
         save_record(self.folder / STATE_FILE, self._state)
@@ -224,7 +224,7 @@ def sum_up(
     write_whole(folder / SUMMARY_FILE, render_campaign(summary).encode())
     write_whole(folder / PAGE_FILE, render_campaign_page(summary, reports).encode())
     write_whole(folder / "summary.json", encode_summary(summary))
-    with disk_errors_told():
+    with disk_errors_named():
         append_step_summary(title, outcomes)
     counts = ", ".join(f"{count} {name}" for name, count in summary.counts.items() if count)
     click.echo(f"{summary.outcome.upper()}: {what}, {counts or 'none run'}")
@@ -244,7 +244,7 @@ def look_up(
         UsageError: if the tarball of the plans can't be read.
     """
     content = contents.of_plan(next(iter(plans.values())))
-    path = _folder_of(runs, scenario, _asked(plans, content)) / STATE_FILE
+    path = _folder_of(runs, scenario, _options_text(plans, content)) / STATE_FILE
     if not path.exists():
         return {}, {}
     state = load_record(path, _State)
@@ -254,7 +254,7 @@ def look_up(
 
 def folder_for(runs: Path, plan: RunPlan, contents: Contents) -> Path:
     """Where the campaign of one plan alone has its state in a store; raises as `look_up`."""
-    asked = _asked({plan.options.seed: plan}, contents.of_plan(plan))
+    asked = _options_text({plan.options.seed: plan}, contents.of_plan(plan))
     return _folder_of(runs, plan.options.scenario, asked)
 
 
@@ -301,7 +301,7 @@ def _folder_of(runs: Path, scenario: str, asked: str) -> Path:
     return runs / scenario / _FOLDER / hashlib.sha256(asked.encode()).hexdigest()[:10]
 
 
-def _asked(plans: Mapping[int, RunPlan], content: Content) -> str:
+def _options_text(plans: Mapping[int, RunPlan], content: Content) -> str:
     """The options that all plans share, Kafka's content, the seeds, and the text of a scenario's file.
 
     For a version the content is its number, as in a run that names its version.  An edited file is another

@@ -15,7 +15,7 @@ from rich.live import Live
 from rich.markup import escape
 from rich.table import Table
 
-from checkers.history.faults import FaultTold
+from checkers.history.faults import FaultRecorded
 from checkers.history.observed import NODE, PARTITIONS, NodeSeen, PartitionAnswer, PartitionsSeen
 from checkers.history.operations import Operation, OperationType
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
@@ -223,7 +223,7 @@ def _concerns(written: Operation) -> bool:
 
 
 def _fault_text(operation: Operation) -> str:
-    told = msgspec.convert(operation.value, FaultTold)
+    told = msgspec.convert(operation.value, FaultRecorded)
     pattern = told.planned.pattern
     return f"{operation.key} {told.kind}{f' {pattern}' if pattern else ''} {', '.join(told.targets)}".rstrip()
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from checkers.history.identity import RunIdentity
-from harness.cluster.engine import connect, engine_errors_told
+from harness.cluster.engine import connect, engine_errors_named
 from harness.cluster.images.registry import digest_in, known_as
 from harness.cluster.images.tarball import digest_of
 from harness.errors import EngineError, UsageError
@@ -34,7 +34,7 @@ class Content(NamedTuple):
     name: str = ""
     marks: frozenset[str] = frozenset()
 
-    def told(self) -> str:
+    def text(self) -> str:
         """For people: ``Kafka 4.4.0 of kafka_2.13-4.4.0.tgz, tarball sha256:…``."""
         of = [text for text in (self.name, self.key) if text]
         return f"Kafka {self.version}{' of ' if of else ''}{', '.join(of)}"
@@ -107,7 +107,7 @@ def require_two(candidate: Content, baseline: Content) -> None:
     if (candidate.version, candidate.key) == (baseline.version, baseline.key):
         raise UsageError(
             "the candidate and the baseline are the same build",
-            got=f"{candidate.told()}, and {baseline.told()}",
+            got=f"{candidate.text()}, and {baseline.text()}",
             expected="--candidate and --baseline that differ",
             next_step="drop --baseline, or name another one",
         )
@@ -126,7 +126,7 @@ def _look(version: str, tarball: str, image: str) -> Content:
 
 def _known_here(image: str, version: str) -> frozenset[str]:
     """What this host's Docker knows of an image; empty if Docker or the image is missing."""
-    with suppress(EngineError), engine_errors_told(), closing(connect(limit_s=_ENGINE_LIMIT_S)) as client:
+    with suppress(EngineError), engine_errors_named(), closing(connect(limit_s=_ENGINE_LIMIT_S)) as client:
         return known_as(client, image, version)
     return frozenset()
 

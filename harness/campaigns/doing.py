@@ -18,11 +18,11 @@ from checkers.verdict.verdict import CheckerResult
 
 PATIENCE_S = 2.0
 """Shorter work shows no progress line."""
-Tell = Callable[[str], None]
+Show = Callable[[str], None]
 """Takes the name of the step that begins."""
 
 
-def untold(step: str) -> None:
+def show_nothing(step: str) -> None:
     """Keep a step to oneself."""
     del step
 
@@ -51,7 +51,7 @@ class _Forgiving(io.TextIOBase):
 
 
 @contextmanager
-def told_on_terminal(steps: int) -> Iterator[Tell]:
+def shown_on_terminal(steps: int) -> Iterator[Show]:
     """Show the current step of the block, once it has taken `PATIENCE_S`; the line is removed at its end.
 
     Args:
@@ -59,18 +59,18 @@ def told_on_terminal(steps: int) -> Iterator[Tell]:
     """
     # Stderr is None if the caller closed it; rich would take FORCE_COLOR for a terminal.
     if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("CI"):
-        yield untold
+        yield show_nothing
         return
     console = Console(file=cast("TextIO", _Forgiving(sys.stderr)))
     if not console.is_interactive:
-        yield untold
+        yield show_nothing
         return
     columns = (TextColumn("{task.description:<15}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
     task = bar.add_task("", total=steps)
     begun = count()
 
-    def tell(step: str) -> None:
+    def show(step: str) -> None:
         bar.update(task, description=step, completed=next(begun))
         # Compiled checkers hold the interpreter: the thread that draws may not come before they end.
         bar.refresh()
@@ -79,19 +79,19 @@ def told_on_terminal(steps: int) -> Iterator[Tell]:
     late.daemon = True
     late.start()
     try:
-        yield tell
+        yield show
     finally:
         late.cancel()
         late.join()
         bar.stop()
 
 
-def telling(tell: Tell, checkers: Mapping[str, Checker]) -> dict[str, Checker]:
+def showing(tell: Show, checkers: Mapping[str, Checker]) -> dict[str, Checker]:
     """The same checkers, each of which reports its name before it looks."""
-    return {name: _telling(tell, name, checker) for name, checker in checkers.items()}
+    return {name: _showing(tell, name, checker) for name, checker in checkers.items()}
 
 
-def _telling(tell: Tell, name: str, checker: Checker) -> Checker:
+def _showing(tell: Show, name: str, checker: Checker) -> Checker:
     def check(history: History) -> CheckerResult:
         tell(name)
         return checker(history)

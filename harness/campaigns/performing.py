@@ -12,7 +12,7 @@ from harness.campaigns.keeping import keep, show
 from harness.plan.planning import RunPlan
 from harness.record.events import Event, Listener
 from harness.run.runner import Host, execute
-from harness.seeded_bugs.reach import read_traces, told
+from harness.seeded_bugs.reach import reach_text, read_traces
 
 
 def perform(
@@ -40,7 +40,7 @@ def perform(
     try:
         show(keep(folder, ended.history, verdict))
         if bug := plan.options.seeded_bug:
-            click.echo(f"seeded     {told(bug, read_traces(folder, bug))}")
+            click.echo(f"seeded     {reach_text(bug, read_traces(folder, bug))}")
     finally:
         failure = ended.failure
     if failure is not None and verdict.validity is not Validity.INVALID:

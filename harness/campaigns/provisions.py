@@ -5,10 +5,10 @@ from contextlib import closing
 
 import click
 
-from harness.cluster.engine import connect, engine_errors_told
+from harness.cluster.engine import connect, engine_errors_named
 from harness.cluster.images import Survey, base_if_cached, mend_of, survey
 from harness.errors import KrucibleError
-from harness.plan.planning import ImageAsked, RunPlan
+from harness.plan.planning import RequestedImage, RunPlan
 
 
 def require_images(plans: Iterable[RunPlan]) -> None:
@@ -24,7 +24,7 @@ def require_images(plans: Iterable[RunPlan]) -> None:
     asked = dict.fromkeys(image for plan in plans for image in plan.images)
     if not asked:
         return
-    with engine_errors_told(), closing(connect()) as client:
+    with engine_errors_named(), closing(connect()) as client:
         found = {one: survey(one.version, one.source, client, one.given) for one in asked}
         has_base = base_if_cached(client) is not None
     _refuse_hopeless(found)
@@ -36,7 +36,7 @@ def require_images(plans: Iterable[RunPlan]) -> None:
             click.echo(f"the image of {_named(one)} is not on this host yet; its first run gets it: {able}")
 
 
-def _refuse_hopeless(found: Mapping[ImageAsked, Survey]) -> None:
+def _refuse_hopeless(found: Mapping[RequestedImage, Survey]) -> None:
     lacking = {one: ways.ways for one, ways in found.items() if ways.hopeless}
     if not lacking:
         return
@@ -52,5 +52,5 @@ def _refuse_hopeless(found: Mapping[ImageAsked, Survey]) -> None:
     )
 
 
-def _named(one: ImageAsked) -> str:
+def _named(one: RequestedImage) -> str:
     return f"Kafka {one.version}{f' of {one.given}' if one.given else ''}"

@@ -7,16 +7,16 @@ import msgspec
 
 from checkers.history.reading import read_history
 from checkers.judge import CHECKERS, judge_by
-from harness.campaigns.doing import telling, told_on_terminal
+from harness.campaigns.doing import showing, shown_on_terminal
 from harness.campaigns.keeping import EXIT_CODES, keep, show
 
 
 def check_run(folder: Path, *, as_json: bool) -> int:
     """Judge a run's folder, write verdict and report, print them, and return the exit code."""
-    with told_on_terminal(len(CHECKERS) + 2) as tell:
+    with shown_on_terminal(len(CHECKERS) + 2) as tell:
         tell("reading")
         history = read_history(folder)
-        verdict = judge_by(history, telling(tell, CHECKERS))
+        verdict = judge_by(history, showing(tell, CHECKERS))
         tell("writing the verdict")
         text = keep(folder, history, verdict)
     if as_json:

@@ -16,7 +16,7 @@ import msgspec
 
 from harness.campaigns.campaign import STATE_FILE, Campaign, Recalled, folder_for, recall
 from harness.campaigns.contents import Contents
-from harness.errors import UsageError, disk_errors_told
+from harness.errors import UsageError, disk_errors_named
 from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
 from harness.plan.replaying_plan import Instead, options_of
 from results.campaigns.step_summary import run_passes
@@ -111,7 +111,7 @@ def record_qualification(runs: Path, name: str, plans: Iterable[RunPlan], conten
     """
     folders = (folder_for(runs, plan, contents).relative_to(runs).as_posix() for plan in plans)
     record = _Qualification(tuple(dict.fromkeys(folders)))
-    with disk_errors_told():
+    with disk_errors_named():
         (runs / QUALIFICATIONS / name).mkdir(parents=True, exist_ok=True)
         save_record(runs / QUALIFICATIONS / name / _CAMPAIGNS_FILE, record)
 
@@ -171,7 +171,7 @@ def plans_of_campaign(folder: Path) -> dict[int, RunPlan]:
     """
     recalled = _recalled(folder)
     if not recalled.options:
-        raise _untold(folder)
+        raise _not_recorded(folder)
     return {seed: plan_run(_options(recalled, seed, folder)) for seed in recalled.seeds}
 
 
@@ -344,7 +344,7 @@ def _recalled(folder: Path) -> Recalled:
         ) from error
 
 
-def _untold(folder: Path) -> UsageError:
+def _not_recorded(folder: Path) -> UsageError:
     return UsageError(
         "that campaign did not record what it ran",
         expected="one of krucible run --seeds, by this krucible",
@@ -355,7 +355,7 @@ def _untold(folder: Path) -> UsageError:
 
 def _options(recalled: Recalled, seed: int, folder: Path) -> RunOptions:
     if not recalled.options:
-        raise _untold(folder)
+        raise _not_recorded(folder)
     given: dict[str, Any] = recalled.options | {"seed": seed}
     try:
         return _with_its_tarball(msgspec.convert(given, RunOptions), folder)

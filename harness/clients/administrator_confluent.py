@@ -19,7 +19,7 @@ from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdministratorOptions, Answer
 from harness.clients.bounded import within
-from harness.clients.confluent import client_config, told
+from harness.clients.confluent import client_config, error_text
 
 _GRACE_S = 0.5
 _POLL_S = 0.05
@@ -45,33 +45,35 @@ class ConfluentAdministrator:
     def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> Answer:
         """As promised by `Administrator.commit_offset`."""
         where = TopicPartition(topic, partition, offset)
-        return _told(lambda: self._group(group).commit(where, self._wait_s))
+        return _answered(lambda: self._group(group).commit(where, self._wait_s))
 
     def committed_offset(self, group: str, topic: str, partition: int) -> Answer:
         """See `Administrator.committed_offset`; a stable one (KIP-447)."""
         where = TopicPartition(topic, partition)
-        return _told(lambda: self._group(group).committed(where, self._wait_s - _GRACE_S), OperationType.FAIL)
+        return _answered(
+            lambda: self._group(group).committed(where, self._wait_s - _GRACE_S), OperationType.FAIL
+        )
 
     def alter_config(self, topic: str, key: str, value: int) -> Answer:
         """As promised by `Administrator.alter_config`."""
         change = ConfigEntry(key, str(value), incremental_operation=AlterConfigOpType.SET)
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[change])
-        return self._asked(lambda admin: admin.incremental_alter_configs([resource], **self._timeouts))
+        return self._requested(lambda admin: admin.incremental_alter_configs([resource], **self._timeouts))
 
     def config(self, topic: str, key: str) -> Answer:
         """See `Administrator.config`; of whichever broker the library likes best."""
         resource = ConfigResource(ResourceType.TOPIC, topic)
-        described = self._asked(
+        described = self._requested(
             lambda admin: admin.describe_configs([resource], **self._timeouts), OperationType.FAIL
         )
         if described.outcome is not OperationType.OK:
             return described
-        return _told(lambda: _own_number(described.value[key]), OperationType.FAIL)
+        return _answered(lambda: _own_number(described.value[key]), OperationType.FAIL)
 
     def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
         """See `Administrator.create_topic`; the library does not report the id."""
         asked = [NewTopic(topic, num_partitions=partitions, replication_factor=replication_factor)]
-        return self._asked(
+        return self._requested(
             lambda admin: admin.create_topics(
                 asked, operation_timeout=self._wait_s - _GRACE_S, **self._timeouts
             )
@@ -79,7 +81,7 @@ class ConfluentAdministrator:
 
     def delete_topic(self, topic: str) -> Answer:
         """As promised by `Administrator.delete_topic`."""
-        return self._asked(
+        return self._requested(
             lambda admin: admin.delete_topics(
                 [topic], operation_timeout=self._wait_s - _GRACE_S, **self._timeouts
             )
@@ -100,7 +102,7 @@ class ConfluentAdministrator:
             self._groups[group] = _Group(self._options, group)
         return self._groups[group]
 
-    def _asked(
+    def _requested(
         self, ask: Callable[[AdminClient], dict[Any, Any]], otherwise: OperationType = OperationType.INFO
     ) -> Answer:
         """Result of the only future that a call returns."""
@@ -111,7 +113,7 @@ class ConfluentAdministrator:
             (future,) = ask(self._admin).values()
             return future.result(timeout=self._wait_s)
 
-        answer = _told(result, otherwise)
+        answer = _answered(result, otherwise)
         self.spent = answer.outcome is not OperationType.OK
         return answer
 
@@ -179,8 +181,8 @@ def _own_number(entry: Any) -> int | None:
     return int(entry.value) if own else None
 
 
-def _told(ask: Callable[[], Any], otherwise: OperationType = OperationType.INFO) -> Answer:
+def _answered(ask: Callable[[], Any], otherwise: OperationType = OperationType.INFO) -> Answer:
     try:
         return Answer(OperationType.OK, ask())
     except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the request's outcome
-        return Answer(otherwise, error=told(error))
+        return Answer(otherwise, error=error_text(error))

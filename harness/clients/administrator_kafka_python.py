@@ -49,7 +49,7 @@ class KafkaPythonAdministrator:
         place = TopicPartition(topic, partition)
         where = {place: OffsetAndMetadata(offset, "", -1)}
         try:
-            told = self._asked(lambda: self._admin.alter_group_offsets(group, where))
+            told = self._requested(lambda: self._admin.alter_group_offsets(group, where))
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the commit's outcome
             if isinstance(error, BrokerResponseError) and error.errno in NOT_FOUND:
                 return Answer(OperationType.FAIL, error=f"{describe(error)} (no coordinator, nothing sent)")
@@ -72,7 +72,7 @@ class KafkaPythonAdministrator:
             offset: int = self._admin.list_group_offsets({group: [place]})[group][place].offset
             return offset if offset >= 0 else None
 
-        return self._told(ask, OperationType.FAIL)
+        return self._answered(ask, OperationType.FAIL)
 
     def alter_config(self, topic: str, key: str, value: int) -> Answer:
         """As promised by `Administrator.alter_config`."""
@@ -84,7 +84,7 @@ class KafkaPythonAdministrator:
             if said != "OK":
                 raise ClientFailedError(said)
 
-        return self._told(ask)
+        return self._answered(ask)
 
     def config(self, topic: str, key: str) -> Answer:
         """See `Administrator.config`; of whichever broker the library likes best."""
@@ -94,7 +94,7 @@ class KafkaPythonAdministrator:
             said = self._admin.describe_configs([resource], config_filter="all")["topic"][topic][key]
             return int(said["value"]) if said["config_source"] == "DYNAMIC_TOPIC_CONFIG" else None
 
-        return self._told(ask, OperationType.FAIL)
+        return self._answered(ask, OperationType.FAIL)
 
     def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
         """As promised by `Administrator.create_topic`."""
@@ -105,7 +105,7 @@ class KafkaPythonAdministrator:
             told = made.get("topic_id")  # a text since 3.0 of the library
             return kafka_uuid(UUID(told)) if told else None
 
-        return self._told(ask)
+        return self._answered(ask)
 
     def delete_topic(self, topic: str) -> Answer:
         """As promised by `Administrator.delete_topic`."""
@@ -113,13 +113,13 @@ class KafkaPythonAdministrator:
         def ask() -> None:
             self._admin.delete_topics([topic], timeout_ms=self._options.request_ms)
 
-        return self._told(ask)
+        return self._answered(ask)
 
     def close(self, timeout_s: float) -> None:
         """As promised by `Administrator.close`."""
         within(timeout_s, "closing kafka-python's administrator", self._admin.close)
 
-    def _asked(self, ask: Callable[[], Any]) -> Any:
+    def _requested(self, ask: Callable[[], Any]) -> Any:
         """What a call returns or raises; ClientFailedError if it does neither in time."""
         self.spent = True
         returned: list[Any] = []
@@ -131,8 +131,8 @@ class KafkaPythonAdministrator:
         self.spent = False
         return returned[0]
 
-    def _told(self, ask: Callable[[], Any], otherwise: OperationType = OperationType.INFO) -> Answer:
+    def _answered(self, ask: Callable[[], Any], otherwise: OperationType = OperationType.INFO) -> Answer:
         try:
-            return Answer(OperationType.OK, self._asked(ask))
+            return Answer(OperationType.OK, self._requested(ask))
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the request's outcome
             return Answer(otherwise, error=describe(error))

@@ -56,7 +56,7 @@ def made(kind: Callable[[dict[str, Any]], Any], config: dict[str, Any]) -> Any:
     try:
         return kind(config)
     except Exception as error:
-        raise ClientFailedError(told(error)) from error
+        raise ClientFailedError(error_text(error)) from error
 
 
 def subscribe(consumer: Consumer, topic: str, **callbacks: Callable[..., None]) -> None:
@@ -68,10 +68,10 @@ def subscribe(consumer: Consumer, topic: str, **callbacks: Callable[..., None]) 
     try:
         consumer.subscribe([topic], **callbacks)
     except Exception as error:
-        raise ClientFailedError(told(error)) from error
+        raise ClientFailedError(error_text(error)) from error
 
 
-def told(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """What the library raised as one line, with Kafka's name of the error where it has one."""
     cause = error.args[0] if isinstance(error, KafkaException) and error.args else None
     if not isinstance(cause, KafkaError):
@@ -133,7 +133,7 @@ class ConfluentProducer:
             try:
                 self._producer.poll(min(left_s, _POLL_S))
             except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the records' outcome
-                why = told(error)
+                why = error_text(error)
                 deadline = min(deadline, time.monotonic() + REPORTS_AFTER_FATAL_S)
                 time.sleep(_POLL_S)
         return why
@@ -175,8 +175,8 @@ def producer_config(options: ProducerOptions) -> dict[str, Any]:
 def refused(error: Exception) -> Sent:
     """The outcome of a record at which the library's own call raised."""
     if not isinstance(error, (BufferError, KafkaException, ValueError)):
-        return Sent(OperationType.INFO, error=told(error))
-    outcome, reason = raised_by_send(told(error))
+        return Sent(OperationType.INFO, error=error_text(error))
+    outcome, reason = raised_by_send(error_text(error))
     return Sent(outcome, error=reason)
 
 
@@ -229,7 +229,7 @@ class ConfluentConsumer:
         try:
             self._consumer.assign([TopicPartition(topic, p, offset) for p, offset in positions.items()])
         except Exception as error:
-            raise ReadError(told(error)) from error
+            raise ReadError(error_text(error)) from error
 
     def poll(self, max_wait_s: float) -> list[Message]:
         """See `LogConsumer.poll`; an error that comes behind records is raised by the next call."""
@@ -266,7 +266,7 @@ class ConfluentConsumer:
                     TopicPartition(self._options.topic, partition), timeout=left_s
                 )
             except Exception as error:
-                raise ReadError(told(error)) from error
+                raise ReadError(error_text(error)) from error
             if pair is None:
                 raise ReadError(f"no offsets of partition {partition} within {timeout_s:.1f} s")
             found[partition] = pair
@@ -284,7 +284,7 @@ class ConfluentConsumer:
                 return []
             more = self._consumer.consume(num_messages=self._options.poll_records_max - 1, timeout=0)
         except Exception as error:
-            raise ReadError(told(error)) from error
+            raise ReadError(error_text(error)) from error
         return [first, *more]
 
 

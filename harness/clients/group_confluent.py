@@ -18,7 +18,7 @@ from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
 from harness.clients.administrator import Answer
 from harness.clients.bounded import within
-from harness.clients.confluent import client_config, made, subscribe, told
+from harness.clients.confluent import client_config, error_text, made, subscribe
 from harness.clients.group import Assigned, Gathered, MemberOptions, Membership
 from harness.clients.interface import ClientFailedError, Message, ReadError
 
@@ -71,7 +71,7 @@ class ConfluentMember:
             assigned, self._assigned = self._assigned, None
             more = [] if first is None else self._rest()
         except Exception as error:
-            raise ReadError(told(error)) from error
+            raise ReadError(error_text(error)) from error
         if self._failure is not None:
             raise ReadError(self._failure)
         messages = _messages([] if first is None else [first])
@@ -86,7 +86,7 @@ class ConfluentMember:
         try:
             known = membership_of(self._consumer.consumer_group_metadata())
         except Exception as error:  # noqa: BLE001 - after any error of the library nothing was sent
-            return Answer(OperationType.FAIL, error=f"{told(error)}, nothing sent")
+            return Answer(OperationType.FAIL, error=f"{error_text(error)}, nothing sent")
         if self._membership is None or known != self._membership:
             return Answer(OperationType.FAIL, error="the membership has ended, nothing sent")
         where = [TopicPartition(self._options.topic, p, offset) for p, offset in offsets.items()]
@@ -141,7 +141,7 @@ class ConfluentMember:
             if failed:
                 self._failure = f"no committed offsets: {failed[0].name()}: {failed[0].str()}"
         except Exception as error:  # noqa: BLE001 - reported by the poll that calls this
-            self._failure = f"no committed offsets: {told(error)}"
+            self._failure = f"no committed offsets: {error_text(error)}"
         return None if self._failure else {place.partition: max(place.offset, 0) for place in known}
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:

@@ -11,7 +11,7 @@ from confluent_kafka import Consumer, TopicPartition
 
 from checkers.history.operations import OperationType
 from harness.clients.administrator import Answer
-from harness.clients.confluent import told
+from harness.clients.confluent import error_text
 from harness.clients.group import Assigned, Gathered, Membership
 from harness.clients.group_confluent import ConfluentMember, membership_of
 from harness.clients.interface import ReadError
@@ -61,7 +61,7 @@ class ModernMember(ConfluentMember):
             for partition in sorted(self._owned - added):
                 consumer.seek(TopicPartition(topic, partition, starts[partition]))
         except Exception as error:  # noqa: BLE001 - reported by the poll that calls this
-            self._failure = f"not set back to a committed offset: {told(error)}"
+            self._failure = f"not set back to a committed offset: {error_text(error)}"
             return
         self._membership = self._epoch()
         self._owned |= added

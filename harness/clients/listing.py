@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 
-from checkers.history.observed import Listed, OffsetsAsked
+from checkers.history.observed import Listed, OffsetsRequested
 from harness.kafka.wire import Connection
 
 _AT_MOST = 8
@@ -23,10 +23,10 @@ _ANY_EPOCH = -1
 
 
 _TIMESTAMPS = {
-    OffsetsAsked.LATEST: -1,
-    OffsetsAsked.STABLE: -1,
-    OffsetsAsked.EARLIEST: -2,
-    OffsetsAsked.NEWEST: -3,
+    OffsetsRequested.LATEST: -1,
+    OffsetsRequested.STABLE: -1,
+    OffsetsRequested.EARLIEST: -2,
+    OffsetsRequested.NEWEST: -3,
 }
 
 
@@ -51,7 +51,7 @@ Places = Mapping[str, Collection[int]]
 
 
 def list_offsets(
-    connection: Connection, what: OffsetsAsked, epochs: Epochs, since_ms: int | None = None
+    connection: Connection, what: OffsetsRequested, epochs: Epochs, since_ms: int | None = None
 ) -> dict[str, list[Listed]]:
     """Ask a broker for one kind of offset of some partitions; refused partitions are left out.
 
@@ -59,33 +59,33 @@ def list_offsets(
         connection: connection to the broker.
         what: the kind of offset.
         epochs: the partitions, with the leader epoch that the broker knows for each.
-        since_ms: the timestamp of `OffsetsAsked.SINCE`.
+        since_ms: the timestamp of `OffsetsRequested.SINCE`.
 
     Raises:
         WireError: no answer.
     """
     timestamp = _TIMESTAMPS.get(what, since_ms)
-    request = _request(epochs, timestamp, isolation_level=int(what is OffsetsAsked.STABLE))
+    request = _request(epochs, timestamp, isolation_level=int(what is OffsetsRequested.STABLE))
     answer = connection.ask(request, ListOffsetsResponse, at_most=_AT_MOST)
     return {told.name: _listed(told.partitions, epochs[told.name]) for told in answer.topics}
 
 
-def ask_as_consumer(connection: Connection, places: Places) -> dict[str, list[Answered]]:
+def list_ends_as_consumer(connection: Connection, places: Places) -> dict[str, list[Answered]]:
     """Ask a broker for the ends of some partitions, without a leader epoch; only a leader answers.
 
     Raises:
         WireError: no answer.
     """
-    return _answered(connection, _request(_in_any_epoch(places), _TIMESTAMPS[OffsetsAsked.LATEST]))
+    return _answered(connection, _request(_in_any_epoch(places), _TIMESTAMPS[OffsetsRequested.LATEST]))
 
 
-def ask_for_starts(connection: Connection, places: Places) -> dict[str, list[Answered]]:
+def list_starts(connection: Connection, places: Places) -> dict[str, list[Answered]]:
     """Ask a broker where its own logs of some partitions begin, whether it leads them or not.
 
     Raises:
         WireError: no answer.
     """
-    request = _request(_in_any_epoch(places), _TIMESTAMPS[OffsetsAsked.EARLIEST], replica_id=_DEBUGGING)
+    request = _request(_in_any_epoch(places), _TIMESTAMPS[OffsetsRequested.EARLIEST], replica_id=_DEBUGGING)
     return _answered(connection, request)
 
 

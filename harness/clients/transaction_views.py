@@ -20,7 +20,7 @@ NO_OFFSET = -1
 """Where a producer has no transaction open."""
 
 
-class TransactionTold(NamedTuple):
+class TransactionView(NamedTuple):
     """A coordinator's answer.
 
     Attributes:
@@ -38,7 +38,7 @@ class TransactionTold(NamedTuple):
     partitions: list[tuple[str, int]]
 
 
-class ProducerTold(NamedTuple):
+class ProducerView(NamedTuple):
     """A leader's answer.
 
     Attributes:
@@ -56,7 +56,7 @@ class ProducerTold(NamedTuple):
     start_offset: int = NO_OFFSET
 
 
-def describe_transaction(connection: Connection, transactional_id: str) -> TransactionTold:
+def describe_transaction(connection: Connection, transactional_id: str) -> TransactionView:
     """DescribeTransactions of one transactional id, sent to its coordinator.
 
     Raises:
@@ -65,14 +65,14 @@ def describe_transaction(connection: Connection, transactional_id: str) -> Trans
     request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
     told = connection.ask(request, DescribeTransactionsResponse).transaction_states[0]
     where = [(each.topic, number) for each in told.topics for number in each.partitions]
-    return TransactionTold(
+    return TransactionView(
         told.error_code, told.transaction_state, told.producer_id, told.producer_epoch, sorted(where)
     )
 
 
 def describe_producer(
     connection: Connection, topic: str, partition: int, producer: ProducerState
-) -> ProducerTold:
+) -> ProducerView:
     """DescribeProducers of one partition, sent to its leader; returns the entry of one producer.
 
     Raises:
@@ -83,14 +83,14 @@ def describe_producer(
     told = answer.topics[0].partitions[0]
     for each in told.active_producers:
         if each.producer_id == producer.producer_id:
-            return ProducerTold(
+            return ProducerView(
                 told.error_code,
                 known=True,
                 epoch=each.producer_epoch,
                 coordinator_epoch=each.coordinator_epoch,
                 start_offset=each.current_txn_start_offset,
             )
-    return ProducerTold(told.error_code)
+    return ProducerView(told.error_code)
 
 
 def abort_in_partition(

@@ -16,7 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
 from harness.clients.bounded import within
-from harness.clients.confluent import client_config, made, subscribe, told
+from harness.clients.confluent import client_config, error_text, made, subscribe
 from harness.clients.errors import Source
 from harness.clients.interface import ClientFailedError, Message, ReadError, Sent
 from harness.clients.transactional import (
@@ -60,7 +60,7 @@ class ConfluentTransactionalProducer:
 
     def initialise(self, timeout_s: float) -> Identity:
         """As promised by `TransactionalProducer.initialise`."""
-        self._told("init_transactions", timeout_s, self._producer.init_transactions)
+        self._bounded("init_transactions", timeout_s, self._producer.init_transactions)
         return Identity()
 
     def begin(self) -> None:
@@ -68,7 +68,7 @@ class ConfluentTransactionalProducer:
         try:
             self._producer.begin_transaction()
         except Exception as error:
-            raise TransactionError(told(error), OperationType.FAIL) from error
+            raise TransactionError(error_text(error), OperationType.FAIL) from error
 
     def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
         """As promised by `TransactionalProducer.send`."""
@@ -83,7 +83,7 @@ class ConfluentTransactionalProducer:
                     on_delivery=_reporter(fates, index),
                 )
             except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the record's outcome
-                fates[index] = Sent(OperationType.INFO, error=told(error))
+                fates[index] = Sent(OperationType.INFO, error=error_text(error))
         silent = self._await(fates, deadline)
         return [fate or silent for fate in fates]
 
@@ -94,14 +94,14 @@ class ConfluentTransactionalProducer:
                 self._producer.poll(min(left_s, _POLL_S))
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the records' outcome
             # A producer that was fenced raises from poll, and may report nothing any more.
-            return Sent(OperationType.INFO, error=told(error))
+            return Sent(OperationType.INFO, error=error_text(error))
         return Sent(OperationType.INFO, error="no delivery report within the delivery timeout")
 
     def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
         """As promised by `TransactionalProducer.send_offsets`."""
         where = [TopicPartition(offsets.topic, p, offset) for p, offset in offsets.positions.items()]
         producer = self._producer
-        self._told(
+        self._bounded(
             "send_offsets_to_transaction",
             timeout_s,
             lambda left_s: producer.send_offsets_to_transaction(where, offsets.membership, left_s),
@@ -109,11 +109,11 @@ class ConfluentTransactionalProducer:
 
     def commit(self, timeout_s: float) -> None:
         """As promised by `TransactionalProducer.commit`."""
-        self._told(_COMMIT, timeout_s, self._producer.commit_transaction)
+        self._bounded(_COMMIT, timeout_s, self._producer.commit_transaction)
 
     def abort(self, timeout_s: float) -> None:
         """As promised by `TransactionalProducer.abort`."""
-        self._told("abort_transaction", timeout_s, self._producer.abort_transaction)
+        self._bounded("abort_transaction", timeout_s, self._producer.abort_transaction)
 
     def close(self, timeout_s: float) -> None:
         """See `TransactionalProducer.close`; its own close would abort, for as long as that takes."""
@@ -126,7 +126,7 @@ class ConfluentTransactionalProducer:
             raise ClientFailedError(f"confluent-kafka's {self._hangs} has not returned")
         within(timeout_s, "closing confluent-kafka's transactional producer", end)
 
-    def _told(self, what: str, timeout_s: float, ask: Callable[[float], object]) -> None:
+    def _bounded(self, what: str, timeout_s: float, ask: Callable[[float], object]) -> None:
         """Ask the library, which should raise in time.
 
         Raises:
@@ -180,7 +180,7 @@ class ConfluentGroupConsumer:
                 return []
             more = self._consumer.consume(num_messages=self._options.poll_records_max - 1, timeout=0)
         except Exception as error:
-            raise ReadError(told(error)) from error
+            raise ReadError(error_text(error)) from error
         returned: list[Any] = [first, *more]
         failed = [message.error() for message in returned if message.error() is not None]
         if failed:
@@ -194,14 +194,14 @@ class ConfluentGroupConsumer:
             for partition, offset in positions.items():
                 self._consumer.seek(TopicPartition(self._options.topic, partition, offset))
         except Exception as error:
-            raise ReadError(told(error)) from error
+            raise ReadError(error_text(error)) from error
 
     def membership(self) -> object:
         """As promised by `GroupConsumer.membership`."""
         try:
             return self._consumer.consumer_group_metadata()
         except Exception as error:
-            raise ReadError(told(error)) from error
+            raise ReadError(error_text(error)) from error
 
     def close(self, timeout_s: float) -> None:
         """As promised by `GroupConsumer.close`."""

@@ -66,7 +66,7 @@ class KafkaPythonTransactionalProducer:
 
     def initialise(self, timeout_s: float) -> Identity:
         """As promised by `TransactionalProducer.initialise`."""
-        self._told(self._manager.initialize_transactions, timeout_s, "InitProducerId")
+        self._bounded(self._manager.initialize_transactions, timeout_s, "InitProducerId")
         known = self._manager.producer_id_and_epoch
         return Identity(known.producer_id, known.epoch)
 
@@ -89,7 +89,7 @@ class KafkaPythonTransactionalProducer:
             TopicPartition(offsets.topic, partition): OffsetAndMetadata(offset, "", -1)
             for partition, offset in offsets.positions.items()
         }
-        self._told(
+        self._bounded(
             lambda: self._manager.send_offsets_to_transaction(where, offsets.membership),
             timeout_s,
             "TxnOffsetCommit",
@@ -116,13 +116,13 @@ class KafkaPythonTransactionalProducer:
 
     def abort(self, timeout_s: float) -> None:
         """As promised by `TransactionalProducer.abort`."""
-        self._told(self._manager.begin_abort, timeout_s, "EndTxn")
+        self._bounded(self._manager.begin_abort, timeout_s, "EndTxn")
 
     def close(self, timeout_s: float) -> None:
         """As promised by `TransactionalProducer.close`."""
         within(timeout_s, "closing kafka-python's transactional producer", self._producer.end)
 
-    def _told(self, ask: Any, timeout_s: float, what: str) -> None:
+    def _bounded(self, ask: Any, timeout_s: float, what: str) -> None:
         try:
             result = ask()
             self._producer._sender.wakeup()  # noqa: SLF001 - as the library's own methods do

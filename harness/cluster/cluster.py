@@ -34,7 +34,7 @@ from harness.cluster.rendering import (
     render_compose,
     render_properties,
 )
-from harness.errors import KrucibleError, UsageError, disk_errors_told
+from harness.errors import KrucibleError, UsageError, disk_errors_named
 from harness.record.ownership import this_process
 from harness.vocabulary.topology import DiskKind, Node, Topology
 
@@ -224,7 +224,7 @@ def remove_run(client: docker.DockerClient, run: str, folder: Path) -> None:
         disks = folder / "disks"
         if disks.exists():
             unmount_below(disks)
-            with disk_errors_told():
+            with disk_errors_named():
                 in_parallel(shutil.rmtree, [disk for disk in disks.iterdir() if disk.is_dir()])
                 shutil.rmtree(disks)
 

@@ -12,7 +12,7 @@ from docker.models.containers import Container
 from requests.exceptions import ConnectionError as ConnectionFailedError
 from requests.exceptions import ReadTimeout
 
-from harness.cluster.engine import engine_errors_told
+from harness.cluster.engine import engine_errors_named
 from harness.cluster.shells import shell_of
 from harness.cluster.successors import generation_of, make_successor
 from harness.errors import EngineError
@@ -63,7 +63,7 @@ class NodeContainers:
         self._shell = shell_of(holder)
 
     @property
-    @engine_errors_told()
+    @engine_errors_named()
     def has_namespace(self) -> bool:
         """Whether the holder runs; with it go the node's address and every rule."""
         self._holder.reload()
@@ -89,7 +89,7 @@ class NodeContainers:
         """How Kafka's JVM was started, arguments separated by blanks."""
         return self.enter_kafka("tr '\\0' ' ' </proc/1/cmdline")
 
-    @engine_errors_told()
+    @engine_errors_named()
     def kill(self) -> None:
         """SIGKILL Kafka and wait until the process is gone.
 
@@ -113,7 +113,7 @@ class NodeContainers:
             # The engine takes a signal to a process that has just ended for delivered.
             raise NotRunningError(self.name)
 
-    @engine_errors_told()
+    @engine_errors_named()
     def stop(self, timeout_s: int) -> int:
         """SIGTERM Kafka, SIGKILL after `timeout_s`; the exit code, 137 where it came to that.
 
@@ -126,7 +126,7 @@ class NodeContainers:
         self._kafka.stop(timeout=timeout_s)
         return int(self.state()["ExitCode"])
 
-    @engine_errors_told()
+    @engine_errors_named()
     def start(self) -> None:
         """Start Kafka again on its disk and in its network namespace, from a new image if it has one."""
         if self._next is None:
@@ -136,7 +136,7 @@ class NodeContainers:
         self._earlier.append(self._kafka)
         self._kafka, self._next = self._next, None
 
-    @engine_errors_told()
+    @engine_errors_named()
     def replace(self, image: str) -> None:
         """Put another image in the place of Kafka's, on the same disks, from the next start on.
 
@@ -150,14 +150,14 @@ class NodeContainers:
         self._next = make_successor(self._kafka, image, len(self._earlier) + 1)
 
     @property
-    @engine_errors_told()
+    @engine_errors_named()
     def image(self) -> str:
         """Reference of the image that Kafka's next process is started from."""
         container = self._next or self._kafka
         container.reload()
         return str(container.attrs["Config"]["Image"])
 
-    @engine_errors_told()
+    @engine_errors_named()
     def pause(self) -> None:
         """Freeze every thread of Kafka.
 
@@ -180,7 +180,7 @@ class NodeContainers:
                 else:
                     return
 
-    @engine_errors_told()
+    @engine_errors_named()
     def unpause(self) -> None:
         """Let Kafka go on; nothing to do if it already does, or if its process ended while it was frozen."""
         if self.state()["Paused"]:
@@ -200,18 +200,18 @@ class NodeContainers:
                 raise
             raise NotRunningError(self.name) from error
 
-    @engine_errors_told()
+    @engine_errors_named()
     def state(self) -> dict[str, Any]:
         """The engine's view of Kafka's container: Status, Running, Paused, OOMKilled, ExitCode, StartedAt."""
         self._kafka.reload()
         return dict(self._kafka.attrs["State"])
 
-    @engine_errors_told()
+    @engine_errors_named()
     def logs(self) -> bytes:
         """All that Kafka has printed, restarts and earlier versions included."""
         return b"".join(bytes(each.logs(stdout=True, stderr=True)) for each in (*self._earlier, self._kafka))
 
-    @engine_errors_told()
+    @engine_errors_named()
     def logs_of_version(self) -> bytes:
         """What Kafka has printed since the node has the image that it has."""
         return bytes(self._kafka.logs(stdout=True, stderr=True))
@@ -238,7 +238,7 @@ class RunContainers:
             if found.keys() >= {"holder", "kafka"}
         }
 
-    @engine_errors_told()
+    @engine_errors_named()
     def ended(self) -> frozenset[str]:
         """Names of nodes whose Kafka has no process, by one question for all of them."""
         listed = self._client.containers.list(
@@ -252,7 +252,7 @@ class RunContainers:
         }
         return frozenset(name for name, state in last.items() if state in _ENDED)
 
-    @engine_errors_told()
+    @engine_errors_named()
     def remove(self, before_network: Callable[[], object] = lambda: None) -> None:
         """Remove every container, then every volume and network of the run, unless they are already gone.
 
@@ -277,7 +277,7 @@ class RunContainers:
         for network in self._client.networks.list(filters=self._filter):
             _ignoring_absence(network.remove)
 
-    @engine_errors_told()
+    @engine_errors_named()
     def leftovers(self) -> list[str]:
         """Names of what still exists."""
         networks = self._client.networks.list(filters=self._filter)
@@ -286,12 +286,12 @@ class RunContainers:
         names += [network.name for network in networks] + [volume.name for volume in volumes]
         return [str(name) for name in names]
 
-    @engine_errors_told()
+    @engine_errors_named()
     def _containers(self) -> list[Container]:
         return list(self._client.containers.list(all=True, filters=self._filter, ignore_removed=True))
 
 
-@engine_errors_told()
+@engine_errors_named()
 def labelled_runs(client: docker.DockerClient) -> dict[str, dict[str, str]]:
     """Every run that still has a container or a network: its id to the labels of one of them."""
     found: dict[str, dict[str, str]] = {}
@@ -306,7 +306,7 @@ def labelled_runs(client: docker.DockerClient) -> dict[str, dict[str, str]]:
     return found
 
 
-@engine_errors_told()
+@engine_errors_named()
 def subnets_in_use(client: docker.DockerClient) -> list[str]:
     """Subnets of all networks that the engine has."""
     configs = (network.attrs["IPAM"]["Config"] or [] for network in client.networks.list())
@@ -322,7 +322,7 @@ def in_parallel(action: Callable[[_Thing], _Made], things: Iterable[_Thing]) -> 
         return list(pool.map(action, listed))
 
 
-@engine_errors_told()
+@engine_errors_named()
 def _enter(container: Container, command: str) -> str:
     code, output = container.exec_run(["/bin/bash", "-c", command])
     assert isinstance(output, bytes), "not asked to stream"  # noqa: S101 - narrows a union of the library

@@ -69,10 +69,10 @@ def connect(limit_s: int = ANSWER_LIMIT_S) -> Engine:
 
 
 @contextmanager
-def engine_errors_told() -> Iterator[None]:
+def engine_errors_named() -> Iterator[None]:
     """Convert refusals and timeouts of Docker in the block to an `EngineError`.
 
-    Use it inside of `disk_errors_told`, because errors of the network are OSErrors too.
+    Use it inside of `disk_errors_named`, because errors of the network are OSErrors too.
     """
     try:
         yield

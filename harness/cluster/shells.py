@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Protocol
 from docker.errors import DockerException
 from requests.exceptions import RequestException
 
-from harness.cluster.engine import engine_errors_told
+from harness.cluster.engine import engine_errors_named
 from harness.errors import EngineError
 
 _SHELL = ["/bin/bash"]
@@ -58,7 +58,7 @@ class ContainerShell:
         self._connection: Connection | None = None
         self._close: Callable[[], object] = lambda: None
 
-    @engine_errors_told()
+    @engine_errors_named()
     def run(self, command: str) -> Ended:
         """Run a command, after earlier requests.
 

@@ -105,8 +105,12 @@ def _seen(
     if problems or not files:
         error = problems[0] if problems else "the node has no metadata log"
         return kind(**msgspec.structs.asdict(log), decoder_error=error)
-    records = [record for name, file in files.items() if name.endswith(".log") for record in file.told()]
-    snapshots = [(name, file.told()) for name, file in files.items() if name.endswith(".checkpoint")]
+    records = [
+        record for name, file in files.items() if name.endswith(".log") for record in file.journal_records()
+    ]
+    snapshots = [
+        (name, file.journal_records()) for name, file in files.items() if name.endswith(".checkpoint")
+    ]
     return kind(
         **msgspec.structs.asdict(log), records=records, checkpoint=snapshots[0] if snapshots else None
     )

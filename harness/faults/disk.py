@@ -12,7 +12,7 @@ from harness.cluster.containers import NotRunningError
 from harness.cluster.homes import META_PROPERTIES, NodeHome, as_initial, as_newcomer, directory_id_of
 from harness.cluster.loop_disks import mount, shut_down, unmount
 from harness.cluster.rendering import CONTROLLER_PORT
-from harness.errors import KrucibleError, disk_errors_told
+from harness.errors import KrucibleError, disk_errors_named
 from harness.faults.activate import carries_out
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.process import PROBE_BOUND_S, STOP_BOUND_S, Restarting, within
@@ -51,7 +51,7 @@ class ActiveWipe(_OfDisk):
         self._before: str | None = None
         self._removed: tuple[str, ...] = ()
 
-    @disk_errors_told()
+    @disk_errors_named()
     def inject(self) -> None:
         """Stop the node, remove its files, and set how it is formatted when it starts."""
         if self._spec.by == "stop":
@@ -84,7 +84,7 @@ class ActiveWipe(_OfDisk):
     def _going(self) -> list[Path]:
         return sorted(path for disk in self._disks for path in _going(disk, self._spec))
 
-    @disk_errors_told()
+    @disk_errors_named()
     def took_effect(self) -> dict[str, object]:
         """Check that the node is down, and that the files are gone."""
         ended = super().took_effect()
@@ -93,7 +93,7 @@ class ActiveWipe(_OfDisk):
             raise NotConfirmedError(f"not removed: {', '.join(left)}")
         return ended | {"directory_id_before": self._before, "removed": self._removed}
 
-    @disk_errors_told()
+    @disk_errors_named()
     def healed(self) -> dict[str, object]:
         """The process runs, on a disk with the directory id that was requested."""
         answered = super().healed()
@@ -113,7 +113,7 @@ class ActivePowerLoss(_OfDisk):
         super().__init__(spec, fault, resolved, bench)
         self._flushed: list[LogFlushed] = []
 
-    @disk_errors_told()
+    @disk_errors_named()
     def inject(self) -> None:
         """Kill it, write something that is not synced, cut the power, mount what is left, and look at it."""
         self._containers.kill()
@@ -123,7 +123,7 @@ class ActivePowerLoss(_OfDisk):
             _mount_again(disk)
             self._flushed += flushed_logs(disk)
 
-    @disk_errors_told()
+    @disk_errors_named()
     def took_effect(self) -> dict[str, object]:
         """The node is down, and what was not synced is gone; what is left of the logs that were flushed."""
         ended = super().took_effect()
@@ -141,7 +141,7 @@ class ActiveDeadDisk(_OfDisk):
         super().__init__(spec, fault, resolved, bench)
         self._ids: list[str | None] = []
 
-    @disk_errors_told()
+    @disk_errors_named()
     def inject(self) -> None:
         """Make the disk fail under the running node; its identity can only be read before."""
         self._ids = [directory_id_of(disk) for disk in self._disks]
@@ -154,7 +154,7 @@ class ActiveDeadDisk(_OfDisk):
         running = self._containers.state()["Running"]
         return {"error": errors[0], "running": running, "directory_ids": self._ids}
 
-    @disk_errors_told()
+    @disk_errors_named()
     def heal(self) -> None:
         """End the node, mount what the disk had synced, start it again."""
         with suppress(NotRunningError):  # it ends by itself where the disk was its only one

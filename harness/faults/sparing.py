@@ -97,7 +97,7 @@ def _takes_metadata(spec: OfDisk) -> bool:
 
 def _of_partitions(node: Node, snapshot: ClusterSnapshot, strikes: Sequence[Strike]) -> str | None:
     """The first partition that would have too few copies."""
-    for where, states in sorted(snapshot.told.items()):
+    for where, states in sorted(snapshot.reported.items()):
         name = "/".join(map(str, where))
         if not states:
             return f"no broker reports the ISR of {name}"

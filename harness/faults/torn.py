@@ -11,7 +11,7 @@ import struct
 from pathlib import Path
 
 from harness.cluster.homes import NodeHome
-from harness.errors import disk_errors_told
+from harness.errors import disk_errors_named
 from harness.faults.activate import carries_out
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.disk import METADATA_FOLDER
@@ -37,7 +37,7 @@ class ActiveTornWrite(Restarting):
         self._source = random.Random(spec.draw)
         self._torn: dict[Path, int] = {}
 
-    @disk_errors_told()
+    @disk_errors_named()
     def inject(self) -> None:
         """Kill it, and append to the newest segment of every log."""
         self._containers.kill()
@@ -48,7 +48,7 @@ class ActiveTornWrite(Restarting):
                     log.write(piece)
                 self._torn[segment] = segment.stat().st_size
 
-    @disk_errors_told()
+    @disk_errors_named()
     def took_effect(self) -> dict[str, object]:
         """The node is down, and some log ends with a part of a batch."""
         ended = super().took_effect()

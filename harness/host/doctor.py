@@ -16,7 +16,7 @@ from harness.cluster.engine import (
     EngineFacts,
     compose_binary,
     connect,
-    engine_errors_told,
+    engine_errors_named,
     engine_facts,
 )
 from harness.cluster.images import (
@@ -31,7 +31,7 @@ from harness.cluster.probing import PROBES, probe_faults
 from harness.errors import EngineError, KrucibleError
 from harness.host.memory import GIB, available_bytes, lacks_for
 from harness.host.packages import apt_line, missing_for_images
-from harness.plan.planning import ImageAsked
+from harness.plan.planning import RequestedImage
 
 DISK_NEEDED_BYTES = 3 * GIB
 SETUP = "krucible setup"
@@ -117,7 +117,7 @@ def doctor(
     return DoctorReport(version, (*checks, *local), capabilities)
 
 
-def checks_for_runs(images: Iterable[ImageAsked], runs: Path) -> tuple[Check, ...]:
+def checks_for_runs(images: Iterable[RequestedImage], runs: Path) -> tuple[Check, ...]:
     """Check what runs need on a host that makes runs for others; starts nothing.
 
     Args:
@@ -126,7 +126,7 @@ def checks_for_runs(images: Iterable[ImageAsked], runs: Path) -> tuple[Check, ..
     """
     local = (_compose(), _memory(), _disk("disk for runs", runs))
     try:
-        with engine_errors_told(), closing(connect()) as client:
+        with engine_errors_named(), closing(connect()) as client:
             facts = engine_facts(client)
             found = [_image(one, survey(one.version, one.source, client, one.given)) for one in images]
             return (_engine(facts), *found, *local)
@@ -134,7 +134,7 @@ def checks_for_runs(images: Iterable[ImageAsked], runs: Path) -> tuple[Check, ..
         return (Check("engine", State.MISSING, f"{error.what}: {error.got}", error.next_step), *local)
 
 
-def _image(one: ImageAsked, found: Survey) -> Check:
+def _image(one: RequestedImage, found: Survey) -> Check:
     """Whether an image is here or can be made."""
     name = f"Kafka {one.version}"
     if found.cached:

@@ -16,7 +16,7 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
 
     Attributes:
         nodes: all nodes.
-        told: partitions as recently reported by each broker, the latest report first; empty without reports.
+        reported: partitions as each broker reported them recently, latest first; empty without reports.
         quorum: the answer of the quorum's leader, None if none is seen.
         ongoing: ongoing reassignments, None if unknown.
         topics: the workload's, in its order.
@@ -31,7 +31,7 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
     """
 
     nodes: tuple[Node, ...]
-    told: dict[Place, tuple[PartitionAnswer, ...]] = {}
+    reported: dict[Place, tuple[PartitionAnswer, ...]] = {}
     quorum: QuorumAnswer | None = None
     ongoing: tuple[Ongoing, ...] | None = None
     topics: tuple[TopicSize, ...] = ()
@@ -88,13 +88,13 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
 
         Of several brokers with the same epoch, the first one counts.
         """
-        told = () if place is None else self.told.get(place, ())
+        told = () if place is None else self.reported.get(place, ())
         return max(told, key=lambda state: state.leader_epoch, default=None)
 
     @property
     def partitions(self) -> dict[Place, PartitionAnswer]:
         """The partitions that a broker reported, each as in `partition`."""
-        found = ((place, self.partition(place)) for place in self.told)
+        found = ((place, self.partition(place)) for place in self.reported)
         return {place: state for place, state in found if state is not None}
 
     @property
@@ -114,12 +114,12 @@ class ClusterSnapshot(msgspec.Struct, frozen=True):
     def copies_on(self, node: Node) -> frozenset[Place]:
         """Partitions of which a broker reported that the node has, or is to have, a copy."""
         return frozenset(
-            place for place, states in self.told.items() if any(node.id in s.replicas for s in states)
+            place for place, states in self.reported.items() if any(node.id in s.replicas for s in states)
         )
 
     def in_sync(self, place: Place) -> set[int]:
         """Who is in sync by what every broker reports; one that is cut off may report what was."""
-        told = [set(state.isr) for state in self.told.get(place, ())]
+        told = [set(state.isr) for state in self.reported.get(place, ())]
         return set.intersection(*told) if told else set()
 
     @property

@@ -105,7 +105,7 @@ def has_part(chosen: Chosen, snapshot: ClusterSnapshot) -> bool:
     return all(node.id == leads[part] for part, node in chosen.parts.items() if part in leads)
 
 
-def asked_there(what: There, chosen: Chosen, nodes: Sequence[Node]) -> Concrete:
+def resolved(what: There, chosen: Chosen, nodes: Sequence[Node]) -> Concrete:
     """The request, given the chosen partition and nodes.
 
     Raises:

@@ -6,11 +6,11 @@ history records this, and it does not make a run unknown.
 
 import msgspec
 
-from checkers.history.courses import CHOOSE, ChoiceAsked, ChoiceMade, ConditionAwaited, Planned
+from checkers.history.courses import CHOOSE, ChoiceMade, ChoiceRequested, ConditionAwaited, Planned
 from checkers.history.faults import GambitBegan, GambitEnded
 from checkers.history.operations import OperationType
 from harness.nemesis.background import Background
-from harness.nemesis.choosing import Chosen, asked_there, chosen_now, come_about, has_part, member_of
+from harness.nemesis.choosing import Chosen, chosen_now, come_about, has_part, member_of, resolved
 from harness.nemesis.conditions import Seen
 from harness.nemesis.course import CourseContext
 from harness.nemesis.operator import Operator
@@ -130,7 +130,7 @@ class GambitCourse:
             case Ask(operation):
                 asked: AdminOperation = operation
             case AskThere(what):
-                asked = asked_there(what, played.chosen, self._context.look().nodes)
+                asked = resolved(what, played.chosen, self._context.look().nodes)
         worker = Background(self._operator(), asked, _ASK_TIMEOUT_MS, len(self._asking) + 1)
         self._asking.append(worker)
         worker.start()
@@ -158,7 +158,7 @@ class GambitCourse:
 
     def _chosen(self, move: Choice, played: "_Played") -> str | None:
         topic = _topic_of(move, played.chosen)
-        asked = ChoiceAsked(msgspec.to_builtins(move))
+        asked = ChoiceRequested(msgspec.to_builtins(move))
         with self._context.recorder.operation(CHOOSE, played.name, asked) as outcome:
             found: list[Chosen] = []
 

@@ -28,7 +28,7 @@ Play = Callable[[str, Gambit, int], None]
 """Carries out a gambit, given its name and the time until which one may begin, ns of the run."""
 
 
-def _nobody_plays(name: str, _: Gambit, __: int) -> None:
+def _unplayable(name: str, _: Gambit, __: int) -> None:
     raise LookupError(f"nothing here plays the gambit {name}")
 
 
@@ -73,7 +73,7 @@ class Nemesis:
         self._plans: dict[str, PlannedFault] = {}
         self._strikes: list[Strike] = []
 
-    def carry_out(self, schedule: FixedSchedule, play: Play = _nobody_plays) -> None:
+    def carry_out(self, schedule: FixedSchedule, play: Play = _unplayable) -> None:
         """Inject and heal in the order of time, then wait out the schedule's duration.
 
         A fault is held for its whole time counted from the moment that it was proven, so a slow probe

@@ -12,7 +12,7 @@ from harness.administration.throttles import Throttle, remove_throttle
 from harness.kafka.sizes import TopicSizes
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.wire import WireError
-from harness.nemesis.asking import Administered, Asked, Asking, NobodyToAskError
+from harness.nemesis.admin_requests import Administered, AdminRequests, NoTargetError, PreparedRequest
 from harness.nemesis.drawing import drawn
 from harness.record.journal import Recorder
 from harness.vocabulary.administration import (
@@ -50,7 +50,7 @@ class Operator:
         look: Callable[[], ClusterSnapshot],
         sizes: TopicSizes | None = None,
     ) -> None:
-        self._asking = Asking(cluster, look)
+        self._asking = AdminRequests(cluster, look)
         self._recorder = recorder
         self._look = look
         self._sizes = TopicSizes() if sizes is None else sizes
@@ -70,7 +70,7 @@ class Operator:
             return Performed(OperationType.FAIL, error="there is nothing to request")
         try:
             asked = self._asking.prepare(concrete, snapshot)
-        except NobodyToAskError as error:
+        except NoTargetError as error:
             return Performed(OperationType.FAIL, error=str(error))
         performed = self._record(concrete, asked, timeout_ms)
         if isinstance(concrete, AddPartitions) and performed.outcome is OperationType.OK:
@@ -91,17 +91,17 @@ class Operator:
                 raise WireError(f"brokers {', '.join(map(str, silent))} keep their rates: they do not answer")
             throttles.pop()
 
-    def _record(self, operation: Concrete, asked: Asked, timeout_ms: int) -> Performed:
+    def _record(self, operation: Concrete, asked: PreparedRequest, timeout_ms: int) -> Performed:
         began = time.monotonic()
         with self._recorder.operation(_function(operation), asked.key, asked.value, node=asked.to) as outcome:
             try:
                 answer = self._asking.ask(asked, timeout_ms)
             except WireError as error:
-                kind = OperationType.FAIL if isinstance(error, NobodyToAskError) else OperationType.INFO
+                kind = OperationType.FAIL if isinstance(error, NoTargetError) else OperationType.INFO
                 outcome.end(kind, asked.value, str(error))
                 return Performed(kind, error=str(error))
             took_ms = int((time.monotonic() - began) * 1000)
-            told = completed(asked.value, msgspec.structs.replace(answer.told, took_ms=took_ms))
+            told = completed(asked.value, msgspec.structs.replace(answer.content, took_ms=took_ms))
             failed = None if answer.outcome is OperationType.OK else f"Kafka answered {answer.codes[0]}"
             outcome.end(answer.outcome, told, failed)
         return Performed(answer.outcome, answer.codes, failed)

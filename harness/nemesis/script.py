@@ -10,8 +10,8 @@ from checkers.history.courses import (
     MOVES,
     PERFORM,
     ConditionAwaited,
-    OperationAsked,
     OperationPerformed,
+    OperationRequested,
     ScriptEnded,
     ScriptPlanned,
 )
@@ -103,7 +103,7 @@ class ScriptCourse:
             self._background.append(worker)
             worker.start()
             return True
-        asked = msgspec.convert(msgspec.to_builtins(move), OperationAsked)
+        asked = msgspec.convert(msgspec.to_builtins(move), OperationRequested)
         deadline = time.monotonic() + move.until_ms / 1000
         with self._context.recorder.operation(PERFORM, str(asked.operation["kind"]), asked) as outcome:
             while True:

@@ -49,7 +49,7 @@ class CommitsObserver(Observer):
                     log = self._logs.setdefault(disk / name, CommitsLog(disk / name))
                     new.append((int(told[1]), list(self._new(int(told[1]), log.read()))))
         if any(placed for _, placed in new):
-            self.tell(COMMITS, None, commits_seen(began_ns, new))
+            self.record(COMMITS, None, commits_seen(began_ns, new))
 
     def _new(self, partition: int, placed: Sequence[Placed]) -> Iterator[Placed]:
         """Batches that no replica had before; batches that compaction has thinned are left out."""

@@ -44,7 +44,7 @@ class LogEndsObserver(Observer):
         began_ns = self.clock.now_ns()
         nodes = {node: self._ends(disks) for node, disks in self._disks.items()}
         readable = {node: ends for node, ends in nodes.items() if ends}
-        self.tell_news(ENDS, None, EndsSeen(began_ns, readable))
+        self.record_changes(ENDS, None, EndsSeen(began_ns, readable))
 
     def _ends(self, disks: Sequence[Path]) -> dict[str, list[tuple[int, int]]]:
         found: dict[str, list[tuple[int, int]]] = {}

@@ -45,7 +45,7 @@ class Observer(Worker):
     def end(self) -> None:
         """Let go of what the observer holds."""
 
-    def tell(self, key: str, node: str | None, seen: Observation) -> None:
+    def record(self, key: str, node: str | None, seen: Observation) -> None:
         """Record what was seen, whether or not it has changed.
 
         Args:
@@ -56,14 +56,14 @@ class Observer(Worker):
         self._told[key, node] = (_at_any_time(seen), time.monotonic())
         self._recorder.observe("observe", key, seen, node)
 
-    def tell_news(
+    def record_changes(
         self, key: str, node: str | None, seen: Observation, repeat_s: float | None = REPEAT_S
     ) -> None:
         """Record an observation if it has changed, or was last recorded `repeat_s` seconds ago."""
         last, at_s = self._told.get((key, node), (None, 0.0))
         due = repeat_s is not None and time.monotonic() - at_s >= repeat_s
         if due or _at_any_time(seen) != last:
-            self.tell(key, node, seen)
+            self.record(key, node, seen)
 
 
 def _at_any_time(seen: Observation) -> Observation:

@@ -4,7 +4,7 @@ import random
 import time
 from collections.abc import Mapping
 
-from checkers.history.observed import OFFSETS, OffsetsAsked, OffsetsSeen
+from checkers.history.observed import OFFSETS, OffsetsRequested, OffsetsSeen
 from harness.clients.listing import Epochs, list_offsets
 from harness.kafka.wire import Connection, WireError
 from harness.observers.observer import Observer
@@ -13,11 +13,11 @@ from harness.record.journal import Journals
 
 NAME = "observer-offsets"
 _WEIGHTS = {
-    OffsetsAsked.LATEST: 3,
-    OffsetsAsked.STABLE: 3,
-    OffsetsAsked.EARLIEST: 2,
-    OffsetsAsked.NEWEST: 1,
-    OffsetsAsked.SINCE: 2,
+    OffsetsRequested.LATEST: 3,
+    OffsetsRequested.STABLE: 3,
+    OffsetsRequested.EARLIEST: 2,
+    OffsetsRequested.NEWEST: 1,
+    OffsetsRequested.SINCE: 2,
 }
 _AGO_MS = 15_000
 """How far in the past a requested timestamp is at most."""
@@ -57,13 +57,13 @@ class OffsetsObserver(Observer):
         if not epochs:
             return
         began_ns, wall_ms = self.clock.now_ns(), time.time_ns() // 1_000_000
-        since_ms = wall_ms - self._random.randrange(_AGO_MS) if what is OffsetsAsked.SINCE else None
+        since_ms = wall_ms - self._random.randrange(_AGO_MS) if what is OffsetsRequested.SINCE else None
         try:
             told = list_offsets(self._connected(node), what, epochs, since_ms)
         except WireError:
             self._close(node)
             return
-        self.tell(OFFSETS, node, OffsetsSeen(began_ns, what, since_ms, wall_ms, told))
+        self.record(OFFSETS, node, OffsetsSeen(began_ns, what, since_ms, wall_ms, told))
 
     def end(self) -> None:
         """Close the connections."""
@@ -77,7 +77,7 @@ class OffsetsObserver(Observer):
             name: {
                 state.partition: state.leader_epoch for state in topic.partitions if state.leader == number
             }
-            for name, topic in self._view.told_by(node).items()
+            for name, topic in self._view.reported_by(node).items()
         }
         return {name: some for name, some in led.items() if some}
 

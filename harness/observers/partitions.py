@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 
 from checkers.history.observed import LEADING, PARTITIONS, LeadingSeen, PartitionsSeen
-from harness.clients.listing import ask_as_consumer
+from harness.clients.listing import list_ends_as_consumer
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import WireError
@@ -53,7 +53,7 @@ class PartitionObserver(Observer):
         known = {name: topic for name, topic in answer.topics.items() if not topic.error}
         self._view.saw_topics(self._node, known)
         topics = {name: topic.partitions for name, topic in known.items()}
-        self.tell_news(PARTITIONS, self._node, PartitionsSeen(began_ns, topics))
+        self.record_changes(PARTITIONS, self._node, PartitionsSeen(began_ns, topics))
         if time.monotonic() >= self._next_s:
             self._next_s = time.monotonic() + LEADING_INTERVAL_S
             self._ask_as_consumer(began_ns, known)
@@ -69,7 +69,7 @@ class PartitionObserver(Observer):
         if not places:
             return
         try:
-            told = self._endpoint.ask(lambda connection: ask_as_consumer(connection, places))
+            told = self._endpoint.ask(lambda connection: list_ends_as_consumer(connection, places))
         except WireError:
             return
         topics = {
@@ -84,7 +84,7 @@ class PartitionObserver(Observer):
             ]
             for name, answers in told.items()
         }
-        self.tell(LEADING, self._node, LeadingSeen(began_ns, asked_ns, topics))
+        self.record(LEADING, self._node, LeadingSeen(began_ns, asked_ns, topics))
 
     def end(self) -> None:
         """Close the connection."""

@@ -29,14 +29,14 @@ class QuorumObserver(Observer):
             answer = self._endpoint.quorum()
         except WireError:
             self._view.saw_controller(self._node, None)
-            self.tell_news(QUORUM, self._node, QuorumSeen(began_ns, "error"), repeat_s=None)
+            self.record_changes(QUORUM, self._node, QuorumSeen(began_ns, "error"), repeat_s=None)
             return
         if answer.error:
             self._view.saw_controller(self._node, None)
-            self.tell_news(QUORUM, self._node, QuorumSeen(began_ns, "not-leader"))
+            self.record_changes(QUORUM, self._node, QuorumSeen(began_ns, "not-leader"))
         else:
             self._view.saw_controller(self._node, answer)
-            self.tell(QUORUM, self._node, _as_leader(began_ns, answer))
+            self.record(QUORUM, self._node, _as_leader(began_ns, answer))
 
     def end(self) -> None:
         """Close the connection."""

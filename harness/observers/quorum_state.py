@@ -43,7 +43,7 @@ class QuorumStateObserver(Observer):
         for node, folder in self._folders.items():
             seen = read_quorum_state(folder, self.clock.now_ns())
             if seen is not None:
-                self.tell_news(KEY, node, seen)
+                self.record_changes(KEY, node, seen)
 
 
 def read_quorum_state(folder: Path, began_ns: int) -> QuorumStateSeen | None:

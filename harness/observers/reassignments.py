@@ -59,7 +59,7 @@ class ReassignmentObserver(Observer):
         if ongoing != self._last or due:
             self._last, self._last_at_s = ongoing, time.monotonic()
             rows = [(one.topic, one.partition, one.replicas, one.adding, one.removing) for one in ongoing]
-            self.tell(REASSIGNMENTS, node, ReassignmentsSeen(began_ns, node=node, ongoing=rows))
+            self.record(REASSIGNMENTS, node, ReassignmentsSeen(began_ns, node=node, ongoing=rows))
 
     def end(self) -> None:
         """Close the connection."""

@@ -3,7 +3,7 @@
 from queue import Empty, SimpleQueue
 
 from checkers.history.observed import STARTS, StartsSeen
-from harness.clients.listing import ask_for_starts
+from harness.clients.listing import list_starts
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import WireError
 from harness.observers.observer import Observer
@@ -48,12 +48,12 @@ class StartsObserver(Observer):
     def _ask(self, places: dict[str, list[int]]) -> None:
         began_ns = self.clock.now_ns()
         try:
-            told = self._endpoint.ask(lambda connection: ask_for_starts(connection, places))
+            told = self._endpoint.ask(lambda connection: list_starts(connection, places))
         except WireError:
             return
         if told:
             seen = StartsSeen(began_ns, {topic: list(rows) for topic, rows in told.items()})
-            self.tell(STARTS, self._node, seen)
+            self.record(STARTS, self._node, seen)
 
     def end(self) -> None:
         """Close the connection."""

@@ -54,7 +54,7 @@ class ClusterView:
         with self._lock:
             self._ongoing = (self._clock(), ongoing)
 
-    def told_by(self, node: str) -> Mapping[str, TopicAnswer]:
+    def reported_by(self, node: str) -> Mapping[str, TopicAnswer]:
         """What a broker reported topics, by their names; nothing if it reported nothing lately."""
         with self._lock:
             at, topics = self._brokers.get(node, (-self._fresh_s, {}))

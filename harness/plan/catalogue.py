@@ -79,7 +79,7 @@ def load_scenario(name: str) -> Scenario:
     try:
         scenario = getattr(importlib.import_module(_module(name)), _VALUE, None)
     except Exception as error:
-        raise _broken(name, told_with_line(error, file_of(name)), "Python that can be executed") from error
+        raise _broken(name, error_with_line(error, file_of(name)), "Python that can be executed") from error
     if not isinstance(scenario, Scenario):
         raise _broken(name, f"{_VALUE} is {type(scenario).__name__}", f"{_VALUE} = Scenario(…)")
     return scenario
@@ -91,7 +91,7 @@ def file_of(name: str) -> Path:
     return Path(room, *name.replace("-", "_").split("/")).with_suffix(".py")
 
 
-def told_with_line(error: BaseException, path: Path) -> str:
+def error_with_line(error: BaseException, path: Path) -> str:
     """What went wrong while a file was executed, after the last line of it that was reached."""
     if isinstance(error, SyntaxError) and error.filename == str(path):
         return f"line {error.lineno}: {error.msg}"

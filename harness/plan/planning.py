@@ -70,7 +70,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return ("registry", self.kafka_image) if self.kafka_image is not None else (self.image_source, "")
 
 
-class ImageAsked(NamedTuple):
+class RequestedImage(NamedTuple):
     """One image that a run needs: of which version, from where, and the one file or image that was named."""
 
     version: str
@@ -100,12 +100,12 @@ class RunPlan(msgspec.Struct, frozen=True):
     replay_of: str = ""
 
     @property
-    def images(self) -> tuple[ImageAsked, ...]:
+    def images(self) -> tuple[RequestedImage, ...]:
         """What its nodes are started from: Kafka's first, then other versions that nodes have at any time."""
         others = sorted(versions_of(self.schedule, self.scenario.topology, self.version) - {self.version})
         return (
-            ImageAsked(self.version, *self.options.image_from),
-            *(ImageAsked(version, self.options.image_source, "") for version in others),
+            RequestedImage(self.version, *self.options.image_from),
+            *(RequestedImage(version, self.options.image_source, "") for version in others),
         )
 
 

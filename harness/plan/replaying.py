@@ -7,14 +7,14 @@ import msgspec
 
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.history.courses import CHOOSE, MOVES, PERFORM, ChoiceMade
-from checkers.history.faults import fault_told
+from checkers.history.faults import recorded_fault
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.phases import PHASE, Phase
 from checkers.history.requested import (
-    ElectionAsked,
-    FeatureAsked,
+    ElectionRequested,
+    FeatureRequested,
     PartitionsAdded,
-    ReassignmentAsked,
+    ReassignmentRequested,
     TopicAltered,
 )
 from checkers.history.units import NS_PER_MS
@@ -97,7 +97,7 @@ class _Recorded:
         self.operations = history.operations
         self.windows = {window.id: window for window in fault_windows(history)}
         self.nodes = nodes
-        told = [(o, fault_told(o)) for o in self.operations if o.f == "inject"]
+        told = [(o, recorded_fault(o)) for o in self.operations if o.f == "inject"]
         injected = [(operation, fault) for operation, fault in told if fault is not None]
         self.refused = {o.key: o.error or "" for o, _ in injected if o.type is OperationType.FAIL}
         self._resolved_by = {operation.key: fault.resolved_by for operation, fault in injected}
@@ -127,24 +127,24 @@ class _Recorded:
             if (o.type, o.process) == (OperationType.INVOKE, process) and f in (None, o.f)
         ]
 
-    def asked(self, operation: Operation) -> Concrete:
+    def requested(self, operation: Operation) -> Concrete:
         """What an operator requested, as the vocabulary has it."""
         value = operation.value
         match operation.f:
             case "elect-leaders":
-                partitions = msgspec.convert(value, ElectionAsked).partitions
+                partitions = msgspec.convert(value, ElectionRequested).partitions
                 return ElectLeaders(ElectionType(str(operation.key)), partitions)
             case "add-voter" | "remove-voter" | "late-heartbeat":
                 return _OF_NODES[operation.f](self.numbered(int(operation.key)))
             case "update-feature":
-                return UpdateFeature(str(operation.key), msgspec.convert(value, FeatureAsked).level)
+                return UpdateFeature(str(operation.key), msgspec.convert(value, FeatureRequested).level)
             case "alter-topic":
                 altered = msgspec.convert(value, TopicAltered)
                 return AlterTopic(str(operation.key), altered.config, altered.value or "")
             case "create-partitions":
                 return AddPartitions(msgspec.convert(value, PartitionsAdded).count, str(operation.key))
             case _:
-                asked = msgspec.convert(value, ReassignmentAsked)
+                asked = msgspec.convert(value, ReassignmentRequested)
                 return Reassign(asked.targets, asked.throttle_bytes_per_s)
 
 
@@ -206,7 +206,7 @@ class _Performs:
         if not attempts:
             notes.append(f"{_kind(operation)} was not requested in the recorded run: it is resolved again")
             return move
-        return msgspec.structs.replace(move, operation=self._told.asked(attempts[-1]))
+        return msgspec.structs.replace(move, operation=self._told.requested(attempts[-1]))
 
     def _attempts(self, move: Perform) -> list[Operation]:
         if move.background:
@@ -345,7 +345,7 @@ def _outlasting(each: _Replayed, duration_ms: int) -> Step:
 
 def _acts(told: _Recorded, began_ns: int) -> tuple[TimedOperation, ...]:
     return tuple(
-        TimedOperation(max(0, round((o.time_ns - began_ns) / NS_PER_MS)), told.asked(o))
+        TimedOperation(max(0, round((o.time_ns - began_ns) / NS_PER_MS)), told.requested(o))
         for o in told.invoked(_OPERATOR)
     )
 
@@ -369,7 +369,7 @@ def differences(roles: dict[str, Target], operations: Iterable[Operation]) -> tu
             found.append(f"{operation.key} was not injected: {operation.error}")
             continue
         role = roles.get(str(operation.key))
-        told = fault_told(operation)
+        told = recorded_fault(operation)
         if role is not None and told is not None and told.roles is not None and role not in told.roles:
             target = ", ".join(told.targets)
             found.append(f"{operation.key}: {target} had the role {role} in the recorded run, not now")

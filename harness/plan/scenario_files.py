@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from harness.errors import UsageError
-from harness.plan.catalogue import told_with_line
+from harness.plan.catalogue import error_with_line
 from harness.vocabulary.scenario import Scenario
 
 SUFFIX = ".py"
@@ -51,7 +51,7 @@ def _executed(path: Path) -> dict[str, object]:
         return runpy.run_path(str(path), run_name=path.stem)
     except (Exception, SystemExit) as error:
         expected = "Python that can be " + ("read" if isinstance(error, SyntaxError) else "executed")
-        raise _refused(path, told_with_line(error, path), expected) from error
+        raise _refused(path, error_with_line(error, path), expected) from error
 
 
 def _problems(scenario: Scenario) -> Iterator[str]:

@@ -13,7 +13,7 @@ import pytest
 
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.pytest_plugin import ROOM
-from harness.pytest_plugin.session import ItemOptions, asked_of
+from harness.pytest_plugin.session import ItemOptions, options_of
 from harness.vocabulary.scenario import RandomSchedule
 
 AS_IT_IS = "as-it-is"
@@ -52,14 +52,14 @@ class ScenarioItem(pytest.Item):
         parent = self.parent
         if not isinstance(parent, ScenarioFile):
             raise TypeError(f"{self.nodeid} belongs to {type(parent).__name__}, not to a scenario's module")
-        asked = asked_of(self.config)
+        asked = options_of(self.config)
         return msgspec.structs.replace(asked, scenario=parent.scenario, fault=self.fault)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """What was found and why, in sentences; a traceback only for a defect of our own."""
-        from harness.pytest_plugin.running import told  # noqa: PLC0415 - collecting needs no engine
+        from harness.pytest_plugin.running import known_text  # noqa: PLC0415 - collecting needs no engine
 
-        return told(excinfo.value) or super().repr_failure(excinfo, style)
+        return known_text(excinfo.value) or super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int | None, str]:
         """The scenario's module, and what failed."""

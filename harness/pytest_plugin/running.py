@@ -48,7 +48,7 @@ def run_scenario(item: pytest.Item, asked: ItemOptions) -> None:
         raise NotAsExpectedError(explanation(folder, verdict))
 
 
-def told(error: BaseException) -> str | None:
+def known_text(error: BaseException) -> str | None:
     """The text of an error to show instead of a traceback; None for unexpected errors."""
     known = (NotAsExpectedError, KrucibleError, StoreError, HistoryError)
     return str(error) if isinstance(error, known) else None

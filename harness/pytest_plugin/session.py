@@ -56,7 +56,7 @@ def configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Sessions(config), "krucible-session")
 
 
-def asked_of(config: pytest.Config) -> ItemOptions:
+def options_of(config: pytest.Config) -> ItemOptions:
     """What the command line asks of every item."""
     option = config.option
     return ItemOptions(
@@ -78,7 +78,7 @@ class Sessions:
 
     def pytest_report_header(self) -> str:
         """What all items have in common."""
-        asked = asked_of(self._config)
+        asked = options_of(self._config)
         version = asked.kafka_version or "each scenario's own"
         return f"krucible: seed {asked.seed}, Kafka {version}, runs in {asked.runs}"
 

@@ -36,7 +36,7 @@ def is_noted(folder: Path) -> bool:
     return (folder / _AFTERMATH_FILE).is_file()
 
 
-def told(code: int, said: Sequence[str], who: str = "the harness") -> str:
+def death_text(code: int, said: Sequence[str], who: str = "the harness") -> str:
     """How a process ended, as a sentence without a full stop.
 
     Args:
@@ -66,7 +66,7 @@ def note_death(folder: Path, history: History, error: str) -> None:
     journal.end()
 
 
-def save_said(folder: Path, said: Sequence[str]) -> None:
+def save_stderr(folder: Path, said: Sequence[str]) -> None:
     """Save what the process wrote to stderr, to debug the harness or a library.
 
     Raises:

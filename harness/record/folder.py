@@ -28,7 +28,7 @@ def create_run_folder(root: Path, scenario: str, seed: int, now: datetime | None
     """
     moment = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
     parent = root / scenario
-    with _refusals_told("the run's folder can't be made", root, parent):
+    with _refusals_named("the run's folder can't be made", root, parent):
         parent.mkdir(parents=True, exist_ok=True)
         return _first_free(parent, f"{moment}-{seed}")
 
@@ -39,7 +39,7 @@ def point_latest(root: Path, folder: Path) -> None:
     Raises:
         KrucibleError: if they can't be made.
     """
-    with _refusals_told("the links to the latest run can't be made", root, folder):
+    with _refusals_named("the links to the latest run can't be made", root, folder):
         _point(root / LATEST, folder.relative_to(root))
         _point(folder.parent / LATEST, Path(folder.name))
 
@@ -73,13 +73,13 @@ def create_cluster_folder(root: Path, run: str) -> Path:
         UsageError: if compose can't mount its content.
     """
     folder = root / _CLUSTERS / run
-    with _refusals_told("the cluster's folder can't be made", root, folder):
+    with _refusals_named("the cluster's folder can't be made", root, folder):
         folder.mkdir(parents=True)
     return folder
 
 
 @contextmanager
-def _refusals_told(what: str, root: Path, where: Path) -> Iterator[None]:
+def _refusals_named(what: str, root: Path, where: Path) -> Iterator[None]:
     if ":" in str(root.absolute()):
         raise UsageError(
             "runs can't be stored in a folder with a colon in its path: compose treats it as a separator",

@@ -24,7 +24,7 @@ class RecordingStage(Protocol):
     folder: Path
     recorder: Recorder
 
-    def tell(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
+    def report(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
         """Report something about a phase, without recording it."""
         ...
 
@@ -71,7 +71,7 @@ class Mishaps:
         with suppress(OSError), (self._stage.folder / FAILURES_FILE).open("a", encoding="utf-8") as file:
             file.write("".join(traceback.format_exception(error)) + "\n")
         self._stage.recorder.observe(FAILURE, during, HarnessFailed(describe(error)))
-        self._stage.tell(during, describe(error))
+        self._stage.report(during, describe(error))
         self.failure = self.failure or self._explained(during, error)
 
     def _explained(self, during: str, error: Exception) -> KrucibleError:

@@ -6,7 +6,7 @@ from collections import Counter
 
 from checkers.history.operations import Operation, OperationType
 from checkers.history.sends import AnsweredRun
-from checkers.history.transactions import TxnEnded, TxnSendAsked
+from checkers.history.transactions import TxnEnded, TxnSendRequested
 from harness.record.events import Acknowledged, Event, Recorded
 
 
@@ -83,7 +83,7 @@ def _acknowledged(written: Operation) -> int:
         case "send", AnsweredRun(count=count):
             return count
         case "txn", TxnEnded(mops=mops) if written.type is OperationType.OK:
-            return sum(1 for mop in mops if isinstance(mop, TxnSendAsked))
+            return sum(1 for mop in mops if isinstance(mop, TxnSendRequested))
         case "write", _:
             return int(written.type is OperationType.OK)
         case _:

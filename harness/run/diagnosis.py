@@ -31,7 +31,7 @@ _OF_THE_HOST = (
 """Lines of a node's log that show a cause outside of Kafka."""
 
 
-class NodeTold(msgspec.Struct, frozen=True, kw_only=True):
+class NodeReport(msgspec.Struct, frozen=True, kw_only=True):
     """What one node reported when a start was given up.
 
     Attributes:
@@ -74,9 +74,9 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     load_per_cpu: float
     sentences: tuple[str, ...]
     host: str | None
-    nodes: dict[str, NodeTold]
+    nodes: dict[str, NodeReport]
 
-    def told(self) -> StartSeen:
+    def as_observation(self) -> StartSeen:
         """What the history has of it."""
         return StartSeen(
             ready=False,
@@ -103,7 +103,7 @@ def diagnose(cluster: Cluster, error: NotReadyError, logs: Mapping[str, str]) ->
     Raises:
         EngineError: Docker does not report its containers.
     """
-    nodes = {node.name: _told(cluster, node.name, logs.get(node.name, "")) for node in cluster.nodes}
+    nodes = {node.name: _node_report(cluster, node.name, logs.get(node.name, "")) for node in cluster.nodes}
     ids = {node.name: node.id for node in cluster.nodes if node.is_broker}
     return Diagnosis(
         waited_for=error.waited_for,
@@ -115,7 +115,7 @@ def diagnose(cluster: Cluster, error: NotReadyError, logs: Mapping[str, str]) ->
     )
 
 
-def sentences(nodes: Mapping[str, NodeTold], brokers: Mapping[str, int]) -> Iterator[str]:
+def sentences(nodes: Mapping[str, NodeReport], brokers: Mapping[str, int]) -> Iterator[str]:
     """Findings about a failed start, the likeliest cause first.
 
     Args:
@@ -138,7 +138,7 @@ def sentences(nodes: Mapping[str, NodeTold], brokers: Mapping[str, int]) -> Iter
         yield f"none of the controllers {', '.join(asked)} leads"
 
 
-def of_host(nodes: Mapping[str, NodeTold], logs: Mapping[str, str]) -> str | None:
+def of_host(nodes: Mapping[str, NodeReport], logs: Mapping[str, str]) -> str | None:
     """Cause on the host or in the nodes' configuration; None if the cause is another one."""
     for name, node in nodes.items():
         if node.out_of_memory:
@@ -153,20 +153,20 @@ def of_host(nodes: Mapping[str, NodeTold], logs: Mapping[str, str]) -> str | Non
     return None
 
 
-def _unseen(nodes: Mapping[str, NodeTold], brokers: Mapping[str, int]) -> list[str]:
+def _unseen(nodes: Mapping[str, NodeReport], brokers: Mapping[str, int]) -> list[str]:
     """Brokers that no answering broker reports as unfenced; empty if no broker answers."""
     views = [set(node.brokers) for node in nodes.values() if isinstance(node.brokers, tuple)]
     seen = set().union(*views)
     return [name for name, number in brokers.items() if number not in seen] if views else []
 
 
-def _told(cluster: Cluster, name: str, log: str) -> NodeTold:
+def _node_report(cluster: Cluster, name: str, log: str) -> NodeReport:
     state = cluster.containers[name].state()
     (node,) = (one for one in cluster.nodes if one.name == name)
     fatal = _FATAL.search(log)
     standing_out = [" ".join(line.text.split()) for line in findings(log)]
     truncations = [int(found["offset"]) for found in _TRUNCATED.finditer(log)]
-    return NodeTold(
+    return NodeReport(
         status=str(state["Status"]),
         exit_code=None if state["Running"] else int(state["ExitCode"]),
         out_of_memory=bool(state["OOMKilled"]),

@@ -196,12 +196,12 @@ class Execution:
         asked = None if beside is None or any(one.name == beside for one in seen.topics) else beside
         return msgspec.structs.replace(
             seen,
-            told=seen.told if asked is None else seen.told | self._asked_for(asked),
+            reported=seen.reported if asked is None else seen.reported | self._partitions_of(asked),
             min_insync_replicas=stage.plan.scenario.workload.min_insync_replicas,
             down=self.nemesis.down,
         )
 
-    def _asked_for(self, topic: str) -> dict[Place, tuple[PartitionAnswer, ...]]:
+    def _partitions_of(self, topic: str) -> dict[Place, tuple[PartitionAnswer, ...]]:
         """Partitions of a topic, as each broker that answers reports now."""
         found: dict[Place, tuple[PartitionAnswer, ...]] = {}
         for node, address in self._stage.cluster.observe_listeners.items():

@@ -9,7 +9,7 @@ from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine
 from harness.cluster.leftovers import Leftover, leftovers
 from harness.cluster.logs import LOG_FILE, save_logs
-from harness.errors import EngineError, KrucibleError, UsageError, disk_errors_told
+from harness.errors import EngineError, KrucibleError, UsageError, disk_errors_named
 from harness.faults.chained import remove_chain
 from harness.faults.contract import Bench
 from harness.record.ledger import (
@@ -148,7 +148,7 @@ def _heal_one(client: Engine, leftover: Leftover, say: Say) -> None:
 
 def _remove_undescribed(client: Engine, leftover: Leftover) -> None:
     """Remove a run without a description; disks only if the folder's ledger shows that they belong to it."""
-    with disk_errors_told():
+    with disk_errors_named():
         entries = read_ledger(leftover.folder)
     if any(isinstance(entry, RunOpened) and entry.run == leftover.run for entry in entries):
         remove_run(client, leftover.run, leftover.folder)
@@ -166,7 +166,7 @@ def _described(client: Engine, leftover: Leftover) -> Cluster | None:
 
 
 def _pending(leftover: Leftover) -> tuple[FaultPlanned, ...]:
-    with disk_errors_told():
+    with disk_errors_named():
         return pending_undos(read_ledger(leftover.folder))
 
 
@@ -185,7 +185,7 @@ def _undid(cluster: Cluster, fault: FaultPlanned, leftover: Leftover, say: Say) 
 def _note(leftover: Leftover, entries: tuple[Entry, ...], say: Say) -> None:
     """Write down what was done; a disk that takes nothing has not kept it from being done."""
     try:
-        with disk_errors_told(), closing(Ledger(leftover.folder)) as ledger:
+        with disk_errors_named(), closing(Ledger(leftover.folder)) as ledger:
             for entry in entries:
                 ledger.write(entry)
     except KrucibleError as error:

@@ -41,7 +41,7 @@ def java_clients(stage: Stage) -> Iterator[JavaProcess | None]:
     if not uses(stage.plan.scenario.workload, ClientKind.JAVA):
         yield None
         return
-    folder = maven.resolve(stage.plan.version, lambda line: stage.tell("start", line))
+    folder = maven.resolve(stage.plan.version, lambda line: stage.report("start", line))
     process = JavaProcess(jars_of_client(folder), stage.folder)
     try:
         yield process

@@ -95,7 +95,7 @@ def _awaited(cluster: Cluster, bound_s: float, began: float, waited_for: list[st
     write_s = time.monotonic() - began
     until(lambda: _deleted(brokers[0]), f"topic {READY_TOPIC} can't be deleted")
     features: dict[str, int] = {}
-    until(lambda: _told_features(brokers[0], features), "no broker reports its features")
+    until(lambda: _features_reported(brokers[0], features), "no broker reports its features")
     return Readiness(controller_s, brokers_s, write_s, features)
 
 
@@ -141,7 +141,7 @@ def _deleted(address: Address) -> bool:
     return True
 
 
-def _told_features(address: Address, features: dict[str, int]) -> bool:
+def _features_reported(address: Address, features: dict[str, int]) -> bool:
     """Whether the broker answered; the finalized levels are then in `features`."""
     endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
     try:

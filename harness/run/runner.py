@@ -24,14 +24,14 @@ from checkers.judge import judge
 from checkers.verdict.verdict import Verdict
 from harness.clients.java.process import JavaProcess
 from harness.cluster.containers import in_parallel
-from harness.cluster.engine import engine_errors_told
+from harness.cluster.engine import engine_errors_named
 from harness.cluster.watching import NodeWatcher
-from harness.errors import KrucibleError, disk_errors_told
+from harness.errors import KrucibleError, disk_errors_named
+from harness.evidence.claimed_coordinators import gather_coordinators
+from harness.evidence.described_configs import gather_configs
 from harness.evidence.disks import gather_disks
 from harness.evidence.known_producers import gather_producers
 from harness.evidence.node_logs import gather_logs
-from harness.evidence.told_configs import gather_configs
-from harness.evidence.told_coordinators import gather_coordinators
 from harness.faults.hold import ConnectionHolds
 from harness.kafka.wire import WireError
 from harness.observers import Observers
@@ -117,8 +117,8 @@ class Played(NamedTuple):
     going: "Future[None]"
 
     @property
-    @disk_errors_told()
-    @engine_errors_told()
+    @disk_errors_named()
+    @engine_errors_named()
     def failure(self) -> KrucibleError | None:
         """What went wrong with the harness, the removal of the cluster included, which is waited for."""
         error = self.going.exception()
@@ -151,8 +151,8 @@ class Ended(NamedTuple):
         return self.played.failure
 
 
-@disk_errors_told()
-@engine_errors_told()
+@disk_errors_named()
+@engine_errors_named()
 def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event) -> Ended:
     """Carry out a plan and judge its history; its cluster is removed before failures are raised.
 
@@ -269,7 +269,7 @@ def _loaded(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Load]:
     """Load from here to the end of the block; begun once every broker reports all topics."""
     brokers = list(stage.cluster.observe_listeners.values())
     if not await_settled(brokers, context.topics, SETTLED_BOUND_S):
-        stage.tell(Phase.LOAD, f"not every broker reports full ISRs after {SETTLED_BOUND_S:.0f} s")
+        stage.report(Phase.LOAD, f"not every broker reports full ISRs after {SETTLED_BOUND_S:.0f} s")
     load = Load(implementation_of(context.workload).workers(context))
     stage.phase(Phase.LOAD, limit_s=stage.plan.schedule.duration_ms / 1000)
     load.start()
@@ -277,7 +277,7 @@ def _loaded(stage: Stage, context: WorkloadContext[Workload]) -> Iterator[Load]:
         yield load
     finally:
         for complaint in load.stop():
-            stage.tell(Phase.LOAD, complaint)
+            stage.report(Phase.LOAD, complaint)
 
 
 def _check(load: Load, observers: Observers) -> None:
@@ -323,10 +323,10 @@ def _recover(
     deadline = time.monotonic() + bound_ms / 1000
     recovered = await_recovery(stage.recorder, brokers, context.topics, bound_ms, write, dead=dead)
     in_vain = not recovered and time.monotonic() >= deadline
-    if mishaps.failure is None and not _nobody_left(stage):
+    if mishaps.failure is None and not _all_brokers_ended(stage):
         stage.tally.await_more(stage.plan.scenario.assumptions.acked_after, TRAFFIC_BOUND_S, cancelled)
     for complaint in probe.complaints:
-        stage.tell(Phase.RECOVER, complaint)
+        stage.report(Phase.RECOVER, complaint)
     return in_vain
 
 
@@ -334,12 +334,12 @@ def _lift(stage: Stage, execution: Execution, cancelled: threading.Event) -> Non
     """Recovery is bounded, so it is not to be slowed down by limits; brokers that just began answer soon."""
     deadline = time.monotonic() + LIFTED_BOUND_S
     while stays := _limited(execution):
-        if _nobody_left(stage) or time.monotonic() > deadline or cancelled.wait(LIFT_PAUSE_S):
-            stage.tell(Phase.HEAL, stays)
+        if _all_brokers_ended(stage) or time.monotonic() > deadline or cancelled.wait(LIFT_PAUSE_S):
+            stage.report(Phase.HEAL, stays)
             return
 
 
-def _nobody_left(stage: Stage) -> bool:
+def _all_brokers_ended(stage: Stage) -> bool:
     """Whether every broker ended by itself: they are not restarted, so there is nothing to wait for."""
     brokers = set(stage.cluster.observe_listeners)
     return bool(brokers) and brokers <= set(stage.cluster.ended)
@@ -356,14 +356,14 @@ def _limited(execution: Execution) -> str | None:
 
 def _settle(stage: Stage, execution: Execution) -> None:
     if stays := _limited(execution):
-        stage.tell(Phase.RECOVER, stays)
+        stage.report(Phase.RECOVER, stays)
     for complaint in execution.end_retention():
-        stage.tell(Phase.RECOVER, complaint)
+        stage.report(Phase.RECOVER, complaint)
 
 
 def _read_everything(stage: Stage, context: WorkloadContext[Workload], *, in_vain: bool) -> None:
     """All records by both clients at both isolation levels, and what else the workload wants to know."""
-    bound_s = 0.0 if _nobody_left(stage) else FINAL_READ_BOUND_S
+    bound_s = 0.0 if _all_brokers_ended(stage) else FINAL_READ_BOUND_S
     stage.phase(Phase.FINAL_READ, limit_s=bound_s)
     deadline = time.monotonic() + bound_s
     listeners = stage.cluster.observe_listeners
@@ -371,7 +371,7 @@ def _read_everything(stage: Stage, context: WorkloadContext[Workload], *, in_vai
     readers = final_readers(context, deadline, dead, in_vain=in_vain)
     own = implementation_of(context.workload).final_workers(context, deadline)
     for complaint in end_by([*readers, *own], deadline):
-        stage.tell(Phase.FINAL_READ, complaint)
+        stage.report(Phase.FINAL_READ, complaint)
 
 
 def _gather_disks_and_logs(stage: Stage, living: Mapping[str, tuple[str, int]]) -> None:

@@ -6,7 +6,7 @@ import msgspec
 
 from checkers.history.observed import EVIDENCE_PRODUCERS
 from checkers.history.setup import ReadyAfter, RequiredNumbers, SetupNode, SetupOf, Topic
-from checkers.runs.told_coordinators import EVIDENCE_COORDINATORS
+from checkers.runs.claimed_coordinators import EVIDENCE_COORDINATORS
 from harness.evidence.disks import EVIDENCE
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.topics import NewTopic

@@ -67,14 +67,14 @@ class Stage:
         self.cluster: Cluster
         self.topics: tuple[TopicAnswer, ...]
 
-    def tell(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
+    def report(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
         """Report that a phase began, without recording it."""
         self._listener(PhaseBegan(phase, detail, limit_s))
 
     def phase(self, phase: Phase, detail: str = "", limit_s: float | None = None) -> None:
         """Record and report that a phase began."""
         self.recorder.observe(PHASE, phase)
-        self.tell(phase, detail, limit_s)
+        self.report(phase, detail, limit_s)
 
 
 class _Images(msgspec.Struct, frozen=True):
@@ -107,7 +107,7 @@ def open_stage(
         listener(RunBegan(plan.options.scenario, plan.version, plan.options.seed, str(folder)))
         stage = _opened(plan, folder, listener, cleanup)
         _write_identity(stage, (images.kafka, *images.others), engine_facts(client).version)
-        asked = _asked(stage, images, keep=keep)
+        asked = _start_plan(stage, images, keep=keep)
         stage.ledger.write(RunOpened(run=asked.run, owner=this_process(os.getpid()), kept=keep))
         if not keep:
             cleanup.callback(_remove, client, asked, stage.ledger)
@@ -135,21 +135,21 @@ def _opened(plan: RunPlan, folder: Path, listener: Listener, cleanup: ExitStack)
     """Journals and ledger in the folder, closed at the end."""
     tally = Tally()
 
-    def tell_both(event: Event) -> None:
+    def report_to_both(event: Event) -> None:
         tally.hear(event)
         listener(event)
 
-    journals = Journals(folder, secrets.token_hex(4), Clock(), tell_both)
+    journals = Journals(folder, secrets.token_hex(4), Clock(), report_to_both)
     cleanup.callback(journals.close)
     ledger = Ledger(folder)
     cleanup.callback(ledger.close)
     return Stage(plan=plan, folder=folder, journals=journals, ledger=ledger, listener=listener, tally=tally)
 
 
-def _asked(stage: Stage, images: _Images, *, keep: bool) -> Plan:
+def _start_plan(stage: Stage, images: _Images, *, keep: bool) -> Plan:
     """What is to be started."""
     topology = _topology(stage)
-    stage.tell("start", f"{len(topology.nodes())} nodes, {topology.mode}, {topology.quorum} quorum")
+    stage.report("start", f"{len(topology.nodes())} nodes, {topology.mode}, {topology.quorum} quorum")
     return Plan(
         run=stage.journals.run,
         folder=stage.folder,
@@ -169,7 +169,7 @@ def _topology(stage: Stage) -> Topology:
         stage.plan.options.seeded_bug or "",
         stage.plan.version,
         stage.folder,
-        lambda line: stage.tell("seed", line),
+        lambda line: stage.report("seed", line),
     )
 
 

@@ -16,7 +16,7 @@ from types import TracebackType
 from typing import Self
 
 from checkers.history.phases import Phase
-from harness.errors import disk_errors_told
+from harness.errors import disk_errors_named
 from harness.host.memory import lacks_for
 from harness.plan.planning import RunPlan
 from harness.record.events import Event, Listener, PhaseBegan
@@ -116,7 +116,7 @@ class _Waiting:
             self._open.close()
             stage = self._stage.result()
             stage.going.result()
-            with disk_errors_told():
+            with disk_errors_named():
                 shutil.rmtree(stage.folder)
 
 

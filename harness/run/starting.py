@@ -46,12 +46,12 @@ class ClusterNotReadyError(KrucibleError):
         self.folder = folder
 
 
-class Teller(Protocol):
+class ReportingStage(Protocol):
     """What a start needs of a run's stage."""
 
     recorder: Recorder
 
-    def tell(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
+    def report(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
         """Report something about a phase, without recording it."""
         ...
 
@@ -64,7 +64,7 @@ class Started(NamedTuple):
 
 
 def start_ready(
-    stage: Teller, client: Engine, plan: Plan, binary: tuple[str, ...], cancelled: threading.Event
+    stage: ReportingStage, client: Engine, plan: Plan, binary: tuple[str, ...], cancelled: threading.Event
 ) -> Started:
     """Start a cluster and wait until it is ready; again, with fresh disks, where it does not become so.
 
@@ -90,7 +90,7 @@ def start_ready(
             _set_aside(plan.folder, number)
             if cancelled.is_set() or number == STARTS_MAX:
                 raise ClusterNotReadyError(plan.folder, last) from error
-            stage.tell("start", f"start {number} did not become ready: {last.sentences[0]}; trying again")
+            stage.report("start", f"start {number} did not become ready: {last.sentences[0]}; trying again")
         else:
             took_s = round(time.monotonic() - began_s, 1)
             stage.recorder.observe(START, str(number), StartSeen(ready=True, took_s=took_s))
@@ -98,7 +98,7 @@ def start_ready(
     raise AssertionError("unreachable")
 
 
-def _given_up(stage: Teller, cluster: Cluster, error: NotReadyError, number: int) -> Diagnosis:
+def _given_up(stage: ReportingStage, cluster: Cluster, error: NotReadyError, number: int) -> Diagnosis:
     """Why a start failed, recorded, with the evidence kept.
 
     Raises:
@@ -106,7 +106,7 @@ def _given_up(stage: Teller, cluster: Cluster, error: NotReadyError, number: int
     """
     logs = save_logs(cluster.containers, cluster.folder)
     for complaint in logs.complaints():
-        stage.tell("start", complaint)
+        stage.report("start", complaint)
     found = diagnose(cluster, error, {name: log.decode(errors="replace") for name, log in logs.texts.items()})
     if found.host is not None:
         error.got = f"{found.host}\n{error.got}"
@@ -117,7 +117,7 @@ def _given_up(stage: Teller, cluster: Cluster, error: NotReadyError, number: int
     for node in cluster.nodes:
         state = cluster.disk(node) / QUORUM_STATE
         _if_there(state, lambda path, node=node: shutil.copy(path, cluster.home(node).folder / path.name))  # type: ignore[misc]  # bound at once
-    stage.recorder.observe(START, str(number), found.told())
+    stage.recorder.observe(START, str(number), found.as_observation())
     return found
 
 

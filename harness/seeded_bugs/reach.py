@@ -29,7 +29,7 @@ def stage_in(folder: Path, name: str) -> Stage | None:
     return stage_of(traces.values()) if traces else None
 
 
-def told(name: str, traces: Mapping[str, Traces]) -> str:
+def reach_text(name: str, traces: Mapping[str, Traces]) -> str:
     """One line about how far a bug came."""
     stage = stage_of(traces.values())
     if stage is not Stage.TRIGGERED:

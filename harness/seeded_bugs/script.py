@@ -28,10 +28,10 @@ def script_of(bug: SeededBug) -> str:
     A node's log then has one line when the JVM started with it, one when a rule's place in the code was first
     reached, and one at the first trigger, the tenth, the hundredth and so on, in each life of the JVM.
     """
-    reached = f'(NOT flag("{PREFIX} {bug.name}") OR {_told(bug, "reached")})'
+    reached = f'(NOT flag("{PREFIX} {bug.name}") OR {_trace_line(bug, "reached")})'
     rules = _CONDITION.sub(lambda match: f"IF {reached} AND ({match['condition'].rstrip()})\n", bug.rules)
     rules = re.sub(COUNTS, lambda _: f"DO {_counted(bug)}", rules, flags=re.MULTILINE)
-    return rules + _INSTALLED.format(name=bug.name, told=_told(bug, "installed"))
+    return rules + _INSTALLED.format(name=bug.name, told=_trace_line(bug, "installed"))
 
 
 def _counted(bug: SeededBug) -> str:
@@ -39,8 +39,8 @@ def _counted(bug: SeededBug) -> str:
     counter = f'"{PREFIX} {bug.name}"'
     number = f'" + readCounter({counter}) + "'
     power_of_ten = f'String.valueOf(incrementCounter({counter}, 1)).matches("10*")'
-    return f"{power_of_ten} AND {_told(bug, f'triggered {number}')}"
+    return f"{power_of_ten} AND {_trace_line(bug, f'triggered {number}')}"
 
 
-def _told(bug: SeededBug, what: str) -> str:
+def _trace_line(bug: SeededBug, what: str) -> str:
     return f'traceln("{PREFIX} {bug.name} {what} at " + java.time.Instant.now())'

@@ -8,7 +8,7 @@ from confluent_kafka import KafkaError, Producer
 
 from checkers.history.operations import OperationType
 from checkers.history.sends import AnsweredRun, SentRun
-from harness.clients.confluent import REPORTS_AFTER_FATAL_S, fate_of, made, producer_config, told
+from harness.clients.confluent import REPORTS_AFTER_FATAL_S, error_text, fate_of, made, producer_config
 from harness.clients.errors import raised_by_send
 from harness.clients.interface import ClientFailedError, ProducerOptions, Sent
 from harness.record.journal import Recorder
@@ -63,7 +63,7 @@ class Lane:
             self._producer.poll(0)
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the records' outcome
             # A fatal error, raised once; the reports of what it hit follow.
-            self._silent = Sent(OperationType.INFO, error=told(error))
+            self._silent = Sent(OperationType.INFO, error=error_text(error))
             self._deadline_s = min(self._deadline_s, time.monotonic() + REPORTS_AFTER_FATAL_S)
 
     def retire(self) -> Producer | None:
@@ -99,7 +99,7 @@ class Lane:
             nothing = Sent(OperationType.FAIL, error=f"no client, nothing sent: {error}")
             self._refused = dict.fromkeys(self._payloads, nothing)
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the records' outcome
-            self._refused = dict.fromkeys(self._payloads, Sent(OperationType.INFO, error=told(error)))
+            self._refused = dict.fromkeys(self._payloads, Sent(OperationType.INFO, error=error_text(error)))
         else:
             self._refused = {
                 payload: Sent(*_refusal(record["_error"]))

@@ -107,8 +107,8 @@ class Writer:
                 time.sleep(_IDLE_S)
             if now_s - told_s > _TELL_INTERVAL_S:
                 told_s = now_s
-                self._tell()
-        self._tell()
+                self._write_count()
+        self._write_count()
         for lane in self._lanes:
             self._close(lane)
         self._journal.end()
@@ -138,7 +138,7 @@ class Writer:
             self._close(lane)
         return True
 
-    def _tell(self) -> None:
+    def _write_count(self) -> None:
         if self._acked:
             sys.stdout.write(f"{self._acked}\n")
             sys.stdout.flush()

@@ -1,7 +1,7 @@
 """Consumers of the log workload: each reads all partitions and continues where its predecessor stopped."""
 
 from checkers.history.operations import OperationType
-from checkers.history.polls import Isolation, PollAsked, Polled, Records
+from checkers.history.polls import Isolation, Polled, PollRequested, Records
 from harness.clients.interface import (
     ClientFailedError,
     LogConsumer,
@@ -94,7 +94,7 @@ class ConsumerWorker(Worker):
         return True
 
     def _poll_once(self, client: LogConsumer) -> bool:
-        who = PollAsked(self._kind, self._isolation)
+        who = PollRequested(self._kind, self._isolation)
         self._recorder.invoke("poll", self.topic, who)
         try:
             messages = client.poll(POLL_WAIT_S)

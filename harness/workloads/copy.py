@@ -12,7 +12,7 @@ import random
 import time
 from collections.abc import Callable, Iterable
 
-from checkers.history.commits import GroupAsked, GroupFound
+from checkers.history.commits import GroupFound, GroupRequested
 from checkers.history.operations import OperationType
 from harness.clients.interface import EMBEDDED, ClientFailedError, ClientKind, Message, ReadError
 from harness.clients.opening import open_member, open_transactional
@@ -174,7 +174,7 @@ class OffsetsReader(Worker):
 
     def work(self) -> None:
         """Ask until there is an answer or no time left."""
-        asked = GroupAsked(self._context.topic)
+        asked = GroupRequested(self._context.topic)
         self._recorder.invoke("committed-offsets", self._context.workload.group, asked)
         failure = "no time was left"
         while time.monotonic() < self._deadline:

@@ -13,7 +13,7 @@ from threading import Event
 import msgspec
 
 from checkers.history.operations import OperationType
-from checkers.history.polls import FinalRead, FinalReadAsked, FinalReadPart
+from checkers.history.polls import FinalRead, FinalReadPart, FinalReadRequested
 from harness.clients.interface import (
     ClientFailedError,
     LogConsumer,
@@ -176,7 +176,7 @@ class FinalReader(Worker):
         return failure
 
     def _read(self, partition: int, listed: dict[int, tuple[int, int]] | str) -> None:
-        who = FinalReadAsked(self._kind, self._isolation, partition)
+        who = FinalReadRequested(self._kind, self._isolation, partition)
         self._recorder.invoke("final-read", self._topic, who)
         if isinstance(listed, str) or partition not in listed:
             why = listed if isinstance(listed, str) else "not every broker saw a leader"

@@ -7,7 +7,7 @@ from msgspec import UNSET
 
 from checkers.history.commits import Committing
 from checkers.history.operations import OperationType
-from checkers.history.polls import GroupPollAsked, Isolation, Polled
+from checkers.history.polls import GroupPollRequested, Isolation, Polled
 from harness.clients.administrator import Answer
 from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions, Membership
 from harness.clients.group_opening import Join
@@ -74,14 +74,14 @@ class Membered(Worker):
 
     def poll_once(self, member: GroupMember) -> bool:
         """Poll, and keep in mind what is to be committed; whether this member may continue."""
-        asked = GroupPollAsked(self._kind, Isolation.READ_UNCOMMITTED, self.group)
+        asked = GroupPollRequested(self._kind, Isolation.READ_UNCOMMITTED, self.group)
         self._recorder.invoke("poll", self._context.topic, asked)
         try:
             gathered = member.poll(POLL_WAIT_S)
         except ReadError as error:
             self._recorder.complete(OperationType.INFO, asked, str(error))
             return False
-        self._recorder.complete(OperationType.OK, self._told(gathered))
+        self._recorder.complete(OperationType.OK, self._polled(gathered))
         if gathered.assigned is not None:
             self._begin(gathered.assigned)
         elif gathered.membership is not None:
@@ -91,7 +91,7 @@ class Membered(Worker):
         self.pending = {p: offset for p, offset in (self.pending | after).items() if p in member.owned}
         return True
 
-    def _told(self, gathered: Gathered) -> Polled:
+    def _polled(self, gathered: Gathered) -> Polled:
         assigned = gathered.assigned
         return Polled(
             client=self._kind,

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from checkers.history.changing_topics import TopicAsked, TopicCreated
+from checkers.history.changing_topics import TopicCreated, TopicRequested
 from checkers.history.error_codes import error_name
 from checkers.history.operations import OperationType
 from checkers.history.requested import PartitionsAdded
@@ -115,7 +115,7 @@ class CreatorWorker(Worker):
         """Create one topic; whatever the outcome, the topic is deleted later."""
         name = self._again.popleft() if self._again else self._new_name()
         partitions = self._random.randint(1, _PARTITIONS_MAX)
-        asked = TopicAsked(partitions, self._copies)
+        asked = TopicRequested(partitions, self._copies)
         self._recorder.invoke("create-topic", name, asked)
         answer = self._keeper.ask(lambda client: client.create_topic(name, partitions, self._copies))
         told = TopicCreated(partitions, self._copies, answer.value)

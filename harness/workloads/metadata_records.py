@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
-from checkers.history.changing_topics import RecordAppended, RecordAsked, RecordsFetched, TopicById
+from checkers.history.changing_topics import RecordAppended, RecordRequested, RecordsFetched, TopicById
 from checkers.history.operations import OperationType
 from harness.clients.raw_records import Appended, append_record, fetch_records, leader_of
 from harness.kafka.wire import Connection, WireError
@@ -51,7 +51,7 @@ class RecordsOfTopics:
 
     def _append(self, topic: str, topic_id: str) -> None:
         value = self._values.draw()
-        asked = RecordAsked(topic_id, value)
+        asked = RecordRequested(topic_id, value)
         self._recorder.invoke("append-record", topic, asked)
         leader = _put(self._random.choice(self._listeners), lambda it: leader_of(it, topic))
         if isinstance(leader, WireError):
@@ -78,7 +78,7 @@ class RecordsOfTopics:
         self._recorder.complete(OperationType.OK, RecordsFetched(topic_id, answer.log_start, records))
 
 
-def _refused(asked: RecordAsked, answer: Appended) -> tuple[OperationType, RecordAsked, str]:
+def _refused(asked: RecordRequested, answer: Appended) -> tuple[OperationType, RecordRequested, str]:
     """The outcome of a refused Produce; an error after which a record may be there proves nothing."""
     known = _REFUSED.get(answer.error)
     if known is None:

@@ -8,13 +8,13 @@ from typing import NamedTuple, TypeVar
 from checkers.history.operations import OperationType
 from checkers.history.polls import Isolation
 from checkers.history.transactions import (
-    ProducerAsked,
     ProducerInitialised,
-    TxnAsked,
+    ProducerRequested,
     TxnEnd,
     TxnEnded,
+    TxnRequested,
     TxnSend,
-    TxnSendAsked,
+    TxnSendRequested,
 )
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError
 from harness.clients.raw_batches import Appended
@@ -131,7 +131,7 @@ class ScriptClient:
         self._begun[transactional_id] = process
         connection = self.connect(self.coordinator(transactional_id))
         with self._recorders[process].operation(
-            "init-transactions", transactional_id, ProducerAsked(client=CLIENT)
+            "init-transactions", transactional_id, ProducerRequested(client=CLIENT)
         ) as outcome:
             _, producer = self.insist(
                 lambda: init_producer(connection, transactional_id, _TRANSACTION_TIMEOUT_MS),
@@ -161,7 +161,7 @@ class ScriptClient:
         An exception leaves it open: ``info``.
         """
         opened = OpenTransaction(sends)
-        asked = TxnAsked(client=CLIENT, end=end, mops=[TxnSendAsked(TOPIC, *send) for send in sends])
+        asked = TxnRequested(client=CLIENT, end=end, mops=[TxnSendRequested(TOPIC, *send) for send in sends])
         with self._recorders[process].operation("txn", producer.transactional_id, asked) as outcome:
             outcome.end(OperationType.INFO, opened.ended(end, None))
             yield opened

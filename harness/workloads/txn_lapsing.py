@@ -16,17 +16,17 @@ from msgspec.structs import asdict, replace
 
 from checkers.history.operations import OperationType
 from checkers.history.transactions import (
-    CoordinatorAsked,
-    LeaderAsked,
+    CoordinatorRequested,
+    LeaderRequested,
     MarkerAnswered,
-    ProducerAsked,
     ProducerDescribed,
     ProducerInitialised,
+    ProducerRequested,
     TransactionDescribed,
-    TxnAsked,
     TxnEnded,
+    TxnRequested,
     TxnSend,
-    TxnSendAsked,
+    TxnSendRequested,
 )
 from harness.clients.errors import Source
 from harness.clients.raw_transactions import (
@@ -156,7 +156,7 @@ class LapsingWorker(Worker):
         there = [send.partition for send in opened.sent if send.offset is not None]
         if self._stopped_in_time() or not there:
             return
-        sends = [TxnSendAsked(topic.name, number, self._values.draw()) for number in there]
+        sends = [TxnSendRequested(topic.name, number, self._values.draw()) for number in there]
         self._recorder.invoke("txn", opened.producer.transactional_id, _asked(sends))
         sent = [
             _answered(
@@ -188,7 +188,7 @@ class LapsingWorker(Worker):
 
     def _initialise(self, name: str, coordinator: int) -> ProducerState | None:
         timeout_ms = self._context.workload.lapsing_timeout_ms
-        who = ProducerAsked(client=CLIENT, timeout_ms=timeout_ms)
+        who = ProducerRequested(client=CLIENT, timeout_ms=timeout_ms)
         nobody = ProducerInitialised(client=CLIENT, timeout_ms=timeout_ms)
         with self._recorder.operation("init-transactions", name, who) as outcome:
             outcome.end(OperationType.INFO, nobody)
@@ -209,7 +209,7 @@ class LapsingWorker(Worker):
         """Add partitions one by one, and send a record to each; None where nothing was sent."""
         count = min(_PARTITIONS_MAX, len(topic.partitions))
         leaders = dict(self._random.sample([(s.partition, s.leader) for s in topic.partitions], count))
-        sends = [TxnSendAsked(topic.name, number, self._values.draw()) for number in leaders]
+        sends = [TxnSendRequested(topic.name, number, self._values.draw()) for number in leaders]
         self._recorder.invoke("txn", producer.transactional_id, _asked(sends))
         sent: list[TxnSend] = []
         trouble = None
@@ -240,7 +240,7 @@ class LapsingWorker(Worker):
         self,
         producer: ProducerState,
         topic: TopicAnswer,
-        send: TxnSendAsked,
+        send: TxnSendRequested,
         leader: int,
         sequence: int = 0,
     ) -> int | None:
@@ -308,7 +308,7 @@ class LapsingWorker(Worker):
             coordinator, _ = self._look(name)
         except WireError:
             return
-        asked = CoordinatorAsked(opened.producer.producer_id, opened.producer.epoch, coordinator)
+        asked = CoordinatorRequested(opened.producer.producer_id, opened.producer.epoch, coordinator)
         with self._describer.operation("describe-transaction", name, asked) as outcome:
             outcome.end(OperationType.FAIL, asked)
             try:
@@ -378,12 +378,12 @@ def _address(server: str) -> Address:
     return host, int(port)
 
 
-def _asked(sends: list[TxnSendAsked]) -> TxnAsked:
+def _asked(sends: list[TxnSendRequested]) -> TxnRequested:
     """A transaction to be committed, although no commit is requested yet."""
-    return TxnAsked(client=CLIENT, end="commit", mops=[*sends])
+    return TxnRequested(client=CLIENT, end="commit", mops=[*sends])
 
 
-def _answered(send: TxnSendAsked, offset: int | None) -> TxnSend:
+def _answered(send: TxnSendRequested, offset: int | None) -> TxnSend:
     return TxnSend(send.topic, send.partition, send.value, offset)
 
 
@@ -392,5 +392,5 @@ def _ended(sent: list[TxnSend]) -> TxnEnded:
     return TxnEnded(client=CLIENT, end="commit", mops=[*sent], ended=None)
 
 
-def _leader_asked(producer: ProducerState, partition: int, leader: int) -> LeaderAsked:
-    return LeaderAsked(producer.producer_id, producer.epoch, partition, leader)
+def _leader_asked(producer: ProducerState, partition: int, leader: int) -> LeaderRequested:
+    return LeaderRequested(producer.producer_id, producer.epoch, partition, leader)

@@ -10,14 +10,14 @@ from msgspec.structs import asdict
 from checkers.history.operations import OperationType
 from checkers.history.transactions import (
     Consumed,
-    ProducerAsked,
     ProducerInitialised,
-    TxnAsked,
+    ProducerRequested,
     TxnEnd,
     TxnEnded,
     TxnOffsets,
+    TxnRequested,
     TxnSend,
-    TxnSendAsked,
+    TxnSendRequested,
 )
 from harness.clients.interface import ClientFailedError, ClientKind, Sent
 from harness.clients.transactional import (
@@ -128,7 +128,7 @@ class Transactor:
         self._kind = kind
         self._name = name
         self._make = make
-        self._who = ProducerAsked(client=kind, timeout_ms=UNSET if timeout_ms is None else timeout_ms)
+        self._who = ProducerRequested(client=kind, timeout_ms=UNSET if timeout_ms is None else timeout_ms)
         self._options = TransactionalOptions(
             context.bootstrap,
             name,
@@ -175,9 +175,9 @@ class Transactor:
         if self._client is None:
             raise RuntimeError(f"{self._name} was not initialised")
         sent: list[Sent] = []
-        self._staff.recorder.invoke("txn", self._name, self._told(intent, sent))
+        self._staff.recorder.invoke("txn", self._name, self._transaction_value(intent, sent))
         end = self._perform(self._client, intent, sent)
-        told = self._told(intent, sent)
+        told = self._transaction_value(intent, sent)
         value = TxnEnded(**asdict(told), ended=end.ended, ending_ns=end.ending_ns)
         self._staff.recorder.complete(end.outcome, value, end.error)
         if end.error is not None:
@@ -207,16 +207,16 @@ class Transactor:
         end = _committed(client) if commits else _aborted(client, trouble)
         return end._replace(ending_ns=ending_ns)
 
-    def _told(self, intent: Intent, sent: Sequence[Sent]) -> TxnAsked:
+    def _transaction_value(self, intent: Intent, sent: Sequence[Sent]) -> TxnRequested:
         """The transaction as a history has it, with the offsets of what was sent."""
-        mops: list[TxnSendAsked | TxnOffsets] = [
+        mops: list[TxnSendRequested | TxnOffsets] = [
             *(TxnSend(*send, one.offset) for send, one in zip(intent.sends, sent, strict=False)),
-            *(TxnSendAsked(*send) for send in intent.sends[len(sent) :]),
+            *(TxnSendRequested(*send) for send in intent.sends[len(sent) :]),
         ]
         if intent.offsets is not None:
             where = list(intent.offsets.positions.items())
             mops.append(TxnOffsets(intent.offsets.group, intent.offsets.topic, where))
-        return TxnAsked(
+        return TxnRequested(
             client=self._kind,
             end="commit" if intent.commits else "abort",
             mops=mops,

@@ -13,14 +13,14 @@ from results.campaigns.sections import (
     troubled,
 )
 from results.campaigns.summary import Summary
-from results.markup.markdown import code, told
+from results.markup.markdown import code, escaped
 from results.sections.markdown import section_blocks
 
 
 def render_campaign(summary: Summary) -> str:
     """The page, with a newline at its end."""
     blocks = [
-        f"# {told(title_of(summary))}",
+        f"# {escaped(title_of(summary))}",
         f"{MARKS[summary.outcome]} **{summary.outcome.capitalize()}**: {counted(summary)}",
         *_troubles(summary),
         *(block for section in anomaly_sections(summary) for block in section_blocks(section)),
@@ -33,7 +33,7 @@ def render_campaign(summary: Summary) -> str:
 
 def what_ran(summary: Summary) -> Iterator[str]:
     """By what, on what and when, as a list."""
-    yield "\n".join(f"- {name}: {told(value)}" for name, value in facts_of(summary))
+    yield "\n".join(f"- {name}: {escaped(value)}" for name, value in facts_of(summary))
 
 
 def _troubles(summary: Summary) -> Iterator[str]:
@@ -43,7 +43,7 @@ def _troubles(summary: Summary) -> Iterator[str]:
         yield "## To look at"
     for run in runs:
         lines = [f"- {MARKS[run.outcome]} seed {seed_of(run)}, {run.outcome}, `{code(run.folder)}`"]
-        lines += [f"  - {told(reason)}" for reason in run.why]
+        lines += [f"  - {escaped(reason)}" for reason in run.why]
         if run.identity is not None:
             lines.append(f"  - again: `{code(run.identity.reproduce)}`")
         yield "\n".join(lines)

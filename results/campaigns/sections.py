@@ -77,7 +77,7 @@ def done_sections(summary: Summary, runs_max: int | None = None) -> Iterator[Sec
         yield _faults(summary)
     states = reached(run.measures.coverage for run in summary.runs if run.measures)
     if states:
-        rows = tuple((one.label, f"{one.runs:,} of {one.told:,}", f"{one.total:,}") for one in states)
+        rows = tuple((one.label, f"{one.runs:,} of {one.reported:,}", f"{one.total:,}") for one in states)
         yield Section("States that were reached", "", ("reached", ">in runs", ">number"), rows)
     if summary.checkers:
         yield _looked(summary)
@@ -140,13 +140,13 @@ def _faults(summary: Summary) -> Section:
 def _looked(summary: Summary) -> Section:
     """What valid rests on: a rule that looked at nothing found nothing."""
     rows = tuple(
-        (one.checker, f"{one.runs:,} of {one.of:,}", _figures_told(one.figures)) for one in summary.checkers
+        (one.checker, f"{one.runs:,} of {one.of:,}", _figures_text(one.figures)) for one in summary.checkers
     )
     head = ("checker", ">exercised in runs", "looked at, all runs together")
     return Section("What the checkers looked at", "", head, rows)
 
 
-def _figures_told(figures: Mapping[str, int]) -> str:
+def _figures_text(figures: Mapping[str, int]) -> str:
     return ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in figures.items())
 
 

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import msgspec
 
 from results.campaigns.summary import Outcome, RunOutcome, Summary, summarise
-from results.markup.markdown import code, number, table, told
-from results.repeats.flakes import Told, minority, runs_alike, told_of
+from results.markup.markdown import code, escaped, number, table
+from results.repeats.flakes import Comparable, comparable, minority, runs_alike
 from results.run.text import seconds
 
 ENVIRONMENT = "GITHUB_STEP_SUMMARY"
@@ -56,11 +56,11 @@ class Line(msgspec.Struct, frozen=True):
 
 def sorted_out(runs: Iterable[RunOutcome]) -> tuple[Line, ...]:
     """Runs by content and schedule, in the order in which they first came."""
-    return tuple(Line(_word(group), tuple(group)) for group in runs_alike(runs, _told_alike))
+    return tuple(Line(_word(group), tuple(group)) for group in runs_alike(runs, _comparable))
 
 
-def _told_alike(run: RunOutcome) -> Told | None:
-    return told_of(run.identity, run.outcome) if run.identity else None
+def _comparable(run: RunOutcome) -> Comparable | None:
+    return comparable(run.identity, run.outcome) if run.identity else None
 
 
 def run_passes(run: RunOutcome) -> bool:
@@ -80,7 +80,7 @@ def render_step_summary(
         limit_bytes: largest size, bytes.
     """
     lines = sorted_out(runs)
-    blocks = [f"## {told(title)}", _counts(lines, skipped), _figures(summarise(runs))]
+    blocks = [f"## {escaped(title)}", _counts(lines, skipped), _figures(summarise(runs))]
     for word in (Word.FAILED, Word.FLAKY):
         blocks += _looked_at(word, [line for line in lines if line.word is word])
     blocks += _skipped(skipped)
@@ -156,10 +156,10 @@ def _looked_at(word: Word, lines: Sequence[Line]) -> Iterator[str]:
     if lines:
         yield f"### {MARKS[word]} {word}"
     for line in lines:
-        yield "\n".join(_told(line))
+        yield "\n".join(_run_lines(line))
 
 
-def _told(line: Line) -> Iterator[str]:
+def _run_lines(line: Line) -> Iterator[str]:
     first = line.runs[0]
     passed = sum(map(run_passes, line.runs))
     often = f", {passed} of {len(line.runs)} passed" if len(line.runs) > 1 else ""
@@ -167,7 +167,7 @@ def _told(line: Line) -> Iterator[str]:
     for run in line.runs:
         if not run_passes(run):
             yield f"  - {run.outcome}: `{code(run.folder)}`"
-            yield from (f"    - {told(reason)}" for reason in run.why)
+            yield from (f"    - {escaped(reason)}" for reason in run.why)
             if run.outcome is Outcome.VALID:
                 yield "    - it was to be red, and is not"
     if first.identity is not None:
@@ -177,7 +177,7 @@ def _told(line: Line) -> Iterator[str]:
 def _skipped(skipped: Sequence[Skip]) -> Iterator[str]:
     if skipped:
         yield f"### {MARKS[Word.SKIPPED]} {Word.SKIPPED}"
-        yield table(("scenario", "reason"), [(f"`{code(one.name)}`", told(one.reason)) for one in skipped])
+        yield table(("scenario", "reason"), [(f"`{code(one.name)}`", escaped(one.reason)) for one in skipped])
 
 
 def _listed(word: Word, lines: Sequence[Line]) -> Iterator[str]:
@@ -195,7 +195,7 @@ def _name(run: RunOutcome) -> str:
     if run.identity is None:
         return f"`{code(run.folder)}`"
     one = run.identity
-    return f"{told(one.scenario)} on Kafka {told(one.kafka_version)}, seed {one.seed}"
+    return f"{escaped(one.scenario)} on Kafka {escaped(one.kafka_version)}, seed {one.seed}"
 
 
 def _anomalies(line: Line) -> str:

@@ -8,7 +8,7 @@ import msgspec
 
 from results.campaigns.markdown import what_ran
 from results.campaigns.summary import Outcome, RunOutcome, summarise
-from results.markup.markdown import code, distinct, number, table, told
+from results.markup.markdown import code, distinct, escaped, number, table
 
 _HEAD = """# Track record
 
@@ -116,9 +116,9 @@ def _row(side: SideRecord) -> tuple[str, ...]:
     totals = summarise(side.runs).anomalies
     anomalies = ", ".join(f"{total.count:,} `{code(total.id)}`" for total in totals)
     settings = (*side.features.items(), *side.config.items())
-    kafka = ", ".join([told(side.version), *(f"`{code(f'{name}={value}')}`" for name, value in settings)])
+    kafka = ", ".join([escaped(side.version), *(f"`{code(f'{name}={value}')}`" for name, value in settings)])
     expected = "🔴 red" if side.expected_red else "🟢 green"
-    return (told(side.ticket), f"`{code(side.scenario)}`", kafka, expected, _seen(side), anomalies)
+    return (escaped(side.ticket), f"`{code(side.scenario)}`", kafka, expected, _seen(side), anomalies)
 
 
 def _seen(side: SideRecord) -> str:
@@ -141,8 +141,8 @@ def _troubles(sides: list[SideRecord]) -> Iterator[str]:
     if troubled:
         yield "## To look at"
     for side, run in troubled:
-        lines = [f"- {told(side.ticket)} on {told(side.version)}: {run.outcome}, `{code(run.folder)}`"]
-        lines += [f"  - {told(reason)}" for reason in run.why]
+        lines = [f"- {escaped(side.ticket)} on {escaped(side.version)}: {run.outcome}, `{code(run.folder)}`"]
+        lines += [f"  - {escaped(reason)}" for reason in run.why]
         if run.identity is not None:
             lines.append(f"  - again: `{code(run.identity.reproduce)}`")
         yield "\n".join(lines)
@@ -152,7 +152,7 @@ def _explained(sides: list[SideRecord]) -> Iterator[str]:
     """What each ticket is about: what is done, and why red is expected where it is."""
     for ticket in distinct(side.ticket for side in sides):
         alike = [side for side in sides if side.ticket == ticket]
-        lines = [f"**{told(ticket)}**"]
-        lines += [f"- {told(summary)}" for summary in distinct(side.summary for side in alike)]
-        lines += [f"- {told(because)}" for because in distinct(side.because for side in alike) if because]
+        lines = [f"**{escaped(ticket)}**"]
+        lines += [f"- {escaped(summary)}" for summary in distinct(side.summary for side in alike)]
+        lines += [f"- {escaped(because)}" for because in distinct(side.because for side in alike) if because]
         yield "\n".join([lines[0], "", *lines[1:]])

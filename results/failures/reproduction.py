@@ -28,7 +28,7 @@ class Signature(msgspec.Struct, frozen=True):
     anomalies: tuple[str, ...] = ()
     summary: str = ""
 
-    def told(self) -> str:
+    def text(self) -> str:
         """A short text of the signature."""
         return ", ".join(self.anomalies) or f"the verdict {self.validity}"
 
@@ -66,7 +66,7 @@ class Rate(msgspec.Struct, frozen=True):
     low: float
     high: float
 
-    def told(self) -> str:
+    def text(self) -> str:
         """``3 of 5 (23 to 88 %)``."""
         return f"{self.count} of {self.of} ({self.low * 100:.0f} to {self.high * 100:.0f} %)"
 

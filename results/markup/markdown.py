@@ -9,7 +9,7 @@ _TEXT_MAX = 300
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
 
 
-def told(text: str) -> str:
+def escaped(text: str) -> str:
     """Any text as plain text of a Markdown table or paragraph."""
     return _SPECIAL.sub(r"\\\1", clean(text, _TEXT_MAX))
 

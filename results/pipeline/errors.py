@@ -21,7 +21,7 @@ class PipelineError(StoreError):
 
 
 @contextmanager
-def spark_errors_told(doing: str) -> Iterator[None]:
+def spark_errors_named(doing: str) -> Iterator[None]:
     """Whatever Spark raises in the block becomes an error that says what was being done.
 
     Raises:

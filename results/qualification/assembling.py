@@ -60,11 +60,11 @@ def qualify(
     found, comparisons = found_in(ordered, elsewhere, on_record), compare(ordered)
     builds = (_build(question.candidate, candidate), _baseline(question, ordered))
     given = RuleInput(
-        unexplained=tuple(_told(one) for one in found if one.standing is Standing.UNEXPLAINED),
+        unexplained=tuple(_found_text(one) for one in found if one.standing is Standing.UNEXPLAINED),
         worse=comparisons.worse(),
         controls=tuple(_controls(controls)),
         mixed=tuple(_mixed(question, ordered)),
-        doubtful=tuple(_told(one) for one in found if one.standing is Standing.DOUBTFUL),
+        doubtful=tuple(_found_text(one) for one in found if one.standing is Standing.DOUBTFUL),
         short=(*_silent(question, ordered), *short_cells(cells)),
         unreached=unreached_states(states),
     )
@@ -188,11 +188,11 @@ def _states(question: Question, runs: Sequence[Run]) -> Iterator[State]:
 
 def _reached(name: str, runs: Sequence[Run]) -> tuple[tuple[str, ...], int]:
     """The runs in which a state was reached, and how many can report."""
-    told = [run for run in outcomes(runs) if _tells(run, name)]
+    told = [run for run in outcomes(runs) if _has_counter(run, name)]
     return tuple(run.folder for run in told if run.measures and run.measures.coverage[name] > 0), len(told)
 
 
-def _tells(run: RunOutcome, name: str) -> bool:
+def _has_counter(run: RunOutcome, name: str) -> bool:
     return run.measures is not None and name in run.measures.coverage
 
 
@@ -223,7 +223,7 @@ def _undecided(runs: Sequence[Run]) -> Iterator[Undecided]:
             )
 
 
-def _told(found: Found) -> str:
+def _found_text(found: Found) -> str:
     where = f"{found.scenario} ({found.mode})" if found.mode else found.scenario
     share = f"{found.candidate} of {found.candidate_of} runs"
     return f"{found.id} in {where}, {share}: {found.because}"

@@ -117,11 +117,11 @@ class Comparisons(msgspec.Struct, frozen=True):
 
     def worse(self) -> tuple[str, ...]:
         """What is worse, with its figures."""
-        return tuple(told for told, finding in self._told() if finding is Finding.WORSE)
+        return tuple(told for told, finding in self._texts() if finding is Finding.WORSE)
 
     def better(self) -> tuple[str, ...]:
         """What is better, with its figures."""
-        return tuple(told for told, finding in self._told() if finding is Finding.BETTER)
+        return tuple(told for told, finding in self._texts() if finding is Finding.BETTER)
 
     def too_few(self) -> tuple[str, ...]:
         """What could not be compared."""
@@ -147,7 +147,7 @@ class Comparisons(msgspec.Struct, frozen=True):
         """Number of comparisons that could have been significant."""
         return self.tests() - len(self.blind())
 
-    def _told(self) -> Iterator[tuple[str, Finding]]:
+    def _texts(self) -> Iterator[tuple[str, Finding]]:
         for one in self.durations:
             yield f"{one.name}: median shifted by {one.shift_ms:+,} ms", one.finding
         for share in self.shares:

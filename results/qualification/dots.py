@@ -36,7 +36,7 @@ class _Row(NamedTuple):
 
     candidate_ms: float
     baseline_ms: float
-    told: str
+    text: str
     target: str
 
 
@@ -72,13 +72,13 @@ def paired_dots(one: Durations, targets: Mapping[PairKey, str]) -> Markup:
         *_rows(rows, axis),
         class_="paired",
         role="img",
-        aria_label=said(one),
+        aria_label=chart_text(one),
         width="100%",
         height=height,
     )
 
 
-def said(one: Durations) -> str:
+def chart_text(one: Durations) -> str:
     """The content of a chart, as a text."""
     known = one.low_ms is not None and one.high_ms is not None
     interval = f", 95 % interval {one.low_ms:+,} to {one.high_ms:+,} ms" if known else ", no interval"
@@ -142,7 +142,7 @@ def _dots(row: _Row, axis: _Axis, y: int) -> Markup:
     mine, other = axis.at(row.candidate_ms), axis.at(row.baseline_ms)
     drawn = svg.group(
         (
-            svg.title(row.told),
+            svg.title(row.text),
             svg.element("line", x1=other, x2=mine, y1=y, y2=y, class_="link"),
             svg.element("circle", cx=other, cy=y, r=4, class_="baseline"),
             svg.element("circle", cx=mine, cy=y, r=4, class_="candidate"),

@@ -12,7 +12,7 @@ from results.qualification.listed import first_of_cell, runs_section
 from results.qualification.model import Build, Cell, Qualification, State
 from results.qualification.records import Role, Run
 from results.qualification.spent import spent_text
-from results.repeats.flakes import flakes_among, told_of
+from results.repeats.flakes import comparable, flakes_among
 from results.sections.section import Section, named
 
 
@@ -183,7 +183,9 @@ def _undecided(said: Qualification) -> Section:
 
 def _flakes(runs: Sequence[Run]) -> str:
     decided = [run for run in runs if run.decided]
-    found = flakes_among(told_of(r.identity, r.outcome.outcome) for r in decided if r.identity and r.outcome)
+    found = flakes_among(
+        comparable(r.identity, r.outcome.outcome) for r in decided if r.identity and r.outcome
+    )
     if found is None:
         return "No schedule ran twice on the same Kafka, so nothing is known of flakes."
     share = f"{found.odd:,} of {number(found.runs, 'run')} ({percent(found.low)} to {percent(found.high)})"

@@ -6,7 +6,7 @@ import msgspec
 
 from results.campaigns.track_record import Standing
 from results.markup.cleaning import clean
-from results.markup.markdown import code, distinct, number, told
+from results.markup.markdown import code, distinct, escaped, number
 from results.qualification.compared import Comparisons
 from results.qualification.comparison_sections import percent
 from results.qualification.deciding import Decision
@@ -58,12 +58,12 @@ def render_markdown(said: Qualification) -> str:
 def markdown_blocks(said: Qualification) -> list[str]:
     """The page's headings, paragraphs, lists and tables in their order."""
     blocks = [
-        f"# Qualification of {told(title_of(said))}",
+        f"# Qualification of {escaped(title_of(said))}",
         f"{_MARKS[said.decision]} **{said.decision}**",
-        f"Why: {told(said.why)}",
+        f"Why: {escaped(said.why)}",
         *_reasons(said),
         "## What this can't say",
-        "\n".join(f"- {told(gap)}" for gap in said.gaps) or "No gap is known.",
+        "\n".join(f"- {escaped(gap)}" for gap in said.gaps) or "No gap is known.",
         *section_blocks(identity_of(said)),
         "## What was found",
         said.claim,
@@ -73,21 +73,21 @@ def markdown_blocks(said: Qualification) -> list[str]:
         said.rule,
     ]
     if said.generated_at:
-        blocks.append(f"The last run ended at {told(said.generated_at)}.")
+        blocks.append(f"The last run ended at {escaped(said.generated_at)}.")
     return blocks
 
 
 def _reasons(said: Qualification) -> Iterator[str]:
     if said.reasons:
-        yield "\n".join(f"- {told(reason.makes)}: {told(reason.text)}" for reason in said.reasons)
+        yield "\n".join(f"- {escaped(reason.makes)}: {escaped(reason.text)}" for reason in said.reasons)
 
 
 def _found(found: Found) -> str:
     where = f"{found.scenario} ({found.mode})" if found.mode else found.scenario
-    lines = [f"### `{code(found.id)}` in {told(where)}", "", told(found.example.summary), ""]
-    lines += [f"- {label}: {told(text)}" for label, text in facts_of(found)]
+    lines = [f"### `{code(found.id)}` in {escaped(where)}", "", escaped(found.example.summary), ""]
+    lines += [f"- {label}: {escaped(text)}" for label, text in facts_of(found)]
     lines += [f"- again: `{code(found.command)}`"]
-    lines += [f"- proof: {told(line)}" for line in found.example.explanation[:_PROOF_MAX]]
+    lines += [f"- proof: {escaped(line)}" for line in found.example.explanation[:_PROOF_MAX]]
     return "\n".join(lines)
 
 

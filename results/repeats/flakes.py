@@ -27,7 +27,7 @@ TWICE = 2
 Some = TypeVar("Some")
 
 
-class Told(NamedTuple):
+class Comparable(NamedTuple):
     """The data that decide whether runs should have the same verdict.
 
     Attributes:
@@ -59,7 +59,7 @@ class Flakes(NamedTuple):
         return self.odd / self.runs
 
 
-def flakes_among(runs: Iterable[Told]) -> Flakes | None:
+def flakes_among(runs: Iterable[Comparable]) -> Flakes | None:
     """The flakes among runs; None where no schedule came to two verdicts on the same content."""
     groups = runs_alike(runs, lambda run: run)
     counted = [Counter(run.verdict for run in alike if run.verdict) for alike in groups]
@@ -74,7 +74,7 @@ def minority(verdicts: Mapping[str, int]) -> int:
     return sum(verdicts.values()) - max(verdicts.values(), default=0)
 
 
-def runs_alike(runs: Iterable[Some], told: Callable[[Some], Told | None]) -> list[list[Some]]:
+def runs_alike(runs: Iterable[Some], told: Callable[[Some], Comparable | None]) -> list[list[Some]]:
     """Group runs by schedule and content of Kafka, in the order of their first runs.
 
     Args:
@@ -90,7 +90,7 @@ def runs_alike(runs: Iterable[Some], told: Callable[[Some], Told | None]) -> lis
     return list(alike.values())
 
 
-def _schedule(one: Told, here: Mapping[str, Told]) -> str:
+def _schedule(one: Comparable, here: Mapping[str, Comparable]) -> str:
     """The schedule of the run that a replay goes back to, over other replays; its id where it is not here."""
     seen: set[str] = set()
     while one.replay_of and one.replay_of not in seen:  # files of others may go in circles
@@ -101,7 +101,7 @@ def _schedule(one: Told, here: Mapping[str, Told]) -> str:
     return one.schedule
 
 
-def told_of(identity: RunIdentity, verdict: str) -> Told:
+def comparable(identity: RunIdentity, verdict: str) -> Comparable:
     """What a run's identity reports.
 
     Args:
@@ -114,7 +114,7 @@ def told_of(identity: RunIdentity, verdict: str) -> Told:
     schedule = re.sub(CHOICE_OF_KAFKA, "", identity.reproduce)
     # A run that minimises another one names it too, but has a different schedule.
     replay_of = identity.replay_of if re.match(REPLAYS, identity.reproduce) else ""
-    return Told(identity.run, content, schedule, replay_of, verdict)
+    return Comparable(identity.run, content, schedule, replay_of, verdict)
 
 
 def content_of(image: ImageIdentity | None, checksums: Mapping[str, str]) -> str:

@@ -19,7 +19,7 @@ from results.report.findings.pictures import Pictures
 from results.report.findings.tale import Tales
 from results.report.findings.witness import Witnessed, witnessed
 from results.report.limits import PAGE_BYTES_MAX, STEPS, Limits
-from results.report.reading.spans import left_out_told
+from results.report.reading.spans import left_out_text
 from results.report.tables import tables
 from results.report.tables.gambits import gambit_rows
 from results.report.tables.logs import log_table
@@ -93,7 +93,7 @@ def _rendered(run: _Run, limits: Limits) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals["left_out_told"] = left_out_told
+    environment.globals["left_out_told"] = left_out_text
     return environment.get_template("report.html.j2").render(_context(run, limits))
 
 

@@ -49,7 +49,7 @@ class Reached(NamedTuple):
     """One state over several runs: how many recorded it, how many reached it, and how often in total."""
 
     label: str
-    told: int
+    reported: int
     runs: int
     total: int
 

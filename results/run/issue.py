@@ -77,7 +77,7 @@ class _Issue:
         def code(name: str) -> str:
             return self._markup.code(name, name_max)
 
-        causes = _most_telling(self._verdict)
+        causes = _most_relevant(self._verdict)
         expected = frozenset(self._verdict.expected_anomalies)
         names = [*_strange(causes[0], expected), causes[0].kinds[0][0]] if causes else []
         found = code(names[0]) if names else f"verdict {self._verdict.validity}"
@@ -109,7 +109,7 @@ class _Issue:
         return self._markup.table(("what", "value"), [fact for fact in facts.items() if fact[1]])
 
     def _anomalies(self) -> Iterator[str]:
-        causes = _most_telling(self._verdict)
+        causes = _most_relevant(self._verdict)
         if causes:
             yield self._markup.heading(2, "Anomalies")
         for number, cause in enumerate(causes[:CAUSES_MAX], start=1):
@@ -139,7 +139,7 @@ def _pairs(values: dict[str, int] | dict[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
-def _most_telling(verdict: Verdict) -> list[Cause]:
+def _most_relevant(verdict: Verdict) -> list[Cause]:
     """Illegal ones, those with an unexpected id first."""
     expected = frozenset(verdict.expected_anomalies)
     return sorted(illegal_causes(verdict), key=lambda cause: not _strange(cause, expected))

@@ -67,7 +67,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
         properties: what distinguishes it from other runs, and how to run it again.
         began_at: ISO 8601 in UTC; empty if unknown.
         duration_ms: time from its beginning to its last operation.
-        said: its reasons, one per line.
+        output: its reasons, one per line.
     """
 
     name: str
@@ -75,7 +75,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     properties: dict[str, str] = {}
     began_at: str = ""
     duration_ms: int = 0
-    said: str = ""
+    output: str = ""
 
 
 def passes(verdict: Verdict) -> bool:
@@ -97,7 +97,7 @@ def suite_of(
         properties=properties_of(folder, identity, verdict),
         began_at=identity.began_at if identity else "",
         duration_ms=duration_ms,
-        said="\n".join((headline(verdict), *other_reasons(verdict))),
+        output="\n".join((headline(verdict), *other_reasons(verdict))),
     )
 
 
@@ -235,7 +235,7 @@ def _suite_element(number: int, suite: Suite) -> ET.Element:
     for name, value in suite.properties.items():
         ET.SubElement(properties, "property", {"name": _text(name), "value": _text(value, _LINE_MAX)})
     element.extend(_case_elements(suite))
-    ET.SubElement(element, "system-out").text = _lines(suite.said)
+    ET.SubElement(element, "system-out").text = _lines(suite.output)
     ET.SubElement(element, "system-err")
     return element
 

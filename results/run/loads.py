@@ -21,7 +21,7 @@ class RecordsOutcome(NamedTuple):
     acks: list[tuple[str, int, int]]
 
 
-def asked(operation: Operation) -> int:
+def requested_records(operation: Operation) -> int:
     """How many records an invocation sends; none where it writes to a register."""
     if operation.f == "write":
         return 0

@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from checkers.history.faults import FaultTold, PlannedFault
+from checkers.history.faults import FaultRecorded, PlannedFault
 from checkers.history.logged import NODE_LOG, FindingLogged
 from checkers.history.observed import NODE, PARTITIONS, NodeSeen, PartitionsSeen
 from checkers.history.operations import History, Operation, OperationType
@@ -20,7 +20,7 @@ from checkers.history.phases import PHASE
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from checkers.history.runner import OBSERVATIONS, OPENED, START
 from results.run.gambits import GambitSeen, GambitsSeen
-from results.run.loads import LOADS, answer, asked
+from results.run.loads import LOADS, answer, requested_records
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -282,7 +282,7 @@ class _Collector:
 
     def _load(self, operation: Operation, time_ns: int) -> None:
         if operation.type is OperationType.INVOKE:
-            self._outstanding[operation.process] = (time_ns, asked(operation))
+            self._outstanding[operation.process] = (time_ns, requested_records(operation))
             return
         began_ns, count = self._outstanding.pop(operation.process, (time_ns, 0))
         self._sends.append((began_ns, time_ns - began_ns, OUTCOMES.index(operation.type)))
@@ -329,7 +329,7 @@ class _Collector:
         fault = self._faults[name]
         fault.attempted = operation.type is not OperationType.FAIL
         fault.error = operation.error
-        told = msgspec.convert(operation.value, FaultTold)
+        told = msgspec.convert(operation.value, FaultRecorded)
         fault.targets, fault.cut = told.targets, told.cut
         if operation.type is OperationType.OK:
             fault.effective_ns = time_ns

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from results.markup.markdown import code, table, told
+from results.markup.markdown import code, escaped, table
 from results.sections.section import Section
 
 
@@ -12,16 +12,18 @@ def section_blocks(section: Section) -> Iterator[str]:
     if section.lead:
         yield section.lead
     if section.rows:
-        ways = [_code_cell if name.startswith(("`", "/")) else told for name in section.head]
+        ways = [_code_cell if name.startswith(("`", "/")) else escaped for name in section.head]
         rows = [tuple(way(cell) for way, cell in zip(ways, row, strict=True)) for row in section.rows]
         yield table([_head(name) for name in section.head], rows)
     if section.note:
-        yield told(section.note)
+        yield escaped(section.note)
 
 
 def _head(name: str) -> str:
     """A column's name as `table` wants it; kinds of faults come from runs."""
-    return f">{told(name[1:])}" if name.startswith(">") else told(name.removeprefix("`").removeprefix("/"))
+    return (
+        f">{escaped(name[1:])}" if name.startswith(">") else escaped(name.removeprefix("`").removeprefix("/"))
+    )
 
 
 def _code_cell(text: str) -> str:

@@ -7,12 +7,12 @@ from results.sections.section import Section
 from results.sensitivity.model import Ending, Rate, Sensitivity, Sought, Trial, first_rate_of, rate_of
 from results.sensitivity.sections import (
     alarms_of,
+    alarms_text,
     controls_of,
     left_out_of,
     note_of,
+    rate_text,
     seconds_of,
-    told_alarms,
-    told_rate,
     troubles_of,
 )
 
@@ -35,8 +35,8 @@ def claims_of(measured: Sequence[Sensitivity]) -> tuple[str, ...]:
 
 def _claim(said: Sensitivity) -> str:
     first, whole = first_rate_of(said.bugs), rate_of(said.bugs)
-    all_runs = "" if said.runs == 1 else f", within {said.runs} runs {told_rate(whole)}"
-    return f"seen in the first run {told_rate(first)}{all_runs}; {told_alarms(said)}."
+    all_runs = "" if said.runs == 1 else f", within {said.runs} runs {rate_text(whole)}"
+    return f"seen in the first run {rate_text(first)}{all_runs}; {alarms_text(said)}."
 
 
 def _measurements(measured: Sequence[Sensitivity]) -> Section:
@@ -157,7 +157,7 @@ def _bugs(measured: Sequence[Sensitivity]) -> Section:
     by_name = [{bug.name: bug for bug in said.bugs} for said in measured]
     known = {name: bug.area for bugs in by_name for name, bug in bugs.items()}
     names = sorted(known, key=lambda name: (known[name], name))
-    rows = [(known[name], name, *(_told(bugs.get(name)) for bugs in by_name)) for name in names]
+    rows = [(known[name], name, *(_ending_text(bugs.get(name)) for bugs in by_name)) for name in names]
     return Section(
         "Bugs",
         "The outcome of each bug, its anomaly that was visible first, the number of runs, and their "
@@ -167,7 +167,7 @@ def _bugs(measured: Sequence[Sensitivity]) -> Section:
     )
 
 
-def _told(bug: Sought | None) -> str:
+def _ending_text(bug: Sought | None) -> str:
     if bug is None or bug.runs == 0:
         return Ending.NOT_RUN.value
     by = f" by {bug.first.id}" if bug.first else ""

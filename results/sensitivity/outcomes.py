@@ -134,7 +134,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
         )
 
 
-class Asked(msgspec.Struct, frozen=True, kw_only=True):
+class MeasurementOptions(msgspec.Struct, frozen=True, kw_only=True):
     """The options of a measurement; all its outcomes have the same, except for the number of runs.
 
     Attributes:
@@ -159,13 +159,13 @@ class Asked(msgspec.Struct, frozen=True, kw_only=True):
         """How long the load of each lasts."""
         return int(self.budget.split("x")[1])
 
-    def told(self) -> str:
+    def text(self) -> str:
         """The options as a text, without the number of runs."""
         return (
             f"Kafka {self.kafka_version}, preset {self.preset}, seed {self.seed}, runs of {self.duration_s} s"
         )
 
-    def longer(self, other: "Asked") -> "Asked":
+    def longer(self, other: "MeasurementOptions") -> "MeasurementOptions":
         """The one of both that has more runs."""
         return max(self, other, key=lambda one: one.runs)
 
@@ -182,11 +182,11 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     krucible_sensitivity: int
     series: str
-    asked: Asked
+    asked: MeasurementOptions
     runs: tuple[Line, ...]
 
 
-def outcomes_of(series: str, asked: Asked, lines: Iterable[Line]) -> Outcomes:
+def outcomes_of(series: str, asked: MeasurementOptions, lines: Iterable[Line]) -> Outcomes:
     """Lines in their order; of two of the same run the first counts."""
     by_place: dict[Place, Line] = {}
     for line in lines:

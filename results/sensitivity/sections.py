@@ -30,7 +30,7 @@ def sections_of(said: Sensitivity) -> tuple[Section, ...]:
     )
 
 
-def told_rate(rate: Rate) -> str:
+def rate_text(rate: Rate) -> str:
     """``2 of 3, 67 % (95 % interval 21-94 %)``; of none nothing is known."""
     if rate.of == 0:
         return "none was completed"
@@ -38,7 +38,7 @@ def told_rate(rate: Rate) -> str:
     return f"{rate.seen:,} of {rate.of:,}, {100 * rate.seen / rate.of:.0f} % (95 % interval {low}-{high} %)"
 
 
-def told_alarms(said: Sensitivity) -> str:
+def alarms_text(said: Sensitivity) -> str:
     """The number of false alarms among the decided controls."""
     alarms, decided = alarms_of(said)
     return f"{number(alarms, 'false alarm')} in {number(decided, 'decided control run')}"

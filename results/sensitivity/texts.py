@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from results.markup.markdown import number, told
+from results.markup.markdown import escaped, number
 from results.sections.markdown import section_blocks
 from results.sensitivity.comparing import claims_of, comparison_of
 from results.sensitivity.model import Sensitivity, rate_of
-from results.sensitivity.sections import sections_of, told_alarms, told_rate
+from results.sensitivity.sections import alarms_text, rate_text, sections_of
 
 COMPARISON = "Sensitivity: how many seeded bugs are seen"
 
@@ -20,7 +20,7 @@ def title_of(said: Sensitivity) -> str:
 
 def headline(said: Sensitivity) -> str:
     """How many were seen, and the false alarms."""
-    return f"Seen: {told_rate(rate_of(said.bugs))}; {told_alarms(said)}."
+    return f"Seen: {rate_text(rate_of(said.bugs))}; {alarms_text(said)}."
 
 
 def lead_of(said: Sensitivity) -> str:
@@ -39,14 +39,14 @@ def lead_of(said: Sensitivity) -> str:
 
 def render_markdown(said: Sensitivity) -> str:
     """The page, with a newline at its end."""
-    blocks = [f"# {told(title_of(said))}", f"**{headline(said)}**", lead_of(said)]
+    blocks = [f"# {escaped(title_of(said))}", f"**{headline(said)}**", lead_of(said)]
     blocks += [block for section in sections_of(said) for block in section_blocks(section)]
     return "\n\n".join(blocks) + "\n"
 
 
 def render_comparison(measured: Sequence[Sensitivity]) -> str:
     """Several measurements on one page, with a newline at its end."""
-    claims = "\n".join(f"- {told(claim)}" for claim in claims_of(measured))
+    claims = "\n".join(f"- {escaped(claim)}" for claim in claims_of(measured))
     blocks = [f"# {COMPARISON}", comparison_lead(measured), *([claims] if claims else [])]
     blocks += [block for section in comparison_of(measured) for block in section_blocks(section)]
     return "\n\n".join(blocks) + "\n"

@@ -31,7 +31,7 @@ class HeatCell(NamedTuple):
         return sum(self.counts.values())
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """All counts as a text."""
         return ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
 

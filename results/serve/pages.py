@@ -41,7 +41,7 @@ class Column(NamedTuple):
     """A head of the table."""
 
     name: str
-    told: str
+    title: str
     numeric: bool
     href: str
     sorted: str
@@ -98,7 +98,7 @@ def runs_page(entries: Sequence[Entry], page: Page, query: Query, root: Path) ->
         previous=query_string(query, page=page.number - 1) if page.number > 1 else "",
         following=query_string(query, page=page.number + 1) if page.number < page.pages else "",
         root=clean(str(root), _PATH_MAX),
-        **_asked(entries, query),
+        **_filters(entries, query),
     )
 
 
@@ -123,7 +123,7 @@ def trends_page(
         for trend in found
     ]
     return _rendered(
-        "trends.html.j2", rows=rows, patterns=patterns(), heat=_heat(chosen), **_asked(entries, query)
+        "trends.html.j2", rows=rows, patterns=patterns(), heat=_heat(chosen), **_filters(entries, query)
     )
 
 
@@ -135,7 +135,7 @@ def _heat(chosen: Iterable[Entry]) -> dict[str, Any]:
             "scenario": clean(name, _NAME_MAX),
             "href": "/" + query_string(Query(scenario=name)),
             "cells": [
-                (cell.worst, _glyph(cell.worst, 12) if cell.runs else "", cell.runs, f"{day}: {cell.told}")
+                (cell.worst, _glyph(cell.worst, 12) if cell.runs else "", cell.runs, f"{day}: {cell.text}")
                 for day, cell in zip(found.days, cells, strict=True)
             ],
         }
@@ -242,7 +242,7 @@ def _column(name: str, told: str, query: Query, *, numeric: bool) -> Column:
     )
 
 
-def _asked(entries: Iterable[Entry], query: Query) -> dict[str, Any]:
+def _filters(entries: Iterable[Entry], query: Query) -> dict[str, Any]:
     """The filters: what is chosen, and what there is to choose from."""
     scenarios: set[str] = set()
     versions: set[str] = set()

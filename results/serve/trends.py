@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
-from results.repeats.flakes import Flakes, Told, flakes_among
+from results.repeats.flakes import Comparable, Flakes, flakes_among
 from results.report.drawing import svg
 from results.serve.listing import Entry, outcomes
 from results.serve.query import version_order
@@ -74,14 +74,14 @@ def _trend(scenario: str, version: str, runs: list[Entry], replays: list[Entry])
         runs=len(runs),
         counts=_counts(runs),
         unexpected=sum(run.summary.as_expected is False for run in runs),
-        flakes=flakes_among(_told(*runs, *replays)),
+        flakes=flakes_among(_comparable(*runs, *replays)),
         days=tuple(_days(runs)),
         newest=runs[0],
     )
 
 
-def _told(*runs: Entry) -> Iterator[Told]:
-    yield from (run.summary.told for run in runs if run.summary.told)
+def _comparable(*runs: Entry) -> Iterator[Comparable]:
+    yield from (run.summary.comparable for run in runs if run.summary.comparable)
 
 
 def day_of(entry: Entry) -> str:
@@ -107,7 +107,7 @@ def chart(trend: Trend, tallest: int) -> Markup:
         ground,
         class_="days",
         role="img",
-        aria_label=_said(days),
+        aria_label=_days_text(days),
         viewBox=f"0 0 {svg.number(width)} {svg.number(_HEIGHT + 1)}",
         width=width,
         height=_HEIGHT + 1,
@@ -167,7 +167,7 @@ def _days(runs: list[Entry]) -> Iterator[Day]:
         yield Day(date, _counts(dated[date]))
 
 
-def _said(days: tuple[Day, ...]) -> str:
+def _days_text(days: tuple[Day, ...]) -> str:
     return "; ".join(
         f"{day.date}: " + ", ".join(f"{n} {name}" for name, n in day.counts.items()) for day in days
     )

@@ -17,7 +17,7 @@ import msgspec
 from checkers.history.identity import IDENTITY_FILE, RunIdentity, decode_identity
 from checkers.verdict.verdict import Validity, Verdict
 from results.markup.cleaning import clean
-from results.repeats.flakes import Told, told_of
+from results.repeats.flakes import Comparable, comparable
 from results.store.commands import command_to_list, store_option
 from results.store.naming import is_run_name, runs_meant, seed_in
 
@@ -64,7 +64,8 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
         illegal: those ids of which at least one breaks a promise.
         replay_of: id of the run that it replays, runs again or makes smaller; empty if there is none.
         seeded_bug: name of the bug that was put into Kafka; empty if it ran as it was released.
-        told: data that show whether it should have another run's verdict; None if the identity can't be read.
+        comparable: data that show whether it should have another run's verdict; None if the identity can't be
+            read.
         problems: what could not be read, one sentence each; empty for a whole run.
     """
 
@@ -79,7 +80,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     illegal: tuple[str, ...] = ()
     replay_of: str = ""
     seeded_bug: str = ""
-    told: Told | None = None
+    comparable: Comparable | None = None
     problems: tuple[str, ...] = ()
 
 
@@ -114,7 +115,7 @@ def summarise_folder(root: Path, folder: Path) -> RunSummary:
         illegal=illegal_ids(verdict) if verdict else (),
         replay_of=identity.replay_of if identity else "",
         seeded_bug=identity.seeded_bug if identity else "",
-        told=told_of(identity, verdict.validity.value if verdict else "") if identity else None,
+        comparable=comparable(identity, verdict.validity.value if verdict else "") if identity else None,
         problems=tuple(problems),
     )
 
@@ -205,7 +206,7 @@ def load_identity(folder: Path) -> RunIdentity:
         RunUnreadableError: if ``run.json`` is missing or damaged.
     """
     path = folder / IDENTITY_FILE
-    with _told(path):
+    with _reading_errors(path):
         return decode_identity(path.read_bytes())
 
 
@@ -233,7 +234,7 @@ def load_record(path: Path, kind: type[_Record]) -> _Record:
     Raises:
         RunUnreadableError: if it is missing or does not fit.
     """
-    with _told(path):
+    with _reading_errors(path):
         return msgspec.json.decode(path.read_bytes(), type=kind)
 
 
@@ -302,7 +303,7 @@ def _errors_naming(path: Path) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _reading_errors(path: Path) -> Iterator[None]:
     """Convert every error of reading a file to one kind of error that names the file."""
     try:
         yield

@@ -14,7 +14,7 @@ import pytest
 from checkers.history.operations import OperationType
 from harness import cli
 from harness.administration.control_records import MetadataLog, first_difference, read_metadata_log
-from harness.administration.quorum_leader import ask_quorum, find_leader
+from harness.administration.quorum_leader import describe_quorum, find_leader
 from harness.administration.quorum_view import QuorumView, view_of
 from harness.administration.voters import (
     VoterAnswer,
@@ -289,7 +289,7 @@ def test_a_leader_that_resigns_leaves_it_open(quorum: Quorum) -> None:
 
 def _silence_ms(leader: tuple[str, int]) -> int:
     """For how long no follower has fetched, by the leader's clock; once it has resigned, longer than that."""
-    told = ask_quorum(leader, BOUND_MS)
+    told = describe_quorum(leader, BOUND_MS)
     if told.error:
         return RESIGNS_MS
     ages = [voter.last_fetch_ago_ms or 0 for voter in view_of(told, {}, 0).voters]

@@ -34,7 +34,7 @@ from checkers.administration.descriptions.loading import (
     Producer,
     Transaction,
     TransactionAnswer,
-    told_of,
+    answers_of,
     transactions_known,
 )
 from checkers.columns.tables import PartitionName
@@ -42,8 +42,8 @@ from checkers.evidence.coordinators import transactions_partition
 from checkers.evidence.partition_changes import partition_changes
 from checkers.history.operations import OK, History, Operation
 from checkers.history.transactions import (
-    CoordinatorAsked,
-    LeaderAsked,
+    CoordinatorRequested,
+    LeaderRequested,
     MarkerAnswered,
     ProducerDescribed,
     TransactionDescribed,
@@ -65,14 +65,14 @@ _NOWHERE = -1
 
 
 _ABORT = "abort-transaction"
-AnyAnswer = TransactionAnswer[CoordinatorAsked | LeaderAsked]
+AnyAnswer = TransactionAnswer[CoordinatorRequested | LeaderRequested]
 
 
 class _Story(NamedTuple):
     history: History
     transactions: Mapping[Producer, Transaction]
-    transaction_told: tuple[TransactionAnswer[TransactionDescribed], ...]
-    producer_told: tuple[TransactionAnswer[ProducerDescribed], ...]
+    transaction_answers: tuple[TransactionAnswer[TransactionDescribed], ...]
+    producer_answers: tuple[TransactionAnswer[ProducerDescribed], ...]
     aborts: tuple[TransactionAnswer[MarkerAnswered], ...]
 
 
@@ -88,17 +88,17 @@ def check_descriptions(history: History) -> CheckerResult:
     story = _Story(
         history,
         transactions_known(history),
-        tuple(told_of(history, "describe-transaction", TransactionDescribed)),
-        tuple(told_of(history, "describe-producer", ProducerDescribed)),
-        tuple(told_of(history, _ABORT, MarkerAnswered)),
+        tuple(answers_of(history, "describe-transaction", TransactionDescribed)),
+        tuple(answers_of(history, "describe-producer", ProducerDescribed)),
+        tuple(answers_of(history, _ABORT, MarkerAnswered)),
     )
     found = [*_unknown_transactions(story), *_producers(story), *_committed_after(story)]
     figures = {
-        "transactions_described": len(story.transaction_told),
-        "producers_described": len(story.producer_told),
+        "transactions_described": len(story.transaction_answers),
+        "producers_described": len(story.producer_answers),
         "aborted_by_administrators": len(story.aborts),
         "described_while_open": sum(
-            _certainly_open(story, each) is not None for each in story.transaction_told
+            _certainly_open(story, each) is not None for each in story.transaction_answers
         ),
     }
     return result_of(CHECKER, found, figures=figures, exercised=any(figures.values()))
@@ -125,14 +125,14 @@ def _reliable(history: History, place: PartitionName | None, to: int, since_ns: 
     if own:
         return True
     changes = partition_changes(history)
-    if place is None or not changes.tells(place, since_ns):
+    if place is None or not changes.is_complete(place, since_ns):
         return False
     before = [state for state in changes.states[place] if changes.span(state).from_ns <= since_ns]
     return all(state.leader != to for state in before)
 
 
 def _unknown_transactions(story: _Story) -> Iterator[Anomaly]:
-    for told in story.transaction_told:
+    for told in story.transaction_answers:
         one = _certainly_open(story, told)
         if one is None:
             continue
@@ -151,7 +151,7 @@ def _unknown_transactions(story: _Story) -> Iterator[Anomaly]:
 
 def _not_under_way(told: TransactionAnswer[TransactionDescribed], one: Transaction) -> str | None:
     """What an answer wrongly lacks of an open transaction; None if nothing."""
-    now = told.told
+    now = told.described
     if Producer(now.told_id, now.told_epoch) != told.producer:
         return f"producer {now.told_id} in epoch {now.told_epoch}"
     if now.state != _ONGOING:
@@ -164,9 +164,9 @@ def _not_under_way(told: TransactionAnswer[TransactionDescribed], one: Transacti
 def _producers(story: _Story) -> Iterator[Anomaly]:
     """What leaders reported about producers whose transactions were open or aborted there."""
     lost: dict[tuple[str, int], bool] = {}
-    for told in story.producer_told:
-        place = (str(told.asked.key), told.told.partition)
-        one, now = story.transactions.get(told.producer), told.told
+    for told in story.producer_answers:
+        place = (str(told.asked.key), told.described.partition)
+        one, now = story.transactions.get(told.producer), told.described
         if one is None:
             continue
         if place not in lost:
@@ -190,12 +190,12 @@ def _heard(story: _Story, told: AnyAnswer, abort: AnyAnswer, place: tuple[str, i
 
 def _of(abort: TransactionAnswer[MarkerAnswered], told: AnyAnswer, place: tuple[str, int]) -> bool:
     """Whether an abort is that of the described producer in the described partition."""
-    return abort.producer == told.producer and (abort.asked.key, abort.told.partition) == place
+    return abort.producer == told.producer and (abort.asked.key, abort.described.partition) == place
 
 
 def _concerns(asked: Operation, told: AnyAnswer, place: tuple[str, int]) -> bool:
     """Whether a requested abort, with any outcome, may have come before an answer."""
-    about = msgspec.convert(asked.value, LeaderAsked)
+    about = msgspec.convert(asked.value, LeaderRequested)
     return (
         asked.time_ns <= told.answered.time_ns
         and Producer(about.producer_id, about.epoch) == told.producer
@@ -206,7 +206,7 @@ def _concerns(asked: Operation, told: AnyAnswer, place: tuple[str, int]) -> bool
 def _unknown_producer(
     story: _Story, one: Transaction, told: TransactionAnswer[ProducerDescribed], place: PartitionName
 ) -> Iterator[Anomaly]:
-    now, offset = told.told, one.offsets[place.topic, place.partition]
+    now, offset = told.described, one.offsets[place.topic, place.partition]
     known = now.known and now.told_epoch == told.producer.epoch
     begins = now.start_offset if known else _NOWHERE
     own = _sent_to(one, told)
@@ -222,7 +222,7 @@ def _unknown_producer(
 
 def _sent_to(one: Transaction, told: TransactionAnswer[ProducerDescribed]) -> bool:
     """Whether the broker that is asked is the one that acknowledged the record."""
-    return told.to == one.leaders.get(str(told.told.partition))
+    return told.to == one.leaders.get(str(told.described.partition))
 
 
 def _aborted(
@@ -234,14 +234,14 @@ def _aborted(
     text = (
         f"The leader of {place} acknowledged an abort marker for {one.name}, and later broker "
         f"{told.to} reported that the transaction is open there from offset "
-        f"{told.told.start_offset} on."
+        f"{told.described.start_offset} on."
     )
     return _found(ABORTED_OPEN, text, one, told, abort)
 
 
 def _committed_after(story: _Story) -> Iterator[Anomaly]:
-    for told in story.transaction_told:
-        one, now = story.transactions.get(told.producer), told.told
+    for told in story.transaction_answers:
+        one, now = story.transactions.get(told.producer), told.described
         if one is None or one.ended.type is not OK or now.told_id != told.producer.producer_id:
             continue
         # A broker that reports an earlier epoch has not learned of this transaction yet.

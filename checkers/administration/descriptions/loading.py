@@ -8,15 +8,15 @@ from msgspec import UNSET
 
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.transactions import (
-    CoordinatorAsked,
-    LeaderAsked,
+    CoordinatorRequested,
+    LeaderRequested,
     ProducerInitialised,
     TxnSend,
     TxnSent,
 )
 
 MS = 1_000_000
-Told_co = TypeVar("Told_co", bound=CoordinatorAsked | LeaderAsked, covariant=True)
+Described_co = TypeVar("Described_co", bound=CoordinatorRequested | LeaderRequested, covariant=True)
 
 
 class Producer(NamedTuple):
@@ -52,28 +52,28 @@ class Transaction(NamedTuple):
     ended: Operation
 
 
-class TransactionAnswer(NamedTuple, Generic[Told_co]):
+class TransactionAnswer(NamedTuple, Generic[Described_co]):
     """A question to one broker, and its answer.
 
     Attributes:
-        told: request and answer.
+        described: request and answer.
         asked: the invocation.
         answered: the completion, `ok`.
     """
 
-    told: Told_co
+    described: Described_co
     asked: Operation
     answered: Operation
 
     @property
     def producer(self) -> Producer:
         """The producer of the described transaction."""
-        return Producer(self.told.producer_id, self.told.epoch)
+        return Producer(self.described.producer_id, self.described.epoch)
 
     @property
     def to(self) -> int:
         """Id of the broker."""
-        return self.told.to
+        return self.described.to
 
 
 def transactions_known(history: History) -> dict[Producer, Transaction]:
@@ -120,7 +120,9 @@ def _transaction(begun: Operation, ended: Operation, timeout_ms: int, rivals: Se
     )
 
 
-def told_of(history: History, f: str, kind: type[Told_co]) -> Iterator[TransactionAnswer[Told_co]]:
+def answers_of(
+    history: History, f: str, kind: type[Described_co]
+) -> Iterator[TransactionAnswer[Described_co]]:
     """Answers to one function, of one kind, in the order of the history.
 
     Raises:

@@ -23,9 +23,9 @@ from checkers.history.observed import began_ns
 from checkers.history.operations import History
 from checkers.history.setup import setup_of
 from checkers.history.units import NS_PER_MS
-from checkers.licences.asked import allowed
 from checkers.licences.facts import Facts
 from checkers.licences.permission import enabled_always
+from checkers.licences.requested_elections import allowed
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 

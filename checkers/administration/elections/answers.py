@@ -59,7 +59,7 @@ def find_contradictions(
     for election in elections:
         for partition, code in election.codes.items():
             unsure = wiped and code == ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
-            if changes.tells(partition, election.request.to_ns) and not unsure:
+            if changes.is_complete(partition, election.request.to_ns) and not unsure:
                 yield from _judged(election, partition, code, changes, behind_ns)
 
 

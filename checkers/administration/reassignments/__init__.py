@@ -24,7 +24,7 @@ from checkers.administration.reassignments.steps import (
     find_not_restored,
     find_premature,
     find_too_few,
-    find_unasked,
+    find_unrequested,
     find_without_end,
     steps_of,
 )
@@ -60,7 +60,7 @@ def check_reassignments(history: History) -> CheckerResult:
             *find_premature(steps, changes.op),
             *find_not_restored(steps, sets, changes.op),
             *find_too_few(changes, sets),
-            *find_unasked(changes, sets),
+            *find_unrequested(changes, sets),
             *find_without_end(changes),
             *find_lost(asked, changes),
             *find_without_record(history, changes, listings),

@@ -16,7 +16,7 @@ def find_lost(asked: Sequence[Reassignment], changes: PartitionChanges) -> Itera
             continue
         states = changes.possible(request.partition, request.request.from_ns, request.request.to_ns)
         fitting = [state for state in states if fits(request, state)]
-        if states and not fitting and changes.tells(request.partition, request.request.to_ns):
+        if states and not fitting and changes.is_complete(request.partition, request.request.to_ns):
             yield _lost(request, "never reached the metadata log", changes, states)
         elif fitting and not _overridden(request, asked):
             rest = [s for s in changes.states[request.partition] if s.offset > fitting[-1].offset]

@@ -165,7 +165,7 @@ def find_not_restored(
             )
 
 
-def find_unasked(
+def find_unrequested(
     changes: PartitionChanges, asked: Mapping[PartitionName, set[frozenset[int]]]
 ) -> Iterator[Anomaly]:
     """Replicas that were being added, or were there at once, although they had not been requested.

@@ -23,8 +23,8 @@ registers too, which `checkers.registers` judges.
 
 from checkers.evidence.faults import fault_windows
 from checkers.history.operations import History
-from checkers.history.setup import told_setup
-from checkers.history.sources import untold_damage
+from checkers.history.setup import recorded_setup
+from checkers.history.sources import unassigned_damage
 from checkers.kraft.metadata.anomalies import ANOMALIES, NEEDS
 from checkers.kraft.metadata.findings import find_changed_ids, find_divergence, find_in_final, find_phantoms
 from checkers.kraft.metadata.identities import find_identities
@@ -73,7 +73,8 @@ def check_metadata(history: History) -> CheckerResult:
         [*licensed(anomalies, history), *fetched.anomalies, *kept.anomalies],
         assumptions=tuple(_assumptions(history, metadata)),
         figures=_figures(metadata) | fetched.figures | kept.figures,
-        unknown_because="; ".join([*untold_damage(history), *([kept.doubt] if kept.doubt else [])]) or None,
+        unknown_because="; ".join([*unassigned_damage(history), *([kept.doubt] if kept.doubt else [])])
+        or None,
         exercised=bool(
             metadata.created
             or metadata.deleted
@@ -85,7 +86,7 @@ def check_metadata(history: History) -> CheckerResult:
 
 def _assumptions(history: History, metadata: Metadata) -> list[Assumption]:
     """What a run needs in which topics come and go; of others nothing is asked."""
-    setup = told_setup(history)
+    setup = recorded_setup(history)
     if not metadata.created and setup.workload.kind != WORKLOAD:
         return []
     figures = _figures(metadata)

@@ -13,13 +13,13 @@ from checkers.columns.tables import NEVER
 from checkers.evidence.administration import Request, elections_of, reassignments_of, requests_of
 from checkers.evidence.fates import fits
 from checkers.evidence.partition_changes import PartitionChanges, PartitionState, partition_changes
-from checkers.history.changing_topics import TopicAsked
+from checkers.history.changing_topics import TopicRequested
 from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import OK, History, Operation
 from checkers.history.requested import PartitionsAdded, TopicAltered
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 from checkers.kraft.metadata.lives import deleted_id, lives_of
-from checkers.kraft.metadata.loading import Change, Metadata, told_id
+from checkers.kraft.metadata.loading import Change, Metadata, acknowledged_id
 from checkers.kraft.metadata.logged import Logged, Member, Record, TopicLogged
 from checkers.kraft.metadata.matching import Call, TopicChange, matched
 from checkers.kraft.quorum.changes import ADD, voter_changes
@@ -40,8 +40,8 @@ class Acknowledgement(NamedTuple):
         answered_ns: when the answer arrived.
         operations: indices of its operations.
         records: records that it may have caused.
-        tells: whether the log has such a record if the change was made; if not, other rules judge its
-            absence.
+        logged_if_made: whether the log has such a record if the change was made; if not, other rules judge
+            its absence.
         lacks: what is missing of it, although a record is there.
     """
 
@@ -52,7 +52,7 @@ class Acknowledgement(NamedTuple):
     answered_ns: int
     operations: tuple[int, ...]
     records: tuple[Record, ...]
-    tells: bool
+    logged_if_made: bool
     lacks: str | None = None
 
 
@@ -76,11 +76,11 @@ def acknowledgements(history: History, metadata: Metadata, log: Logged) -> list[
 
 def _of_setup(history: History, metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
     for told in history.of("setup")[:1]:
-        for topic in told_setup(history).topics:
+        for topic in recorded_setup(history).topics:
             found = _named(log, topic.name, topic.topic_id)
             place = (0, told.time_ns, (told.index,))
             made = _creation(topic.name, place, found, _partitions(found, topic.partitions))
-            yield made._replace(tells=_tells(log, metadata, topic.name))
+            yield made._replace(logged_if_made=_is_logged_if_made(log, metadata, topic.name))
             for name, value in topic.config.items():
                 records = log.config(topic.name, name).of(str(value), 0)
                 what = f"{name}={value} of the new topic {topic.name}"
@@ -90,13 +90,13 @@ def _of_setup(history: History, metadata: Metadata, log: Logged) -> Iterator[Ack
 def _of_topics(metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
     for name, creations in metadata.created.items():
         told = [change for change in creations if change.acknowledged]
-        calls = [Call(*_place(change)[:2], told_id(change)) for change in told]
+        calls = [Call(*_place(change)[:2], acknowledged_id(change)) for change in told]
         places = [TopicChange(topic.topic_id, topic.made) for topic in log.topics.get(name, ())]
         for change, found in zip(told, matched(calls, places), strict=True):
             made = _created(
                 name, change, [topic for topic in log.topics.get(name, ()) if topic.made in found]
             )
-            yield made._replace(tells=_tells(log, metadata, name))
+            yield made._replace(logged_if_made=_is_logged_if_made(log, metadata, name))
     for name, deletions in metadata.deleted.items():
         yield from _deletions(name, [each for each in deletions if each.acknowledged], metadata, log)
 
@@ -114,18 +114,18 @@ def _of_partitions(history: History, metadata: Metadata, log: Logged) -> Iterato
         ]
         last = tuple(topic.partitions[count - 1] for topic in there if count - 1 in topic.partitions)
         place = (request.from_ns, request.to_ns, request.operations)
-        what, tells = f"growth of topic {name} to {count} partitions", _tells(log, metadata, name)
+        what, tells = f"growth of topic {name} to {count} partitions", _is_logged_if_made(log, metadata, name)
         yield Acknowledgement("partitions", what, name, *place, last, tells, _partitions(there, count))
 
 
-def _tells(log: Logged, metadata: Metadata, name: str) -> bool:
+def _is_logged_if_made(log: Logged, metadata: Metadata, name: str) -> bool:
     """Whether a topic that was made is in the log, or in the snapshot that it begins with."""
     kept = all(deletion.failed for deletion in metadata.deleted.get(name, ()))
     return log.whole or (log.covered and kept)
 
 
 def _created(name: str, change: Change, found: list[TopicLogged]) -> Acknowledgement:
-    asked = msgspec.convert(change.begin.value, TopicAsked)
+    asked = msgspec.convert(change.begin.value, TopicRequested)
     lacks = _partitions(found, asked.partitions) or _copies(found, asked.replication_factor)
     return _creation(name, _place(change), found, lacks)
 
@@ -133,7 +133,7 @@ def _created(name: str, change: Change, found: list[TopicLogged]) -> Acknowledge
 def _creation(name: str, place: _Place, found: list[TopicLogged], lacks: str | None) -> Acknowledgement:
     records = tuple(topic.made for topic in found)
     what = f"creation of topic {name}"
-    return Acknowledgement("topics", what, name, *place, records, tells=True, lacks=lacks)
+    return Acknowledgement("topics", what, name, *place, records, logged_if_made=True, lacks=lacks)
 
 
 def _named(log: Logged, name: str, topic_id: str | None) -> list[TopicLogged]:
@@ -229,7 +229,9 @@ def _of_elections(history: History, changes: PartitionChanges) -> Iterator[Ackno
                 place = (request.from_ns, request.to_ns, request.operations)
                 records = _records(elected, changes, request.from_ns)
                 what = f"{election.type} election of {partition}"
-                yield Acknowledgement("elections", what, str(partition), *place, records, tells=False)
+                yield Acknowledgement(
+                    "elections", what, str(partition), *place, records, logged_if_made=False
+                )
 
 
 def _of_reassignments(history: History, changes: PartitionChanges) -> Iterator[Acknowledgement]:
@@ -246,7 +248,9 @@ def _of_reassignments(history: History, changes: PartitionChanges) -> Iterator[A
             place = (request.from_ns, request.to_ns, request.operations)
             what = f"reassignment of {asked.partition}"
             records = _records(fitting, changes, 0)
-            yield Acknowledgement("reassignments", what, str(asked.partition), *place, records, tells=False)
+            yield Acknowledgement(
+                "reassignments", what, str(asked.partition), *place, records, logged_if_made=False
+            )
 
 
 def _records(

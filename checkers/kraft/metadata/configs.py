@@ -23,14 +23,14 @@ TOPIC_CONFIGS = "topic-configs"
 """Key of what a broker reported."""
 
 
-class ToldConfigs(NamedTuple):
+class ComparedConfigs(NamedTuple):
     """What became of the comparison: what contradicts the log, and how many values were compared."""
 
     anomalies: list[Anomaly]
     figures: dict[str, int]
 
 
-def judge_configs(history: History, log: Logged) -> ToldConfigs:
+def judge_configs(history: History, log: Logged) -> ComparedConfigs:
     """Compare what brokers reported about configs with the metadata log.
 
     Raises:
@@ -41,15 +41,15 @@ def judge_configs(history: History, log: Logged) -> ToldConfigs:
     for operation in history.observed(TOPIC_CONFIGS):
         if not log.covered or operation.time_ns > log.until_ns:
             continue
-        for topic, name, value in _told(msgspec.convert(operation.value, TopicConfigsSeen), log):
+        for topic, name, value in _values(msgspec.convert(operation.value, TopicConfigsSeen), log):
             compared += 1
             anomaly = _against(operation, log, topic, name, value)
             if anomaly is not None:
                 found.append(anomaly)
-    return ToldConfigs(found, {"configs_finally_told": compared})
+    return ComparedConfigs(found, {"configs_finally_told": compared})
 
 
-def _told(seen: TopicConfigsSeen, log: Logged) -> Iterator[tuple[str, str, str | None]]:
+def _values(seen: TopicConfigsSeen, log: Logged) -> Iterator[tuple[str, str, str | None]]:
     """Topic, config and value of all that an answer has, or that the log has of a topic in the answer."""
     for topic, configs in seen.topics.items():
         logged = {name for known, name in log.configs if known == topic}

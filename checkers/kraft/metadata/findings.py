@@ -13,33 +13,33 @@ from checkers.kraft.metadata.anomalies import (
     RESURRECTED_TOPIC,
 )
 from checkers.kraft.metadata.lives import Life, lives_of
-from checkers.kraft.metadata.loading import Change, Listing, Metadata, told_id
+from checkers.kraft.metadata.loading import Change, Listing, Metadata, acknowledged_id
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
 _NAMED_MAX = 5
 
 
-class Telling(NamedTuple):
+class IdReport(NamedTuple):
     """The first time that an id was reported under a name: the id, and the operation that reported it."""
 
     topic_id: str
     operation: Operation
 
 
-def tellings_of(metadata: Metadata) -> dict[str, dict[str, Telling]]:
+def first_reports(metadata: Metadata) -> dict[str, dict[str, IdReport]]:
     """By name and id, who reported it first: the answer to a creation, or a list."""
-    found: dict[str, dict[str, Telling]] = {}
+    found: dict[str, dict[str, IdReport]] = {}
 
     def add(name: str, topic_id: str | None, operation: Operation) -> None:
         if topic_id is not None:
             known = found.setdefault(name, {}).get(topic_id)
             if known is None or operation.index < known.operation.index:
-                found[name][topic_id] = Telling(topic_id, operation)
+                found[name][topic_id] = IdReport(topic_id, operation)
 
     for name, creations in metadata.created.items():
         for creation in creations:
-            add(name, told_id(creation), creation.last)
+            add(name, acknowledged_id(creation), creation.last)
     for listing in metadata.listings:
         for name, topic_id in listing.topics.items():
             add(name, topic_id, listing.end)
@@ -78,11 +78,11 @@ def find_changed_ids(metadata: Metadata) -> Iterator[Anomaly]:
             begun = [c for c in metadata.created.get(name, ()) if c.begin.index < listing.end.index]
             if topic_id is None or name in told or not all(c.acknowledged or c.failed for c in begun):
                 continue
-            answers = {told_id(change): change.last for change in begun if change.acknowledged}
+            answers = {acknowledged_id(change): change.last for change in begun if change.acknowledged}
             seen = others.setdefault(name, {})
             if topic_id in answers or topic_id in seen:
                 continue
-            if len(seen) < sum(change.acknowledged and told_id(change) is None for change in begun):
+            if len(seen) < sum(change.acknowledged and acknowledged_id(change) is None for change in begun):
                 seen[topic_id] = listing.end
             elif answers:
                 told.add(name)
@@ -99,7 +99,7 @@ def find_in_final(metadata: Metadata, windows: Sequence[FaultWindow] = ()) -> It
         metadata: all requests and all lists.
         windows: the faults, during which a request may have been sent more than once.
     """
-    listings, tellings = metadata.final_listings(), tellings_of(metadata)
+    listings, tellings = metadata.final_listings(), first_reports(metadata)
     for name in metadata.created:
         lives = lives_of(metadata, name)
         if lives:
@@ -126,7 +126,7 @@ def may_repeat(change: Change, windows: Sequence[FaultWindow]) -> bool:
     return any(window.overlaps(change.begin.time_ns, change.last.time_ns) for window in windows)
 
 
-def _dead(lives: Sequence[Life], tellings: Iterable[Telling]) -> Iterator[tuple[str, Change]]:
+def _dead(lives: Sequence[Life], tellings: Iterable[IdReport]) -> Iterator[tuple[str, Change]]:
     """Ids that were known before an acknowledged deletion, with the first such deletion.
 
     Only one topic of a name exists at a time, so the deletion removed all of them.

@@ -14,9 +14,9 @@ from checkers.evidence.metadata_log import MetadataLog, append_times, farthest
 from checkers.history.observed import NODE
 from checkers.history.operations import History, Operation
 from checkers.kraft.metadata.anomalies import CREATED_TWICE, RETURNED_TOPIC_ID, REUSED_TOPIC_ID
-from checkers.kraft.metadata.findings import Telling, found_by, may_repeat, tellings_of
+from checkers.kraft.metadata.findings import IdReport, first_reports, found_by, may_repeat
 from checkers.kraft.metadata.lives import lives_of
-from checkers.kraft.metadata.loading import Change, Listing, Metadata, told_id
+from checkers.kraft.metadata.loading import Change, Listing, Metadata, acknowledged_id
 from checkers.verdict.verdict import Anomaly
 
 _SEEN_WITHIN_NS = 3_000_000_000
@@ -41,14 +41,14 @@ def find_identities(history: History, metadata: Metadata) -> Iterator[Anomaly]:
 def _reused(metadata: Metadata) -> Iterator[Anomaly]:
     """Creations whose id another creation reported, or which was reported before they were requested."""
     first: dict[str, tuple[str, Operation]] = {}
-    for name, tellings in tellings_of(metadata).items():
+    for name, tellings in first_reports(metadata).items():
         for telling in tellings.values():
             earliest = first.get(telling.topic_id)
             if earliest is None or telling.operation.index < earliest[1].index:
                 first[telling.topic_id] = (name, telling.operation)
     answered: dict[str, tuple[str, Operation]] = {}
     for name, change in _in_order(metadata):
-        topic_id = told_id(change)
+        topic_id = acknowledged_id(change)
         if topic_id is None:
             continue
         before = answered.setdefault(topic_id, (name, change.last))
@@ -91,9 +91,11 @@ def _created_twice(metadata: Metadata, windows: tuple[FaultWindow, ...]) -> Iter
 
 def _returned(history: History, metadata: Metadata, windows: tuple[FaultWindow, ...]) -> Iterator[Anomaly]:
     """Brokers that reported an older id of a name than before, while no process ended or began."""
-    tellings = tellings_of(metadata)
+    tellings = first_reports(metadata)
     answers = {
-        (name, told_id(change)): change for name, changes in metadata.created.items() for change in changes
+        (name, acknowledged_id(change)): change
+        for name, changes in metadata.created.items()
+        for change in changes
     }
     newest: dict[tuple[str, str], tuple[Change, Listing]] = {}
     for listing in metadata.listings:
@@ -102,7 +104,7 @@ def _returned(history: History, metadata: Metadata, windows: tuple[FaultWindow, 
                 continue
             place = (listing.listener, name)
             known = newest.get(place)
-            same = known is not None and told_id(known[0]) == topic_id
+            same = known is not None and acknowledged_id(known[0]) == topic_id
             if known is not None and not same and _is_older(tellings[name][topic_id], known[0]):
                 if known[1].end.index < listing.begin.index and _one_life(
                     history, windows, known[1], listing
@@ -115,7 +117,7 @@ def _returned(history: History, metadata: Metadata, windows: tuple[FaultWindow, 
                 newest[place] = (change, listing)
 
 
-def _is_older(telling: Telling, creation: Change) -> bool:
+def _is_older(telling: IdReport, creation: Change) -> bool:
     return telling.operation.index < creation.begin.index
 
 

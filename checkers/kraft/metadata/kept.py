@@ -9,7 +9,8 @@ A controller answers a change once the records that make it are committed (KIP-6
 3. Brokers list what the log has, by the ids of topics: ``listed-against-log`` (`listed`).
 4.  While one controller leads alone, it knows every topic that it has created:
    ``acknowledged-topic-unknown``.
-5.  No high watermark was above its record before it was requested: ``high-watermark-unfounded`` (`asked`).
+5.  No high watermark was above its record before it was requested: ``high-watermark-unfounded``
+    (`requested`).
 6. At the end brokers report the configs that the log has: ``config-against-log`` (`configs`).
 
 Whether elections and reassignments are in the log is judged by other checkers; here it is judged whether they
@@ -27,17 +28,17 @@ from checkers.columns.tables import NEVER
 from checkers.evidence.faults import fault_windows
 from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_METADATA
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 from checkers.history.sources import Source, lacking
 from checkers.kraft.metadata.acknowledged import Acknowledgement, acknowledgements
 from checkers.kraft.metadata.anomalies import METADATA_ACK_EARLY, METADATA_ACK_LOST, TOPIC_UNKNOWN
-from checkers.kraft.metadata.asked import asked_of, early_marks
 from checkers.kraft.metadata.configs import judge_configs
 from checkers.kraft.metadata.listed import judge_listed
 from checkers.kraft.metadata.lives import Life, lives_of
 from checkers.kraft.metadata.loading import Change, Metadata
 from checkers.kraft.metadata.logged import Logged, Record, TopicLogged, logged
 from checkers.kraft.metadata.marks import Marks, marks_of
+from checkers.kraft.metadata.requested import early_marks, requested_records
 from checkers.kraft.metadata.wipes import emptied
 from checkers.kraft.quorum.views import views_of
 from checkers.verdict.verdict import Anomaly
@@ -70,7 +71,7 @@ def judge_kept(history: History, metadata: Metadata) -> Kept:
     """
     log = logged(history)
     if log is None:
-        expected = EVIDENCE_METADATA in told_setup(history).evidence
+        expected = EVIDENCE_METADATA in recorded_setup(history).evidence
         return Kept(
             [],
             {},
@@ -78,7 +79,7 @@ def judge_kept(history: History, metadata: Metadata) -> Kept:
             if expected
             else None,
         )
-    asked = asked_of(history, metadata, log)
+    asked = requested_records(history, metadata, log)
     acks, marks = acknowledgements(history, metadata, log), marks_of(history)
     doubt, listed = _doubt(history, acks, log), judge_listed(metadata, log)
     configs = judge_configs(history, log)
@@ -95,7 +96,7 @@ def judge_kept(history: History, metadata: Metadata) -> Kept:
 
 def _judged(ack: Acknowledgement, log: Logged, marks: Marks) -> Iterator[Anomaly]:
     if not ack.records or ack.lacks is not None:
-        if ack.tells and ack.answered_ns <= log.until_ns:
+        if ack.logged_if_made and ack.answered_ns <= log.until_ns:
             yield _lost(ack, log)
         return
     if min(record.span.from_ns for record in ack.records) > ack.answered_ns:
@@ -205,8 +206,8 @@ def _unknown(name: str, created: Change, deletion: Change) -> Anomaly:
 
 def _doubt(history: History, acks: Sequence[Acknowledgement], log: Logged) -> str | None:
     told = lacking(history, Source.ADMIN, Source.DISKS, Source.QUORUM)
-    late = sum(ack.tells and not ack.records and ack.answered_ns > log.until_ns for ack in acks)
-    older = 0 if log.covered else sum(not ack.records for ack in _untold(acks))
+    late = sum(ack.logged_if_made and not ack.records and ack.answered_ns > log.until_ns for ack in acks)
+    older = 0 if log.covered else sum(not ack.records for ack in _inconclusive(acks))
     doubts = [
         told,
         f"{late} acknowledged changes may be later than the end of the metadata log" if late else None,
@@ -215,9 +216,9 @@ def _doubt(history: History, acks: Sequence[Acknowledgement], log: Logged) -> st
     return "; ".join(doubt for doubt in doubts if doubt) or None
 
 
-def _untold(acks: Iterable[Acknowledgement]) -> list[Acknowledgement]:
+def _inconclusive(acks: Iterable[Acknowledgement]) -> list[Acknowledgement]:
     """Changes whose absence proves nothing here; for elections and reassignments other checkers judge it."""
-    return [ack for ack in acks if not ack.tells and ack.kind not in {"elections", "reassignments"}]
+    return [ack for ack in acks if not ack.logged_if_made and ack.kind not in {"elections", "reassignments"}]
 
 
 def _figures(acks: Sequence[Acknowledgement], log: Logged) -> dict[str, object]:
@@ -225,6 +226,6 @@ def _figures(acks: Sequence[Acknowledgement], log: Logged) -> dict[str, object]:
     return {
         "acknowledgements_compared": dict(sorted(Counter(ack.kind for ack in acks).items())),
         "acknowledgements_told_committed": told,
-        "acknowledgements_older_than_log": sum(not ack.records for ack in _untold(acks)),
+        "acknowledgements_older_than_log": sum(not ack.records for ack in _inconclusive(acks)),
         "metadata_log_end": log.log.end,
     }

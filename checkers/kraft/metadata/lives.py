@@ -8,7 +8,7 @@ what exists under a name is certain only while no request is open.
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from checkers.kraft.metadata.loading import Change, Metadata, told_id
+from checkers.kraft.metadata.loading import Change, Metadata, acknowledged_id
 
 
 class Life(NamedTuple):
@@ -51,7 +51,7 @@ def lives_of(metadata: Metadata, name: str) -> list[Life]:
             if began < each.begin.index and (ends is None or each.begin.index < ends)
         )
         earlier = [*creations[:place], *(each for each in deletions if each.begin.index < began)]
-        lives.append(Life(creation, its, told_id(creation), _answered(earlier, began)))
+        lives.append(Life(creation, its, acknowledged_id(creation), _answered(earlier, began)))
     return lives
 
 

@@ -76,7 +76,7 @@ class Metadata:
         return [last[listener] for listener in sorted(last)]
 
 
-def told_id(change: Change) -> str | None:
+def acknowledged_id(change: Change) -> str | None:
     """The id that the acknowledgement of a creation reported; None where it reported none."""
     if not change.acknowledged:
         return None

@@ -9,7 +9,7 @@ the name then.  Each append is requested once, and a log begins at offset 0: it 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from checkers.history.changing_topics import RecordAsked, RecordsFetched
+from checkers.history.changing_topics import RecordRequested, RecordsFetched
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation
 from checkers.kraft.metadata.anomalies import DELETED_RECORDS
 from checkers.kraft.metadata.findings import found_by
@@ -67,7 +67,7 @@ def _appends(history: History) -> dict[int, _Append]:
     """All that was requested, by value."""
     found: dict[int, _Append] = {}
     for operation in history.of(APPEND):
-        asked: RecordAsked = converted(operation, RecordAsked)
+        asked: RecordRequested = converted(operation, RecordRequested)
         if operation.type is INVOKE:
             found[asked.value] = _Append(operation, None)
         elif operation.type is not INFO and asked.value in found:

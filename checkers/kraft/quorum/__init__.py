@@ -55,7 +55,7 @@ from checkers.kraft.quorum.rules import (
 )
 from checkers.kraft.quorum.run_away import EPOCH_RUN_AWAY, rises, run_aways
 from checkers.kraft.quorum.views import LeaderClaim, Views, views_of
-from checkers.kraft.quorum.voter_sets import flips_logged, flips_told, logged_sets, told_sets
+from checkers.kraft.quorum.voter_sets import flips_logged, logged_sets, reported_flips, reported_sets
 from checkers.kraft.quorum.votes import LEADER_WITHOUT_MAJORITY, STALE_VOTE
 from checkers.kraft.quorum.watch import watched
 from checkers.kraft.quorum.wipes import Wipes, wipes_of
@@ -176,10 +176,10 @@ def _judged(
     """What follows only from who the nodes are and how they are configured."""
     changes = voter_changes(history)
     dynamic_ns = dynamic_since_ns(history, setup.features)
-    told, logged = told_sets(views.claims, dynamic_ns), logged_sets(history)
+    told, logged = reported_sets(views.claims, dynamic_ns), logged_sets(history)
     records = flips_logged(logged)
     may_be = automatic(setup, views.files)
-    by_views = explain(flips_told(told), changes, may_be)
+    by_views = explain(reported_flips(told), changes, may_be)
     by_log = explain((flip for flips in records for flip in flips), changes, may_be)
     removed = removals(changes, records, views, setup)
     stale = stale_claims(views, setup.controller_fetch_timeout_ms, removed, forgetting)
@@ -204,7 +204,7 @@ def _judged(
             *votes.granted_twice(logs, (wipe.window for wipe in forgetting.wipes.wipes)),
             *votes.stale_votes(bounds, forgetting.wipes),
             *votes.without_majority(logs, setup),
-            *candidates.candidates_unasked(logs, setup),
+            *candidates.candidates_without_pre_votes(logs, setup),
             *candidates.votes_unkept(logs, views.files, _struck_metadata(history)),
         ],
         assumptions=watched(history, setup, windows, bound_ms),

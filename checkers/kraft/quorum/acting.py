@@ -12,14 +12,13 @@ snapshot: it lacks the sets that the snapshot replaced.
 """
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
 from typing import NamedTuple
 
 import msgspec
 
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.metadata_whole import thinned_logs
-from checkers.evidence.node_logs import moment, ns_between
+from checkers.evidence.node_logs import logged_at_ns
 from checkers.history.logged import METADATA_TRUNCATED, QUORUM_VIEW, MetadataTruncated, QuorumViewLogged
 from checkers.history.missing_logs import nodes_lacking
 from checkers.history.operations import History
@@ -136,18 +135,12 @@ def _of_the_beginning(seen: MetadataLogSeen) -> bool:
 
 
 def _views(history: History) -> dict[str, list[_View]]:
-    began_at = moment(history.began_at)
     found: dict[str, list[_View]] = {}
     for operation in history.observed(QUORUM_VIEW):
         logged = msgspec.convert(operation.value, QuorumViewLogged)
-        time_ns = _time_ns(logged.at, began_at)
+        time_ns = logged_at_ns(history, logged.at)
         found.setdefault(operation.node or "", []).append(_View(operation.index, time_ns, logged))
     return found
-
-
-def _time_ns(at: str | None, began_at: datetime | None) -> int | None:
-    when = moment(at or "")
-    return None if when is None or began_at is None else ns_between(began_at, when)
 
 
 def _last_truncation(history: History, node: str) -> tuple[int, int]:

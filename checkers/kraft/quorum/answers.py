@@ -156,11 +156,11 @@ def _mark(claim: LeaderClaim, why: str) -> Anomaly:
         subject=f"{claim.node}, epoch {claim.epoch}",
         time_ns=claim.time_ns,
         witness=(claim.index,),
-        explanation=(_said(claim),),
+        explanation=(_answer_text(claim),),
     )
 
 
-def _said(claim: LeaderClaim) -> str:
+def _answer_text(claim: LeaderClaim) -> str:
     ends = ", ".join(f"{voter.id} at {voter.log_end_offset}" for voter in claim.voters)
     return (
         f"At {claim.time_ns / 1e9:.3f} s {claim.node} led epoch {claim.epoch}: high watermark "
@@ -179,7 +179,7 @@ def _beyond(answers: Sequence[LeaderClaim]) -> Iterator[Anomaly]:
                     subject=f"{each.id}, epoch {claim.epoch}",
                     time_ns=claim.time_ns,
                     witness=(claim.index,),
-                    explanation=(_said(claim),),
+                    explanation=(_answer_text(claim),),
                 )
 
 
@@ -189,7 +189,7 @@ def _regression(voter: ReplicaState, claim: LeaderClaim, before: LeaderClaim, ha
         subject=f"voter {voter.id}, epoch {claim.epoch}",
         time_ns=max(before.time_ns, claim.time_ns),
         witness=(before.index, claim.index),
-        explanation=(_said(before), _said(claim)),
+        explanation=(_answer_text(before), _answer_text(claim)),
     )
 
 
@@ -256,5 +256,5 @@ def _uncommitted(ordered: Sequence[LeaderClaim], history: History) -> Iterator[A
                 subject=f"epoch {epoch}",
                 time_ns=claim.time_ns,
                 witness=(claim.index, log.operation.index),
-                explanation=(_said(claim),),
+                explanation=(_answer_text(claim),),
             )

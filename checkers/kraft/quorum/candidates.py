@@ -33,7 +33,7 @@ Struck = Callable[[str, int, int], bool]
 """Whether a fault of its disk may have hit a node, by its name, at some time between two."""
 
 
-def candidates_unasked(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
+def candidates_without_pre_votes(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
     """Candidates whose own log reports that too few would vote for them.
 
     Voters whose version does not know pre-votes need not be asked.
@@ -41,9 +41,9 @@ def candidates_unasked(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
     if setup.oldest_version < PRE_VOTE_SINCE:
         return
     for vote in logs.votes:
-        voters, granting = vote.told.pre_voters, vote.told.pre_granting
+        voters, granting = vote.line.pre_voters, vote.line.pre_granting
         if voters and granting is not None and 2 * len(granting) <= len(voters):
-            told = vote.told
+            told = vote.line
             yield CANDIDATE_UNASKED.found(
                 f"{vote.node} became a candidate in epoch {told.epoch} with the pre-votes of only "
                 f"{len(granting)} of {len(voters)} voters.",
@@ -78,11 +78,11 @@ def votes_unkept(logs: Logs, files: Sequence[StateFile], struck: Struck) -> Iter
 
 def _kept(vote: Vote, file: StateFile) -> bool:
     decided = file.voted_id > NONE or file.leader_id > NONE
-    return file.epoch > vote.told.epoch or (file.epoch == vote.told.epoch and decided)
+    return file.epoch > vote.line.epoch or (file.epoch == vote.line.epoch and decided)
 
 
 def _unkept(vote: Vote, file: StateFile) -> Anomaly:
-    told = vote.told
+    told = vote.line
     in_it = f"epoch {file.epoch}, vote {file.voted_id}, leader {file.leader_id}"
     return VOTE_UNKEPT.found(
         f"{vote.node} voted for {told.candidate_id} in epoch {told.epoch}, but its quorum-state "

@@ -8,7 +8,7 @@ import msgspec
 from checkers.evidence.administration import Request, requests_of
 from checkers.evidence.faults import FOREVER_NS
 from checkers.history.operations import FAIL, INFO, OK, History, OperationType
-from checkers.history.requested import FeatureAsked, VoterAsked
+from checkers.history.requested import FeatureRequested, VoterRequested
 
 ADD, REMOVE = "add-voter", "remove-voter"
 KRAFT_VERSION = "kraft.version"
@@ -72,7 +72,7 @@ def _change(request: Request) -> VoterChange:
     return VoterChange(
         f=asked.f,
         id=msgspec.convert(asked.key, int),
-        directory_id=msgspec.convert(asked.value, VoterAsked).directory_id,
+        directory_id=msgspec.convert(asked.value, VoterRequested).directory_id,
         invoked_ns=request.from_ns,
         outcome=INFO if ended is None or request.unknown else ended.type,
         completed_ns=FOREVER_NS if ended is None else ended.time_ns,
@@ -99,7 +99,7 @@ def dynamic_since_ns(history: History, features: dict[str, int]) -> int:
             for request in requests_of(history, "update-feature")
             if request.began.key == KRAFT_VERSION
             and not request.failed
-            and msgspec.convert(request.began.value, FeatureAsked).level > 0
+            and msgspec.convert(request.began.value, FeatureRequested).level > 0
         ),
         default=FOREVER_NS,
     )

@@ -54,7 +54,7 @@ class Forgetting(msgspec.Struct, frozen=True):
 
     def between(self, after_ns: int, before_ns: int) -> str | None:
         """Why two majorities of one epoch, both elected between two times, need not share a vote; or None."""
-        return self._told(f for f in self.forgotten if after_ns <= f.voted_ns and f.votes_ns <= before_ns)
+        return self._reason(f for f in self.forgotten if after_ns <= f.voted_ns and f.votes_ns <= before_ns)
 
     def may_lead_anew(self, claim: LeaderClaim) -> bool:
         """Whether a leader may have been elected after a later epoch had begun, by voters that forgot it.
@@ -62,7 +62,7 @@ class Forgetting(msgspec.Struct, frozen=True):
         A voter that has stored a later epoch since it forgot does not vote in an earlier one.
         """
         voting = (f for f in self.forgotten if f.votes_ns <= claim.time_ns)
-        return self._told(f for f in voting if not self._knows_later(f, claim)) is not None
+        return self._reason(f for f in voting if not self._knows_later(f, claim)) is not None
 
     def elected_after_ns(self, sighting: LeaderClaim | StateFile) -> int:
         """A time after which the leader that a view names was elected for that epoch; 0 if nothing shows.
@@ -86,7 +86,7 @@ class Forgetting(msgspec.Struct, frozen=True):
         )
         return max([0, *begun, *lower])
 
-    def _told(self, forgotten: Iterable[Forgotten]) -> str | None:
+    def _reason(self, forgotten: Iterable[Forgotten]) -> str | None:
         nodes = sorted({each.node for each in forgotten})
         if len(nodes) < self.needed:
             return None

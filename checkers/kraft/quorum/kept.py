@@ -130,12 +130,12 @@ def _gone(claim: LeaderClaim, lacking: Iterable[ReplicaLog]) -> Anomaly:
         witness=(claim.index, *(log.op for log in logs)),
         explanation=(
             f"{told}: high watermark {claim.high_watermark}, log end {claim.end_offset}.",
-            *(_told(log, claim.epoch) for log in logs),
+            *(_reading_text(log, claim.epoch) for log in logs),
         ),
     )
 
 
-def _told(log: ReplicaLog, epoch: int) -> str:
+def _reading_text(log: ReplicaLog, epoch: int) -> str:
     until = kept_until(log, epoch)
     behind = "where it ends" if until == log.end else "where a later epoch begins"
     read_s = log.seen.began_ns / 1e9

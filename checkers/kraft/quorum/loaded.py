@@ -48,14 +48,14 @@ def ends_forgotten(
     for load in loads:
         if load.topic != METADATA_TOPIC or load.node not in ids:
             continue
-        had = max(_told(load, ids[load.node], claims, strikes), default=None, key=lambda each: each.end)
+        had = max(_reported(load, ids[load.node], claims, strikes), default=None, key=lambda each: each.end)
         if had is not None and load.end < had.end:
             why = licence(had.claim, load.time_ns)
             found = _forgotten(load, ids[load.node], had)
             yield msgspec.structs.replace(found, illegal=why is None, licence=why)
 
 
-def _told(
+def _reported(
     load: Loaded, voter: int, claims: Sequence[LeaderClaim], strikes: Sequence[FaultWindow]
 ) -> Iterator[_Had]:
     """What leaders reported about a voter before it loaded its log, if no fault hit its disk in between."""

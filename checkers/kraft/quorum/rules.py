@@ -59,7 +59,7 @@ def two_leaders(views: Views, forgetting: Forgetting) -> list[Anomaly]:
                 subject=f"epoch {epoch}",
                 time_ns=leaders[1].time_ns,
                 witness=(view.index for view in leaders),
-                explanation=(_says(view, f"names {view.leader_id} as its leader") for view in leaders),
+                explanation=(_view_text(view, f"names {view.leader_id} as its leader") for view in leaders),
             )
             licence = _used_again(leaders, sightings, forgetting)
             found.append(msgspec.structs.replace(anomaly, illegal=licence is None, licence=licence))
@@ -102,7 +102,7 @@ def double_votes(files: Sequence[StateFile], wipes: Wipes) -> list[Anomaly]:
                     subject=f"{node}, epoch {epoch}",
                     time_ns=candidates[1].time_ns,
                     witness=(file.index for file in candidates),
-                    explanation=(_says(file, f"has a vote for {file.voted_id}") for file in candidates),
+                    explanation=(_view_text(file, f"has a vote for {file.voted_id}") for file in candidates),
                 )
             )
     return found
@@ -125,7 +125,7 @@ def epoch_regressions(files: Sequence[StateFile], wipes: Wipes) -> list[Anomaly]
                     subject=node,
                     time_ns=lower.time_ns,
                     witness=(higher.index, lower.index),
-                    explanation=(_says(view, f"has epoch {view.epoch}") for view in pair),
+                    explanation=(_view_text(view, f"has epoch {view.epoch}") for view in pair),
                 )
             )
     return found
@@ -151,7 +151,7 @@ def hw_regressions(claims: Sequence[LeaderClaim], windows: Iterable[FaultWindow]
                     subject=f"{node}, epoch {epoch}",
                     time_ns=lower.time_ns,
                     witness=(higher.index, lower.index),
-                    explanation=(_says(c, f"has high watermark {c.high_watermark}") for c in pair),
+                    explanation=(_view_text(c, f"has high watermark {c.high_watermark}") for c in pair),
                 )
             )
     return found
@@ -191,6 +191,6 @@ def _first_of_each(views: Iterable[V], key: Callable[[V], int]) -> list[V]:
     return list(earliest.values())
 
 
-def _says(view: View, what: str) -> str:
+def _view_text(view: View, what: str) -> str:
     source = "the answer" if isinstance(view, LeaderClaim) else "the quorum-state file"
     return f"At {view.time_ns / 1e9:.3f} s {source} of {view.node} {what} (epoch {view.epoch})."

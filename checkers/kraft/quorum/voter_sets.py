@@ -60,7 +60,7 @@ class Flip(msgspec.Struct, frozen=True):
     may_be_undone: bool
 
 
-def told_sets(claims: Iterable[LeaderClaim], dynamic_since_ns: int) -> list[VoterSet]:
+def reported_sets(claims: Iterable[LeaderClaim], dynamic_since_ns: int) -> list[VoterSet]:
     """The sets that leaders reported, in the order of epochs and in each of time."""
     ordered = sorted(claims, key=lambda claim: (claim.epoch, claim.began_ns, claim.index))
     return [
@@ -120,7 +120,7 @@ def voters_in(content: Any) -> Members:
     return {v.voter_id: v.voter_directory_id for v in msgspec.convert(content, _Logged).voters}
 
 
-def flips_told(sets: Sequence[VoterSet]) -> list[Flip]:
+def reported_flips(sets: Sequence[VoterSet]) -> list[Flip]:
     """What changed between answers; several changes may lie between two."""
     found = []
     for before, after in pairwise(sets):

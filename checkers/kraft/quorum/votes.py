@@ -12,7 +12,7 @@ import msgspec
 
 from checkers.evidence.faults import FaultWindow
 from checkers.evidence.metadata_log import farthest
-from checkers.evidence.node_logs import moment, ns_between
+from checkers.evidence.node_logs import logged_at_ns
 from checkers.history.logged import ELECTED, VOTE, ElectedLogged, VoteLogged, VotesEnd, vote_logged
 from checkers.history.operations import History
 from checkers.history.setup import Setup
@@ -46,13 +46,13 @@ class Vote(msgspec.Struct, frozen=True):
         index: the observation's place in the history.
         node: whose log it is in.
         time_ns: when, on the history's clock; uncertain by `SLACK_NS`.
-        told: the decoded line.
+        line: the decoded line.
     """
 
     index: int
     node: str
     time_ns: int
-    told: VoteLogged
+    line: VoteLogged
 
 
 class Logs(msgspec.Struct, frozen=True):
@@ -78,11 +78,10 @@ def logs_of(history: History) -> Logs:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    began_at = moment(history.began_at)
 
     def time_ns(at: str | None, otherwise_ns: int) -> int:
-        when = moment(at or "")
-        return otherwise_ns if when is None or began_at is None else ns_between(began_at, when)
+        logged_ns = logged_at_ns(history, at)
+        return otherwise_ns if logged_ns is None else logged_ns
 
     told: list[Vote] = []
     further: dict[str, int] = {}
@@ -97,9 +96,9 @@ def logs_of(history: History) -> Logs:
     first: dict[str, int] = {}
     for vote in told:
         if not further.get(vote.node, 1):
-            first[vote.node] = min(first.get(vote.node, vote.told.epoch), vote.told.epoch)
+            first[vote.node] = min(first.get(vote.node, vote.line.epoch), vote.line.epoch)
     left_out = {node: number for node, number in further.items() if number}
-    return Logs(tuple(vote for vote in told if vote.told.binds), elected, first, left_out)
+    return Logs(tuple(vote for vote in told if vote.line.binds), elected, first, left_out)
 
 
 def _alike(one: VoteLogged, other: VoteLogged) -> bool:
@@ -121,12 +120,12 @@ def granted_twice(logs: Logs, wipes: Iterable[FaultWindow]) -> Iterator[Anomaly]
     last: dict[tuple[str, int], Vote] = {}
     found: set[tuple[str, int]] = set()
     for vote in logs.votes:
-        place = (vote.node, vote.told.epoch)
+        place = (vote.node, vote.line.epoch)
         before = last.get(place)
         last[place] = vote
-        if before is None or _alike(before.told, vote.told) or place in found:
+        if before is None or _alike(before.line, vote.line) or place in found:
             continue
-        same_disk = _same(before.told.directory_id, vote.told.directory_id)
+        same_disk = _same(before.line.directory_id, vote.line.directory_id)
         from_ns, to_ns = before.time_ns - SLACK_NS, vote.time_ns + SLACK_NS
         if same_disk and not any(w.concerns(vote.node) and w.overlaps(from_ns, to_ns) for w in hits):
             found.add(place)
@@ -134,18 +133,18 @@ def granted_twice(logs: Logs, wipes: Iterable[FaultWindow]) -> Iterator[Anomaly]
 
 
 def _twice(before: Vote, vote: Vote) -> Anomaly:
-    names = f"{before.told.candidate_id} and {vote.told.candidate_id}"
+    names = f"{before.line.candidate_id} and {vote.line.candidate_id}"
     return DOUBLE_VOTE.found(
-        f"{vote.node} voted for {names} in epoch {vote.told.epoch}, according to its own log.",
-        subject=f"{vote.node}, epoch {vote.told.epoch}",
+        f"{vote.node} voted for {names} in epoch {vote.line.epoch}, according to its own log.",
+        subject=f"{vote.node}, epoch {vote.line.epoch}",
         time_ns=vote.time_ns,
         witness=(before.index, vote.index),
-        explanation=(_said(before), _said(vote)),
+        explanation=(_vote_text(before), _vote_text(vote)),
     )
 
 
-def _said(vote: Vote) -> str:
-    told = vote.told
+def _vote_text(vote: Vote) -> str:
+    told = vote.line
     disk = "" if told.candidate_directory_id is None else f" on disk {told.candidate_directory_id}"
     return (
         f"Line {told.line} of {vote.node}'s log, at {told.at}: it votes in epoch {told.epoch} for "
@@ -168,15 +167,15 @@ def bounds_of(logs: Logs, claims: Sequence[LeaderClaim], setup: Setup, history: 
 
     A leader of an earlier epoch had reported the voter's log; what was committed of it stays.
     """
-    asked = [vote for vote in logs.votes if vote.told.last_epoch is not None]
+    asked = [vote for vote in logs.votes if vote.line.last_epoch is not None]
     epoch_at = _epochs(history)
     ids = {name: voter for voter, name in setup.controllers.items()}
     kept: dict[Key, Kept] = {}
     found = []
     waiting = sorted(claims, key=lambda claim: (claim.epoch, claim.time_ns))
     mark = NONE
-    for vote in sorted(asked, key=lambda vote: vote.told.epoch):
-        while waiting and waiting[0].epoch < vote.told.epoch:
+    for vote in sorted(asked, key=lambda vote: vote.line.epoch):
+        while waiting and waiting[0].epoch < vote.line.epoch:
             epoch = waiting[0].epoch
             of_epoch = [claim for claim in waiting if claim.epoch == epoch]
             waiting = waiting[len(of_epoch) :]
@@ -185,7 +184,7 @@ def bounds_of(logs: Logs, claims: Sequence[LeaderClaim], setup: Setup, history: 
         had = [
             known
             for (voter, disk), known in kept.items()
-            if voter == ids.get(vote.node) and _same(disk, vote.told.directory_id)
+            if voter == ids.get(vote.node) and _same(disk, vote.line.directory_id)
         ]
         best = max(had, key=lambda known: known.end, default=None)
         last_epoch = None if best is None else epoch_at(best.end - 1)
@@ -214,7 +213,7 @@ def stale_votes(bounds: Bounds, wipes: Wipes) -> Iterator[Anomaly]:
     if wipes.wipes:
         return
     for vote, known, (last_epoch, end) in bounds.votes:
-        told = vote.told
+        told = vote.line
         if (told.last_epoch, told.last_offset) < (last_epoch, end):
             yield STALE_VOTE.found(
                 f"{vote.node} voted for {told.candidate_id} in epoch {told.epoch}, whose log ended at"
@@ -222,7 +221,7 @@ def stale_votes(bounds: Bounds, wipes: Wipes) -> Iterator[Anomaly]:
                 subject=f"{vote.node}, epoch {told.epoch}",
                 time_ns=vote.time_ns,
                 witness=(known.claim.index, vote.index),
-                explanation=(_had(vote, known), _said(vote)),
+                explanation=(_had(vote, known), _vote_text(vote)),
             )
 
 
@@ -239,7 +238,7 @@ def without_majority(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
 
     A log counts that reports an earlier epoch, and the end: then it has all that was logged between.
     """
-    granted = {(v.node, v.told.epoch, v.told.candidate_id) for v in logs.votes}
+    granted = {(v.node, v.line.epoch, v.line.candidate_id) for v in logs.votes}
     ids = {name: voter for voter, name in setup.controllers.items()}
     for node, index, time_ns, told in logs.elected:
         denied = [

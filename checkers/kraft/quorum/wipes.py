@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from checkers.evidence.faults import FaultWindow, told_of
+from checkers.evidence.faults import FaultWindow, recorded_faults
 from checkers.history.faults import DiskProbed
 from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
@@ -120,7 +120,7 @@ def wipes_of(history: History, windows: Iterable[FaultWindow]) -> Wipes:
     """The wipes that may have removed a metadata log."""
     return Wipes(
         tuple(
-            Wipe(window, any(_differ(told.of_disk) for told in told_of(history, window)))
+            Wipe(window, any(_differ(told.of_disk) for told in recorded_faults(history, window)))
             for window in windows
             if window.wipes and hits(history, window, METADATA_TOPIC)
         )

@@ -57,8 +57,8 @@ def check_listed(history: History) -> CheckerResult:
             found += rule(story, place)
         if slack is not None:
             found += find_times(story, place, slack)
-        figures.update(told.what for told in place.told)
-        figures["from_former_leaders"] += sum(told.fence_ns < told.began_ns for told in place.told)
+        figures.update(told.what for told in place.listings)
+        figures["from_former_leaders"] += sum(told.fence_ns < told.began_ns for told in place.listings)
     found += find_early(story, figures)
     exercised = bool(story.places) or bool(starts_of(history))
     return result_of(CHECKER, found, figures=dict(figures), exercised=exercised)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.columns.tables import NONE
-from checkers.history.observed import OffsetsAsked
+from checkers.history.observed import OffsetsRequested
 from checkers.logs.listed.anomalies import END_AHEAD, END_BEHIND
 from checkers.logs.listed.loading import (
     Found,
@@ -47,13 +47,13 @@ def find_behind(story: Story, place: ListedLog) -> Iterator[Anomaly]:
     everything that earlier leaders had committed.  Without transactions the last stable offset is the high
     watermark.  With transactions it is compared only with other last stable offsets.
     """
-    latest, stable = answers(place, OffsetsAsked.LATEST), answers(place, OffsetsAsked.STABLE)
+    latest, stable = answers(place, OffsetsRequested.LATEST), answers(place, OffsetsRequested.STABLE)
     if story.transactional(place.name):
-        groups = [(latest, [_acked(story.sent(place.name)), _told([*latest, *stable])])]
-        groups.append((stable, [_told(stable)]))
+        groups = [(latest, [_acked(story.sent(place.name)), _bounds_of([*latest, *stable])])]
+        groups.append((stable, [_bounds_of(stable)]))
     else:
         every = sorted([*latest, *stable], key=lambda told: told.op)
-        groups = [(every, [_acked(story.sent(place.name)), _told(every)])]
+        groups = [(every, [_acked(story.sent(place.name)), _bounds_of(every)])]
     for judged, bounds in groups:
         for each in bounds:
             yield from worst(_behind(story, place, judged, each))
@@ -66,7 +66,7 @@ def _acked(sent: Sent) -> _Bounds:
     return _Bounds(completed_ns, completed_ns, (sent.offset[rows] + 1).tolist(), operations, "acknowledged")
 
 
-def _told(some: Sequence[ListedPartition]) -> _Bounds:
+def _bounds_of(some: Sequence[ListedPartition]) -> _Bounds:
     times_ns, fences_ns = [told.time_ns for told in some], [told.fence_ns for told in some]
     return _Bounds(times_ns, fences_ns, [told.offset for told in some], [(told.op,) for told in some], "told")
 
@@ -112,9 +112,9 @@ def find_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
     lowest = np.minimum.accumulate(sent.offset[order])[::-1]
     invoked_ns, order = sent.invoked_ns[order][::-1], order[::-1]
     found: list[Found] = []
-    for told in place.told:
+    for told in place.listings:
         at = int(np.searchsorted(invoked_ns, told.time_ns, side="right"))
-        ends = told.what in {OffsetsAsked.LATEST, OffsetsAsked.STABLE, OffsetsAsked.EARLIEST}
+        ends = told.what in {OffsetsRequested.LATEST, OffsetsRequested.STABLE, OffsetsRequested.EARLIEST}
         if at == len(order) or told.offset < lowest[at] + ends:
             continue
         row = order[at:][sent.offset[order[at:]] == lowest[at]][0]

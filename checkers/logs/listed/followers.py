@@ -95,9 +95,9 @@ def _had_to_move(story: Story, name: PartitionName, deletion: Deletion, start: S
     """Whether the leader certainly had to wait for this broker, and it can't have lost its start since."""
     changes, number = story.facts.changes, story.facts.ids.get(start.node)
     from_ns = deletion.from_ns - MARGIN_NS
-    if number is None or not changes.tells(name, start.time_ns):
+    if number is None or not changes.is_complete(name, start.time_ns):
         return False
-    if story.asked_below(name, deletion.from_ns - 1) >= deletion.below:
+    if story.deletable_below(name, deletion.from_ns - 1) >= deletion.below:
         return False
     states = changes.possible(name, from_ns, start.time_ns)
     earlier = changes.possible(name, 0, start.time_ns)
@@ -121,7 +121,7 @@ def _found(name: PartitionName, deletion: Deletion, start: Start) -> Anomaly:
         time_ns=start.time_ns,
         witness=(*deletion.operations, start.op),
         explanation=(
-            *deletion.told,
+            *deletion.texts,
             f"{start.node} was asked at {start.began_ns / 1e9:.3f} s and answered {start.offset}.",
             "It was in sync from before the request until then, with no restart and no other leader.",
         ),

@@ -12,7 +12,7 @@ from checkers.columns.tables import NONE, Booleans, Columns, Integers, Partition
 from checkers.evidence.administration import alterations_of
 from checkers.evidence.loading import all_columns_of
 from checkers.evidence.partition_changes import PartitionChanges
-from checkers.history.observed import OFFSETS, OffsetsAsked, OffsetsSeen
+from checkers.history.observed import OFFSETS, OffsetsRequested, OffsetsSeen
 from checkers.history.operations import INVOKE, History
 from checkers.history.setup import Topic
 from checkers.history.units import NS_PER_MS
@@ -45,7 +45,7 @@ class ListedPartition(NamedTuple):
 
     op: int
     node: str
-    what: OffsetsAsked
+    what: OffsetsRequested
     since_ms: int | None
     began_ns: int
     time_ns: int
@@ -60,7 +60,7 @@ class ListedLog(NamedTuple):
     """One partition, and all answers about it in their order."""
 
     name: PartitionName
-    told: list[ListedPartition]
+    listings: list[ListedPartition]
 
 
 def places_of(facts: Facts) -> list[ListedLog]:
@@ -179,7 +179,7 @@ class Story:
         first = next(states, None)
         return 0 if first is None or epoch == 0 else changes.span(first).to_ns
 
-    def asked_below(self, name: PartitionName, time_ns: int) -> int:
+    def deletable_below(self, name: PartitionName, time_ns: int) -> int:
         """The offset below which deletion of a partition's records had been requested by a time."""
         asked = self._deletions.get(name, ())
         return max((below for from_ns, below in asked if from_ns <= time_ns), default=0)
@@ -218,9 +218,9 @@ class Story:
         return None if row == NONE else permits[row].text
 
 
-def answers(place: ListedLog, *what: OffsetsAsked) -> list[ListedPartition]:
+def answers(place: ListedLog, *what: OffsetsRequested) -> list[ListedPartition]:
     """Answers of some kinds that report an offset."""
-    return [told for told in place.told if told.what in what and told.offset != NONE]
+    return [told for told in place.listings if told.what in what and told.offset != NONE]
 
 
 def worst(found: Iterable[Found]) -> Iterator[Anomaly]:

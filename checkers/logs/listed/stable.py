@@ -8,10 +8,10 @@ import numpy as np
 from msgspec import UNSET
 
 from checkers.columns.tables import NEVER, NONE, PartitionName
-from checkers.history.observed import OffsetsAsked
+from checkers.history.observed import OffsetsRequested
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, once
-from checkers.history.setup import told_setup
-from checkers.history.transactions import LeaderAsked, ProducerInitialised, sends_of
+from checkers.history.setup import recorded_setup
+from checkers.history.transactions import LeaderRequested, ProducerInitialised, sends_of
 from checkers.licences.decisions import decisions_of
 from checkers.logs.listed.anomalies import STABLE_AHEAD
 from checkers.logs.listed.loading import Found, ListedLog, ListedPartition, Story, answers, shown, worst
@@ -52,7 +52,7 @@ def _lost(story: Story, operation: int) -> str | None:
 
 
 def _ahead(story: Story, place: ListedLog, opened: list[Opened]) -> Iterator[Found]:
-    for told in answers(place, OffsetsAsked.STABLE):
+    for told in answers(place, OffsetsRequested.STABLE):
         for one in opened:
             if one.from_ns <= told.time_ns < one.until_ns and one.offset < told.offset:
                 since = (place.name, one.from_ns, told.time_ns, one.offset)
@@ -102,7 +102,7 @@ class _Ends:
     """Earliest times at which transactions may have ended."""
 
     def __init__(self, history: History) -> None:
-        self._timeout_ms = told_setup(history).workload.transaction_timeout_ms
+        self._timeout_ms = recorded_setup(history).workload.transaction_timeout_ms
         self._inits = _calls(history.of("init-transactions"))
         self._aborts = [o for o in history.of("abort-transaction") if o.type is INVOKE]
 
@@ -132,7 +132,7 @@ class _Ends:
             operation.time_ns
             for operation in self._aborts
             if operation.index > began.index
-            and msgspec.convert(operation.value, LeaderAsked).producer_id in ids
+            and msgspec.convert(operation.value, LeaderRequested).producer_id in ids
         ]
         asked_ns = NEVER if ended.value["ending_ns"] is None else int(ended.value["ending_ns"])
         timeout_ns = began.time_ns + timeout_ms * _MS

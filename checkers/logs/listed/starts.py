@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from checkers.history.observed import OffsetsAsked
+from checkers.history.observed import OffsetsRequested
 from checkers.logs.listed.anomalies import START_AHEAD, START_BEHIND
 from checkers.logs.listed.loading import ListedLog, ListedPartition, Story, answers, shown
 from checkers.logs.partitions.lives import one_life
@@ -16,8 +16,8 @@ def find_starts_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
     """At most one start above all offsets below which a deletion had been requested."""
     if story.retained(place.name):
         return
-    for told in answers(place, OffsetsAsked.EARLIEST):
-        below = story.asked_below(place.name, told.time_ns)
+    for told in answers(place, OffsetsRequested.EARLIEST):
+        below = story.deletable_below(place.name, told.time_ns)
         if told.offset > below:
             yield START_AHEAD.found(
                 f"{told.node} reported the log start offset {told.offset} of {place.name}, but "
@@ -32,7 +32,7 @@ def find_starts_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
 
 def find_starts_behind(story: Story, place: ListedLog) -> Iterator[Anomaly]:
     """At most one start below what had been deleted, and one that went back within a leadership."""
-    earliest = answers(place, OffsetsAsked.EARLIEST)
+    earliest = answers(place, OffsetsRequested.EARLIEST)
     deletions = deletions_of(story.history).get(place.name, [])
     yield from _undeleted(story, place, earliest, deletions)
     yield from _gone_back(story, place, earliest)

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.columns.tables import NONE, Booleans
-from checkers.history.observed import OffsetsAsked
+from checkers.history.observed import OffsetsRequested
 from checkers.logs.listed.anomalies import TIME_WRONG
 from checkers.logs.listed.loading import Found, ListedLog, ListedPartition, Sent, Story, shown, worst
 from checkers.verdict.verdict import Anomaly
@@ -28,7 +28,7 @@ _BY_FILE = (
 
 def slack_ns(story: Story) -> int | None:
     """By how much a timestamp may be wrong; None where the host's clock was set."""
-    clocks = [told.wall_ns for place in story.places for told in place.told]
+    clocks = [told.wall_ns for place in story.places for told in place.listings]
     step = max(clocks, default=0) - min(clocks, default=0)
     return None if step > _STEP_MAX_NS else _SLACK_NS + step
 
@@ -47,8 +47,8 @@ def find_times(story: Story, place: ListedLog, slack: int) -> Iterator[Anomaly]:
 def _wrong(story: Story, place: ListedLog, slack: int) -> Iterator[Found]:
     sent = story.sent(place.name)
     removable = "compact" in story.topic(place.name).cleanup or story.retained(place.name)
-    for told in place.told:
-        if told.what not in {OffsetsAsked.SINCE, OffsetsAsked.NEWEST}:
+    for told in place.listings:
+        if told.what not in {OffsetsRequested.SINCE, OffsetsRequested.NEWEST}:
             continue
         if told.since_ms is not None and told.offset != NONE and told.timestamp_ms < told.since_ms:
             yield _found(place, told, f"its timestamp is {told.timestamp_ms}"), None
@@ -82,7 +82,7 @@ def _passed_over(
     segment and its file is not gone yet, Kafka answers that there is no record.  So after a deletion this
     answer proves nothing.
     """
-    deleted_below = story.asked_below(place.name, told.time_ns)
+    deleted_below = story.deletable_below(place.name, told.time_ns)
     if told.offset == NONE and deleted_below > 0:
         return
     since_ns = (told.timestamp_ms if told.since_ms is None else told.since_ms) * _MS - told.wall_ns + slack
@@ -91,7 +91,7 @@ def _passed_over(
     if told.since_ms is not None and told.offset != NONE:
         due &= sent.offset < told.offset
     rows = np.flatnonzero(due)
-    if not len(rows) or (told.what == OffsetsAsked.NEWEST and told.offset == NONE):
+    if not len(rows) or (told.what == OffsetsRequested.NEWEST and told.offset == NONE):
         return
     row = int(rows[np.argmax(sent.offset[rows])])
     op, offset = int(sent.op[row]), int(sent.offset[row])

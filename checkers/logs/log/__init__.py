@@ -36,7 +36,7 @@ import numpy as np
 from checkers.columns.tables import Columns, Integers, PartitionName
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import History
-from checkers.history.sources import untold_damage
+from checkers.history.sources import unassigned_damage
 from checkers.licences import Licences, licences_of
 from checkers.logs.log.anomalies import ANOMALIES, NEEDS
 from checkers.logs.log.attribution import Attribution, Evidence, attribute
@@ -66,7 +66,7 @@ def check_log(history: History) -> CheckerResult:
         history: as `checkers.history.reading.read_history` returns it.
     """
     evidence = cache(lambda: disks_of(history))
-    return check_columns(columns_of(history), licences_of(history), untold_damage(history), evidence)
+    return check_columns(columns_of(history), licences_of(history), unassigned_damage(history), evidence)
 
 
 def check_columns(

@@ -107,7 +107,7 @@ def claims_of(columns: Columns, send_rows: Integers, read_rows: Integers, sent: 
     offsets = np.concatenate((sends.offset[placed], reads.offset[read_rows]))
     values = np.concatenate((sends.value[placed], reads.value[read_rows]))
     slots, slot_of = ranked(offsets)
-    claim_of, slot, value, contested = _told_apart(slot_of, values, len(slots))
+    claim_of, slot, value, contested = _distinct(slot_of, values, len(slots))
     count = len(slot)
     slot = np.concatenate((slot, np.full(len(unplaced), NONE)))
     value = np.concatenate((value, sends.value[unplaced]))
@@ -189,7 +189,7 @@ def at(column: Integers, rows: Integers, missing: int) -> Integers:
     return taken
 
 
-def _told_apart(
+def _distinct(
     slot_of: Integers, values: Integers, slots: int
 ) -> tuple[Integers, Integers, Integers, Booleans]:
     """Claim of each row, then slot, value and contestedness of each claim.

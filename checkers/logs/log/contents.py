@@ -10,7 +10,7 @@ from checkers.logs.log.claims import at, found_in, is_row
 from checkers.logs.log.findings import Example, LogFinding, illegal
 from checkers.logs.log.licensing import truncated, undone
 from checkers.logs.log.partition import PartitionLog
-from checkers.logs.log.telling import Teller, told
+from checkers.logs.log.texts import LogTexts, split_facts
 
 _NOT_IDEMPOTENT = "the producers were not idempotent: a retried send may append again"
 _GIVEN_UP = (
@@ -44,7 +44,7 @@ def find_in_contents(log: PartitionLog, attributing: Attributing) -> Iterator[Lo
 
 def _phantoms(log: PartitionLog) -> Iterator[LogFinding]:
     """Values that were never sent to this partition."""
-    claims, teller = log.claims, Teller(log)
+    claims, teller = log.claims, LogTexts(log)
     rows = np.flatnonzero(claims.sent == NONE)
 
     def example(index: int) -> Example:
@@ -52,7 +52,7 @@ def _phantoms(log: PartitionLog) -> Iterator[LogFinding]:
         value = teller.value_of(claim)
         elsewhere = _sent_elsewhere(log, int(claims.value[claim]))
         said = f"was sent to {elsewhere} only" if elsewhere else "was never sent"
-        witness, lines = told(teller.claim(claim))
+        witness, lines = split_facts(teller.claim(claim))
         subject = teller.subject(teller.offset_of(claim))
         return Example(subject, f"{value!r} is at {subject} but {said}", witness, (*lines, f"It {said}."))
 
@@ -64,7 +64,7 @@ def _aborted(log: PartitionLog) -> Iterator[LogFinding]:
 
     A record of an aborted transaction stays in the log, where read_uncommitted readers find it.
     """
-    claims, teller = log.claims, Teller(log)
+    claims, teller = log.claims, LogTexts(log)
     failed = (claims.sent != NONE) & (np.append(log.sent.possible, 0)[claims.sent] == 0)
     aborted = log.visibility.never & is_row(log.visibility.read)
     rows = np.flatnonzero(failed | aborted)
@@ -74,11 +74,11 @@ def _aborted(log: PartitionLog) -> Iterator[LogFinding]:
         subject = teller.subject(teller.offset_of(claim))
         value = teller.value_of(claim)
         if failed[claim]:
-            witness, lines = told(teller.failure(int(send[claim])), teller.claim(claim))
+            witness, lines = split_facts(teller.failure(int(send[claim])), teller.claim(claim))
             said = f"{value!r} was read at {subject} although its send failed"
         else:
             read = int(log.visibility.read[claim])
-            witness, lines = told(teller.abort(int(send[claim])), teller.returned(read))
+            witness, lines = split_facts(teller.abort(int(send[claim])), teller.returned(read))
             said = f"{value!r} was read at {subject} by a read_committed reader although it was aborted"
         return Example(subject, said, witness, lines)
 
@@ -92,7 +92,7 @@ def _aborted(log: PartitionLog) -> Iterator[LogFinding]:
 
 def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[LogFinding]:
     """Values at more offsets than their sends can account for; contested offsets are not counted."""
-    claims, teller = log.claims, Teller(log)
+    claims, teller = log.claims, LogTexts(log)
     rows = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE) & ~claims.contested)
     sent = claims.sent[rows]
     places = np.bincount(sent, minlength=len(log.sent.value))
@@ -109,7 +109,7 @@ def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[LogFind
     def example(index: int) -> Example:
         one, other = pairs[:, index].tolist()
         offsets = f"{teller.offset_of(one)} and {teller.offset_of(other)}"
-        witness, lines = told(teller.claim(one), teller.claim(other))
+        witness, lines = split_facts(teller.claim(one), teller.claim(other))
         subject = teller.subject(teller.offset_of(other))
         value = teller.value_of(one)
         copies = int(places[doubled[index]])
@@ -150,7 +150,7 @@ def _sent_strictly(log: PartitionLog) -> Booleans:
 
 def _inconsistent(log: PartitionLog) -> Iterator[LogFinding]:
     """Offsets at which several values stood."""
-    claims, teller = log.claims, Teller(log)
+    claims, teller = log.claims, LogTexts(log)
     slots = np.unique(claims.slot[claims.contested])
     if not len(slots):
         return
@@ -162,7 +162,7 @@ def _inconsistent(log: PartitionLog) -> Iterator[LogFinding]:
     def example(index: int) -> Example:
         one, other = rivals[:, index].tolist()
         subject = teller.subject(teller.offset_of(one))
-        witness, lines = told(teller.claim(one), teller.claim(other))
+        witness, lines = split_facts(teller.claim(one), teller.claim(other))
         summary = f"{subject} is {teller.value_of(one)!r} to one and {teller.value_of(other)!r} to another"
         return Example(subject, summary, witness, lines)
 

@@ -13,7 +13,7 @@ from checkers.logs.log.findings import Example, LogFinding
 from checkers.logs.log.licensing import replaced_since, vanished
 from checkers.logs.log.partition import PartitionLog
 from checkers.logs.log.survival import once, spread
-from checkers.logs.log.telling import Teller, told
+from checkers.logs.log.texts import LogTexts, split_facts
 
 
 def find_in_passing(log: PartitionLog) -> Iterator[LogFinding]:
@@ -35,12 +35,12 @@ def _lost(log: PartitionLog, rows: Integers) -> Iterator[LogFinding]:
     """Records that no reader received, below a record that a reader received."""
     if not len(rows):
         return
-    claims, teller = log.claims, Teller(log)
+    claims, teller = log.claims, LogTexts(log)
     passing = _first_beyond(log, claims.offset[rows])
 
     def example(index: int) -> Example:
         claim, read = int(rows[index]), int(passing[index])
-        witness, lines = told(teller.claim(claim), teller.returned(read))
+        witness, lines = split_facts(teller.claim(claim), teller.returned(read))
         subject = teller.subject(teller.offset_of(claim))
         value = teller.value_of(claim)
         beyond = int(log.columns.reads.offset[read])
@@ -64,11 +64,11 @@ def _unseen(log: PartitionLog, rows: Integers) -> Iterator[LogFinding]:
     """Acknowledged records behind all that any reader was given, or at an offset that was not reported."""
     if not len(rows):
         return
-    claims, teller = log.claims, Teller(log)
+    claims, teller = log.claims, LogTexts(log)
 
     def example(index: int) -> Example:
         claim = int(rows[index])
-        witness, lines = told(teller.claim(claim))
+        witness, lines = split_facts(teller.claim(claim))
         subject = teller.subject(teller.offset_of(claim))
         summary = (
             f"{teller.value_of(claim)!r} was acknowledged at {subject}; neither it nor any later "

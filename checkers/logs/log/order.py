@@ -10,7 +10,7 @@ from checkers.logs.log.claims import at, found_in
 from checkers.logs.log.findings import Example, LogFinding
 from checkers.logs.log.licensing import truncated
 from checkers.logs.log.partition import PartitionLog
-from checkers.logs.log.telling import Teller, told
+from checkers.logs.log.texts import LogTexts, split_facts
 
 _NOT_IDEMPOTENT = "the producers were not idempotent: a retried batch may be appended after later ones"
 _ACKS_UNKNOWN = "an imported history does not record the producers' acks; with acks=1 the log end may go back"
@@ -28,7 +28,7 @@ def _realtime(log: PartitionLog) -> Iterator[LogFinding]:
     Sorted by the time at which they became known, the prefix maximum of the offsets is the end of the log as
     far as it is known at any time; one binary search for each record asks where it was.
     """
-    claims, horizon, teller = log.claims, log.horizon, Teller(log)
+    claims, horizon, teller = log.claims, log.horizon, LogTexts(log)
     late = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE))
     began_ns = log.sent.invoked_ns[claims.sent[late]]
     before = np.searchsorted(horizon.known_ns, began_ns, side="left")
@@ -42,7 +42,7 @@ def _realtime(log: PartitionLog) -> Iterator[LogFinding]:
     def example(index: int) -> Example:
         one, other = int(early[index]), int(late[index])
         send = int(log.sent.send[claims.sent[other]])
-        witness, lines = told(teller.claim(one), teller.invocation(send), teller.claim(other))
+        witness, lines = split_facts(teller.claim(one), teller.invocation(send), teller.claim(other))
         subject = teller.subject(teller.offset_of(other))
         summary = (
             f"{teller.value_of(other)!r} is at {subject}, below offset {teller.offset_of(one)}, "
@@ -117,7 +117,7 @@ def _nonmonotonic(log: PartitionLog) -> Iterator[LogFinding]:
 
 def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -> LogFinding:
     """Pairs of sends, each in one batch or each in two."""
-    sends, teller = log.columns.sends, Teller(log)
+    sends, teller = log.columns.sends, LogTexts(log)
 
     def lines_of(placed: _Placed, index: int) -> list[tuple[int, str]]:
         row, claim = int(placed.row[index]), int(placed.claim[index])
@@ -126,7 +126,7 @@ def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -
         return [teller.invocation(row), teller.returned(int(log.claims.read[claim]))]
 
     def example(index: int) -> Example:
-        witness, lines = told(*lines_of(one, index), *lines_of(other, index))
+        witness, lines = split_facts(*lines_of(one, index), *lines_of(other, index))
         subject = teller.subject(int(other.offset[index]))
         first, second = (
             log.columns.value_named(int(sends.value[placed.row[index]])) for placed in (one, other)
@@ -134,7 +134,7 @@ def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -
         summary = f"one process sent {second!r} after {first!r}, but {second!r} is before it at {subject}"
         return Example(subject, summary, witness, lines)
 
-    since_ns, until_ns = sends.invoked_ns[one.row], _told_ns(log, other)
+    since_ns, until_ns = sends.invoked_ns[one.row], _reported_ns(log, other)
     licence, texts = truncated(log, since_ns, until_ns, _was_kept(log, one), other.offset)
     if not within:
         return LogFinding("nonmonotonic-send", until_ns, other.offset, licence, texts, example)
@@ -144,7 +144,7 @@ def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -
     return LogFinding("int-nonmonotonic-send", until_ns, other.offset, licence, texts, example)
 
 
-def _told_ns(log: PartitionLog, placed: _Placed) -> Integers:
+def _reported_ns(log: PartitionLog, placed: _Placed) -> Integers:
     """When the offsets of some sends were reported."""
     acknowledged = placed.claim == NONE
     completed_ns = log.columns.sends.completed_ns[placed.row]

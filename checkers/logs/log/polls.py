@@ -11,7 +11,7 @@ from checkers.logs.log.claims import at, found_in
 from checkers.logs.log.findings import Example, LogFinding
 from checkers.logs.log.licensing import replaced_since, truncated, undecided, undone, vanished
 from checkers.logs.log.partition import PartitionLog
-from checkers.logs.log.telling import Teller, told
+from checkers.logs.log.texts import LogTexts, split_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +115,12 @@ def _assigned(log: PartitionLog, group: Integers) -> Integers:
 
 def _retreats(log: PartitionLog, identity: str, steps: _Steps, rows: Integers) -> LogFinding:
     """Steps that go back."""
-    teller = Teller(log)
+    teller = LogTexts(log)
 
     def example(index: int) -> Example:
         step = int(rows[index])
         read = int(steps.read[step])
-        witness, lines = told(_before(teller, steps, step), teller.returned(read))
+        witness, lines = split_facts(_before(teller, steps, step), teller.returned(read))
         subject = teller.subject(int(log.columns.reads.offset[read]))
         summary = f"{subject} was returned where offset {int(steps.due[step])} was expected"
         return Example(subject, summary, witness, lines)
@@ -142,7 +142,7 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, pass
         rows: those that skip.
         passed: what each passes over.
     """
-    claims, teller = log.claims, Teller(log)
+    claims, teller = log.claims, LogTexts(log)
     due, low, high = passed
     returned = np.flatnonzero(claims.returned[due])
     skipped = np.append(returned, len(due))[np.searchsorted(returned, low)]
@@ -151,7 +151,7 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, pass
     def example(index: int) -> Example:
         step, claim = int(rows[index]), int(skipped[index])
         read = int(steps.read[step])
-        witness, lines = told(teller.claim(claim), _before(teller, steps, step), teller.returned(read))
+        witness, lines = split_facts(teller.claim(claim), _before(teller, steps, step), teller.returned(read))
         subject = teller.subject(teller.offset_of(claim))
         count = int(high[index] - low[index])
         summary = f"{count} known records were skipped, {teller.value_of(claim)!r} at {subject} among them"
@@ -168,7 +168,7 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, pass
     return LogFinding(identity, time_ns, claims.offset[skipped], *licensed, example)
 
 
-def _before(teller: Teller, steps: _Steps, step: int) -> tuple[int, str]:
+def _before(teller: LogTexts, steps: _Steps, step: int) -> tuple[int, str]:
     """What a step comes after: a record, or the assignment."""
     if steps.before[step] == NONE:
         return teller.assignment(int(steps.assign[step]))

@@ -9,7 +9,7 @@ from checkers.columns.tables import NEVER, NONE, Booleans, Integers
 from checkers.logs.log.findings import Example, LogFinding, illegal
 from checkers.logs.log.licensing import replaced_since, undecided, undone, vanished
 from checkers.logs.log.partition import PartitionLog
-from checkers.logs.log.telling import Teller, told
+from checkers.logs.log.texts import LogTexts, split_facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def once(log: PartitionLog, chosen: Booleans) -> Integers:
 
 def _lost(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
     """Values that must be in some final read, and are in none, or in none that reads committed records."""
-    claims, teller = log.claims, Teller(log)
+    claims, teller = log.claims, LogTexts(log)
     rows = once(log, survival.gone | survival.withheld)
     if not len(rows):
         return
@@ -114,7 +114,7 @@ def _lost(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
     def example(index: int) -> Example:
         claim = int(rows[index])
         view = log.finals[int(finder[index])]
-        witness, lines = told(teller.claim(claim), teller.final(view))
+        witness, lines = split_facts(teller.claim(claim), teller.final(view))
         subject = teller.subject(teller.offset_of(claim))
         value = teller.value_of(claim)
         known = "acknowledged" if claims.ack[claim] != NONE else "returned to a reader"
@@ -132,12 +132,12 @@ def _lost(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
     everything = survival.covering[~_committed(log)][:, rows].any(axis=0)
     hidden = (survival.withheld[rows] | ~everything) & undecided(log, rows)
     licence, texts = undone(log, claims.ack[rows], hidden, licensed)
-    yield from _told_apart(
+    yield from _without_known_gaps(
         log, LogFinding("lost-write", until_ns, claims.offset[rows], licence, texts, example)
     )
 
 
-def _told_apart(log: PartitionLog, lost: LogFinding) -> Iterator[LogFinding]:
+def _without_known_gaps(log: PartitionLog, lost: LogFinding) -> Iterator[LogFinding]:
     """Give losses that a known gap of Kafka explains a separate name; they stay illegal."""
     gaps = np.flatnonzero([permit.gap for permit in log.permits])
     explained = np.isin(lost.licence, gaps)
@@ -164,14 +164,14 @@ def _told_apart(log: PartitionLog, lost: LogFinding) -> Iterator[LogFinding]:
 
 def _unseen(log: PartitionLog, survival: Survival) -> Iterator[LogFinding]:
     """Acknowledged values that no reader was given, where no final read decides."""
-    claims, teller = log.claims, Teller(log)
+    claims, teller = log.claims, LogTexts(log)
     read = spread(log, claims.returned)
     promised = claims.acknowledged & log.visibility.always
     rows = once(log, survival.undecided & promised & ~read)
 
     def example(index: int) -> Example:
         claim = int(rows[index])
-        witness, lines = told(teller.claim(claim))
+        witness, lines = split_facts(teller.claim(claim))
         subject = teller.subject(teller.offset_of(claim))
         value = teller.value_of(claim)
         summary = f"{value!r} was acknowledged at {subject}; it was never read, and no final read covers it"
@@ -188,7 +188,7 @@ def _disagreements(log: PartitionLog, survival: Survival) -> Iterator[LogFinding
     What a transaction sent may be hidden from all read_committed readers: that is not for the two levels to
     agree on.  Those of one level must agree.
     """
-    claims, teller = log.claims, Teller(log)
+    claims, teller = log.claims, LogTexts(log)
     missed = survival.covering & ~survival.saw & ~_expected(log, survival)
     rows = np.flatnonzero(survival.saw.any(axis=0) & missed.any(axis=0) & ~claims.contested)
     if not len(rows):
@@ -199,7 +199,7 @@ def _disagreements(log: PartitionLog, survival: Survival) -> Iterator[LogFinding
     def example(index: int) -> Example:
         claim = int(rows[index])
         found, not_found = log.finals[int(finder[index])], log.finals[int(misser[index])]
-        witness, lines = told(teller.final(found), teller.final(not_found))
+        witness, lines = split_facts(teller.final(found), teller.final(not_found))
         subject = teller.subject(teller.offset_of(claim))
         readers, calls = log.columns.readers, log.columns.calls
         who, other = (readers[int(calls.reader[view.call])] for view in (found, not_found))

@@ -15,7 +15,7 @@ Evidence is the metadata log that reaches farthest, record by record, including 
 4. Replicas have what they had when their brokers start again, and no leader's high watermark is beyond a
    member of its ISR (`ends`).
 5.  Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers report the
-   existing partitions, and continue to report them (`topics_told`).
+   existing partitions, and continue to report them (`misreported_topics`).
 6. A broker no longer leads once its own metadata names another leader (`leading`), nor once a log directory
    has failed (`failed_directories`, `dead_directories`).
 """
@@ -29,7 +29,7 @@ from checkers.evidence.metadata_log import append_times, farthest
 from checkers.history.observed import began_ns
 from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_METADATA
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 from checkers.history.units import NS_PER_S
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import Records, ZoneFinding
@@ -42,7 +42,7 @@ from checkers.logs.partitions.anomalies import (
 )
 from checkers.logs.partitions.brokers import answers_of
 from checkers.logs.partitions.commits import Committed
-from checkers.logs.partitions.copies import Lack, ToldRecords, ends_of, lacking_copies
+from checkers.logs.partitions.copies import Lack, ReportedRecords, ends_of, lacking_copies
 from checkers.logs.partitions.dead_directories import dead_directories
 from checkers.logs.partitions.ends import figures as figures_of_ends
 from checkers.logs.partitions.ends import find_ends
@@ -50,7 +50,7 @@ from checkers.logs.partitions.failed_directories import failed_directories
 from checkers.logs.partitions.kept_commits import CommitsKept
 from checkers.logs.partitions.leading import leadership_kept, leading_of
 from checkers.logs.partitions.logged import Logged
-from checkers.logs.partitions.topics_told import topics_told
+from checkers.logs.partitions.misreported_topics import misreported_topics
 from checkers.logs.partitions.truncations import find_truncations
 from checkers.logs.partitions.views import contradictions
 from checkers.logs.partitions.walk import Walk
@@ -73,7 +73,7 @@ def check_partitions(history: History) -> CheckerResult:
         msgspec.ValidationError: an operation, or a record of the log, is not as docs/histories.md says.
     """
     walk, facts, end_ns = Walk(history), Facts(history), _complete_ns(history)
-    views = [*contradictions(facts, end_ns), *topics_told(facts)]
+    views = [*contradictions(facts, end_ns), *misreported_topics(facts)]
     led: Counter[str] = Counter()
     views += [*leadership_kept(facts), *failed_directories(facts, led)]
     views += dead_directories(facts, columns_of(history))
@@ -86,7 +86,11 @@ def check_partitions(history: History) -> CheckerResult:
         CHECKER,
         [*walk.found, *views, *(anomaly for found in blamed.found for anomaly in found.anomalies)],
         counts=dict(+counts),
-        figures=walk.figures | blamed.figures | _told(history) | dict(led) | figures_of_ends(facts),
+        figures=walk.figures
+        | blamed.figures
+        | _figures_of_answers(history)
+        | dict(led)
+        | figures_of_ends(facts),
         unknown_because=_doubt(history),
         exercised=walk.figures["states"] > 0 or bool(answers_of(history)) or bool(leading_of(history)),
     )
@@ -100,12 +104,12 @@ def _complete_ns(history: History) -> int:
     return min(began_ns(log.operation), append_times(history).complete_until_ns(log))
 
 
-def _told(history: History) -> dict[str, int]:
+def _figures_of_answers(history: History) -> dict[str, int]:
     """How much brokers reported."""
     answers = answers_of(history)
     return {
         "answers_of_brokers": len(answers),
-        "states_told": sum(len(answer.tellings) for answer in answers),
+        "states_told": sum(len(answer.states) for answer in answers),
     }
 
 
@@ -113,7 +117,7 @@ def _doubt(history: History) -> str | None:
     """Why not all that the metadata log had can be judged."""
     log = farthest(history)
     if log is None:
-        meant = EVIDENCE_METADATA in told_setup(history).evidence
+        meant = EVIDENCE_METADATA in recorded_setup(history).evidence
         return "no metadata log that could be read has the states of partitions" if meant else None
     if log.seen.log_start:
         return f"the metadata log begins at offset {log.seen.log_start}: earlier records are not judged"
@@ -147,7 +151,9 @@ class _Blamed:
             self.found += self._in(below, down, records)
             committed = Committed(facts)
             self.figures |= committed.figures
-            self.found += lacking_copies(facts, [ToldRecords(columns_of(facts.history)), committed], end_ns)
+            self.found += lacking_copies(
+                facts, [ReportedRecords(columns_of(facts.history)), committed], end_ns
+            )
             for of_log in (Logged(facts, end_ns), CommitsKept(facts)):
                 self.found += of_log.lacking()
                 self.figures |= of_log.figures

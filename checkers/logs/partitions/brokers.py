@@ -14,7 +14,7 @@ from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.operations import History, once
 
 
-class Telling(NamedTuple):
+class ReportedState(NamedTuple):
     """State of a partition as one broker reported it.
 
     Attributes:
@@ -43,14 +43,14 @@ class BrokerAnswer(NamedTuple):
         node: the broker's name.
         began_ns: when it was asked.
         time_ns: when its answer was there.
-        tellings: of all partitions that it reported.
+        states: of all partitions that it reported.
     """
 
     op: int
     node: str
     began_ns: int
     time_ns: int
-    tellings: tuple[Telling, ...]
+    states: tuple[ReportedState, ...]
 
 
 @once
@@ -60,12 +60,12 @@ def answers_of(history: History) -> tuple[BrokerAnswer, ...]:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    known: dict[Telling, Telling] = {}
+    known: dict[ReportedState, ReportedState] = {}
     answers = []
     for operation in history.observed(PARTITIONS):
         told = msgspec.convert(operation.value, PartitionsSeen)
         rows = (
-            Telling(
+            ReportedState(
                 PartitionName(topic, state.partition),
                 state.leader,
                 state.leader_epoch,
@@ -107,7 +107,7 @@ def knowledge_of(history: History) -> dict[str, tuple[Known, ...]]:
     first = _first_offsets(partition_changes(history))
     known: dict[str, list[Known]] = {}
     for answer in answers_of(history):
-        offset = max((first.get(_state(telling), -1) for telling in answer.tellings), default=-1)
+        offset = max((first.get(_state(telling), -1) for telling in answer.states), default=-1)
         known.setdefault(answer.node, []).append(Known(answer.time_ns, offset, answer.op))
     return {node: tuple(some) for node, some in known.items()}
 
@@ -115,7 +115,7 @@ def knowledge_of(history: History) -> dict[str, tuple[Known, ...]]:
 _State = tuple[PartitionName, int, frozenset[int], frozenset[int]]
 
 
-def _state(telling: Telling) -> _State:
+def _state(telling: ReportedState) -> _State:
     return telling.partition, telling.leader_epoch, telling.replicas, telling.isr
 
 

@@ -54,14 +54,14 @@ class Commit(NamedTuple):
     Attributes:
         where: what was committed.
         sent_ns: when it was requested, nanoseconds.
-        told_ns: when it was acknowledged; `NEVER` if it was not.
+        acknowledged_ns: when it was acknowledged; `NEVER` if it was not.
         op: index of the operation that reports; of the invocation where nothing does.
         transacted: whether it is part of a transaction.
     """
 
     where: Where
     sent_ns: int
-    told_ns: int
+    acknowledged_ns: int
     op: int
     transacted: bool = False
 
@@ -100,7 +100,7 @@ class Committed:
 
     def of(self, partition: PartitionName) -> Sequence[Had]:
         """Commits whose records are in a partition, in the order in which they were acknowledged."""
-        placed = sorted(self._placed.get(partition, ()), key=lambda one: one[0].told_ns)
+        placed = sorted(self._placed.get(partition, ()), key=lambda one: one[0].acknowledged_ns)
         if not placed:
             return ()
         sent, told, op = (
@@ -125,10 +125,10 @@ def acknowledged_commits(history: History) -> Iterator[Commit]:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    return (commit for commit in commits_asked(history) if commit.told_ns != NEVER)
+    return (commit for commit in requested_commits(history) if commit.acknowledged_ns != NEVER)
 
 
-def commits_asked(history: History) -> Iterator[Commit]:
+def requested_commits(history: History) -> Iterator[Commit]:
     """Commits outside transactions, acknowledged or not, in no order.
 
     Raises:

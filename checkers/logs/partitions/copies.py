@@ -55,7 +55,7 @@ class Had(NamedTuple):
         text: description of a row's record, as the beginning of a sentence.
         verb: what was done when it was reported.
         sent_ns: when it was sent, nanoseconds.
-        told_ns: when it was acknowledged, or returned.
+        reported_ns: when it was acknowledged, or returned.
         offset: where it is.
         op: index of the operation that reports.
         epoch: the leader epoch in which it was appended; `NONE` if not reported.
@@ -65,7 +65,7 @@ class Had(NamedTuple):
     text: Callable[[int], str]
     verb: str
     sent_ns: Integers
-    told_ns: Integers
+    reported_ns: Integers
     offset: Integers
     op: Integers
     epoch: Integers
@@ -141,7 +141,7 @@ def lacking_copies(facts: Facts, tables: Iterable[Tables], end_ns: int) -> Itera
                 yield from _lacking(stretch, ends, had)
 
 
-class ToldRecords:
+class ReportedRecords:
     """Records that were acknowledged, and those that were returned.
 
     Args:
@@ -252,14 +252,14 @@ def _unstruck(facts: Facts, partition: PartitionName, node: str, from_ns: int, t
 def _lacking(stretch: _Stretch, ends: Ends, had: Sequence[Had]) -> Iterator[Lack]:
     within = np.flatnonzero((ends.began_ns >= stretch.from_ns) & (ends.time_ns <= stretch.to_ns))
     for one in had:
-        in_time = (one.sent_ns >= stretch.led_from_ns) & (one.told_ns <= stretch.to_ns)
+        in_time = (one.sent_ns >= stretch.led_from_ns) & (one.reported_ns <= stretch.to_ns)
         first, last = stretch.epochs
         of_it = np.flatnonzero(in_time & ((one.epoch == NONE) | ((one.epoch >= first) & (one.epoch <= last))))
         if not len(of_it) or not len(within):
             continue
         # Highest offset that was acknowledged or returned before each reading began.
         highest = np.maximum.accumulate(one.offset[of_it])
-        before = np.searchsorted(one.told_ns[of_it], ends.began_ns[within], side="left") - 1
+        before = np.searchsorted(one.reported_ns[of_it], ends.began_ns[within], side="left") - 1
         behind = within[(before >= 0) & (ends.end[within] <= highest[np.maximum(before, 0)])]
         if len(behind):
             finding = _Finding(stretch, ends, one, of_it)
@@ -279,9 +279,9 @@ class _Finding(NamedTuple):
         """The first record that was reported before a reading, and is not in the log that was read."""
         stretch, had, rows = self.stretch, self.had, self.rows
         end, began_ns = int(self.ends.end[look]), int(self.ends.began_ns[look])
-        first = int(rows[(had.told_ns[rows] < began_ns) & (had.offset[rows] >= end)][0])
+        first = int(rows[(had.reported_ns[rows] < began_ns) & (had.offset[rows] >= end)][0])
         until = f"to {_s(stretch.to_ns)} at least."
-        told = f"at offset {int(had.offset[first])}, was {had.verb} at {_s(int(had.told_ns[first]))}"
+        told = f"at offset {int(had.offset[first])}, was {had.verb} at {_s(int(had.reported_ns[first]))}"
         return had.kind.found(
             f"{had.text(first)}, {told}; at {_s(began_ns)} the log of {stretch.member}, which was "
             f"in sync, ended at {end}.",

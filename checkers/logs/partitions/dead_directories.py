@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.columns.tables import NEVER, NONE, Columns, Integers, PartitionName
-from checkers.evidence.faults import FaultWindow, told_of
+from checkers.evidence.faults import FaultWindow, recorded_faults
 from checkers.history.operations import History
 from checkers.licences.disks import DEAD
 from checkers.licences.facts import Facts
@@ -41,7 +41,7 @@ def dead_directories(facts: Facts, columns: Columns) -> Iterator[Anomaly]:
 
 def _directories_of(history: History, window: FaultWindow) -> frozenset[str]:
     """Ids of the directories that a fault certainly let fail under a broker that continued to run."""
-    probes = [told.of_disk for told in told_of(history, window)] if window.kind == DEAD else []
+    probes = [told.of_disk for told in recorded_faults(history, window)] if window.kind == DEAD else []
     ids = (each for probe in probes if probe.running for each in probe.directory_ids)
     return frozenset(each for each in ids if each is not None)
 
@@ -59,7 +59,7 @@ def _found_in(
     certain = (
         to_ns - sent_ns - held_up_ns(others, sent_ns, to_ns) >= BOUND_NS
         and not acknowledged.any()
-        and facts.changes.tells(name, to_ns)
+        and facts.changes.is_complete(name, to_ns)
         and directory_led(facts, name, facts.ids.get(node, NONE), from_ns, to_ns) in dead
         and _all_in_sync(facts, name, from_ns, sent_ns)
         and commits(facts.history, sent_ns, to_ns)

@@ -54,7 +54,7 @@ Rows = Mapping[PartitionName, Integers]
 def _lost_at_start(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
     """Logs that lacked, when they were loaded, a record that was acknowledged with them in sync."""
     for load in loaded_logs(facts.history):
-        if load.name in rows and facts.changes.tells(load.name, load.time_ns + SLACK_NS):
+        if load.name in rows and facts.changes.is_complete(load.name, load.time_ns + SLACK_NS):
             row = _had(facts, columns, load, rows[load.name])
             if row is not None:
                 yield _gone(columns, load, row)
@@ -96,7 +96,7 @@ def _acked_beyond(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomal
     """Records that were acknowledged before their leader logged a high watermark that had not passed them."""
     sends = columns.sends
     for shrunk in shrunk_isrs(facts.history):
-        if shrunk.name not in rows or not facts.changes.tells(shrunk.name, shrunk.time_ns + SLACK_NS):
+        if shrunk.name not in rows or not facts.changes.is_complete(shrunk.name, shrunk.time_ns + SLACK_NS):
             continue
         of_it = rows[shrunk.name]
         early = sends.completed_ns[of_it] <= shrunk.time_ns - SLACK_NS

@@ -81,7 +81,7 @@ def _undisturbed_ns(facts: Facts, first: LeaderAnswer, last: LeaderAnswer) -> in
     from_ns, to_ns = first.time_ns, last.asked_ns
     certain = (
         from_ns < to_ns
-        and facts.changes.tells(first.partition, to_ns)
+        and facts.changes.is_complete(first.partition, to_ns)
         and directory_led(facts, first.partition, first.leader, from_ns, to_ns) is not None
         and _epoch_stays(facts, first, from_ns, to_ns)
         and one_process(facts, first.node, from_ns, to_ns)

@@ -49,7 +49,7 @@ from checkers.logs.partitions.offsets_log import (
     OffsetRecord,
     RecordPlace,
     Written,
-    tells_all,
+    has_all_records,
     written_of,
 )
 from checkers.verdict.kinds import AnomalyKind
@@ -122,7 +122,7 @@ class CommitsKept:
         self._looked_for: Counter[str] = Counter()
         self._found: list[Anomaly] = []
         left = _left(facts.history)
-        if not left or not tells_all(facts.history):
+        if not left or not has_all_records(facts.history):
             return
         for number, replicas in left.items():
             partition = PartitionName(OFFSETS_TOPIC, number)
@@ -170,7 +170,7 @@ class CommitsKept:
 
 def _leads_in(facts: Facts, partition: PartitionName, replica: _Left) -> int | None:
     """The epoch in which a replica led while it was read; None if it did not lead, or if that is unknown."""
-    if not facts.changes.tells(partition, replica.time_ns):
+    if not facts.changes.is_complete(partition, replica.time_ns):
         return None
     states = facts.changes.possible(partition, replica.seen.began_ns, replica.time_ns)
     led = {(state.leader, state.leader_epoch) for state in states}
@@ -263,7 +263,7 @@ def _found(
             if active is None
             else (f"{replica.node} led, and its active segment begins at {active.offset}.",)
         ),
-        *(() if cleaned is None else (cleaned.told,)),
+        *(() if cleaned is None else (cleaned.text,)),
     )
     replaced = "what replaces it was not cleaned yet" if early else "no later record replaces it"
     return kind.found(

@@ -41,11 +41,11 @@ from checkers.logs.partitions.anomalies import COMMIT_IN_NO_LOG
 from checkers.logs.partitions.commits import (
     Commit,
     acknowledged_early,
-    commits_asked,
     commits_of_transactions,
+    requested_commits,
 )
 from checkers.logs.partitions.copies import Lack
-from checkers.logs.partitions.offsets_log import RecordPlace, Written, tells_all, written_of
+from checkers.logs.partitions.offsets_log import RecordPlace, Written, has_all_records, written_of
 from checkers.verdict.verdict import Anomaly
 
 
@@ -95,10 +95,12 @@ class Logged:
     ) -> Iterator[Anomaly]:
         witnesses = _Witnesses(part, commits)
         lost = losses(self._facts.history, OFFSETS_TOPIC, partition.partition)
-        transacted = tells_all(self._facts.history) and not part.unreadable
+        transacted = has_all_records(self._facts.history) and not part.unreadable
         for commit in commits:
-            if commit.told_ns <= self._end_ns and (transacted or not commit.transacted):
-                states = self._facts.changes.possible(partition, commit.told_ns, commit.told_ns)
+            if commit.acknowledged_ns <= self._end_ns and (transacted or not commit.transacted):
+                states = self._facts.changes.possible(
+                    partition, commit.acknowledged_ns, commit.acknowledged_ns
+                )
                 epochs = (state.leader_epoch for state in states)
                 witness = witnesses.after(commit, max(epochs, default=NEVER))
                 if witness is not None:
@@ -124,7 +126,7 @@ class _Witnesses:
         """The first that was requested after a commit was acknowledged, appended in an epoch or later."""
         found: list[_Witness] = []
         for number, some in self._of_epoch.items():
-            place = bisect_right(some, commit.told_ns, key=lambda one: one.commit.sent_ns)
+            place = bisect_right(some, commit.acknowledged_ns, key=lambda one: one.commit.sent_ns)
             if number >= epoch and place < len(some):
                 found.append(some[place])
         return min(found, key=lambda one: one.commit.sent_ns, default=None)
@@ -138,7 +140,7 @@ class _Witnesses:
 def _by_partition(history: History) -> Mapping[PartitionName, Sequence[Commit]]:
     """All commits that were requested, by the partition of the offsets topic that keeps them."""
     found: dict[PartitionName, list[Commit]] = defaultdict(list)
-    for commit in chain(commits_asked(history), commits_of_transactions(history)):
+    for commit in chain(requested_commits(history), commits_of_transactions(history)):
         partition = offsets_partition(history, commit.where.group)
         if partition is not None:
             found[partition].append(commit)
@@ -149,10 +151,10 @@ def _found(partition: PartitionName, commit: Commit, witness: _Witness, lost: Se
     where, later = commit.where, witness.commit.where
     anomaly = COMMIT_IN_NO_LOG.found(
         f"The commit of offset {where.offset} of {where.topic}/{where.partition} by group "
-        f"{where.group} was acknowledged at {_s(commit.told_ns)}, but {partition} has no record of "
+        f"{where.group} was acknowledged at {_s(commit.acknowledged_ns)}, but {partition} has no record of "
         "it.",
         subject=str(partition),
-        time_ns=commit.told_ns,
+        time_ns=commit.acknowledged_ns,
         witness=(commit.op, witness.commit.op),
         explanation=(
             f"At {_s(witness.commit.sent_ns)} group {later.group} asked to commit offset {later.offset}.",
@@ -163,7 +165,7 @@ def _found(partition: PartitionName, commit: Commit, witness: _Witness, lost: Se
             "All records before it were read, from offset 0 on.",
         ),
     )
-    met = (loss.text for loss in lost if loss.meets(commit.sent_ns, witness.commit.told_ns))
+    met = (loss.text for loss in lost if loss.meets(commit.sent_ns, witness.commit.acknowledged_ns))
     licence = next(met, None)
     return anomaly if licence is None else msgspec.structs.replace(anomaly, illegal=False, licence=licence)
 

@@ -195,7 +195,7 @@ def written_of(history: History) -> dict[int, Written]:
 
 
 @once
-def tells_all(history: History) -> bool:
+def has_all_records(history: History) -> bool:
     """Whether the history has all records of the offsets topic that were read; older runs omit some."""
     seen = [msgspec.convert(operation.value, CommitsSeen) for operation in history.observed(COMMITS)]
     return bool(seen) and all(one.deleted is not None and one.transactional is not None for one in seen)

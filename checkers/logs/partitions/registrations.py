@@ -23,7 +23,7 @@ _ELR_VERSION = "eligible.leader.replicas.version"
 _FENCED, _UNFENCED = 1, -1
 
 
-class _Told(msgspec.Struct, frozen=True, rename="camel"):
+class _BrokerRecord(msgspec.Struct, frozen=True, rename="camel"):
     broker_id: int
     incarnation_id: str = ""
     fenced: bool | int = 0
@@ -112,11 +112,11 @@ class Registrations:
             msgspec.ValidationError: the record is not as docs/histories.md says.
         """
         if kind == REGISTERED:
-            self._register(msgspec.convert(data, _Told), span)
+            self._register(msgspec.convert(data, _BrokerRecord), span)
         elif kind == _UNREGISTERED:
-            self._processes.pop(msgspec.convert(data, _Told).broker_id, None)
+            self._processes.pop(msgspec.convert(data, _BrokerRecord).broker_id, None)
         elif kind == _REGISTRATION_CHANGED:
-            return self._change(msgspec.convert(data, _Told))
+            return self._change(msgspec.convert(data, _BrokerRecord))
         elif kind == _FEATURE_LEVEL:
             feature = msgspec.convert(data, _Feature)
             if feature.name == _ELR_VERSION:
@@ -135,7 +135,7 @@ class Registrations:
                 why = "is fenced" if process.fenced else "is about to shut down"
                 yield f"broker {broker} {why}, but is added to the ISR or elected"
 
-    def _register(self, told: _Told, span: Span) -> None:
+    def _register(self, told: _BrokerRecord, span: Span) -> None:
         before = self._processes.get(told.broker_id)
         fenced, leaving = bool(told.fenced), bool(told.in_controlled_shutdown)
         process = _Process(told.incarnation_id, span, fenced, leaving)
@@ -145,7 +145,7 @@ class Registrations:
             process.span = before.span if same else span
         self._processes[told.broker_id] = process
 
-    def _change(self, told: _Told) -> Back | None:
+    def _change(self, told: _BrokerRecord) -> Back | None:
         process = self._processes.get(told.broker_id)
         if process is None:
             return None

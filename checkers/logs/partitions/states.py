@@ -96,7 +96,7 @@ _STATES: tuple[tuple[AnomalyKind, _Rule], ...] = (
 
 def _restated(step: Step, before: PartitionState, after: PartitionState) -> Iterator[tuple[str, bool]]:
     """Each optional field of a record: whether the record has it and repeats the value from before."""
-    told = step.told
+    told = step.content
     yield "the leader", told.leader == before.leader and not _begins_an_epoch(before, after)
     yield "the replicas", told.replicas == before.replicas
     yield "the ISR", told.isr == before.isr

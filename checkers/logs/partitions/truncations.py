@@ -43,7 +43,7 @@ def find_truncations(facts: Facts) -> Iterator[Anomaly]:
 def _explained(facts: Facts, cut: Truncated) -> bool:
     """Whether committed records may have been lost by then, or whether that is unknown."""
     until_ns = cut.time_ns + SLACK_NS
-    if not facts.changes.tells(cut.name, until_ns):
+    if not facts.changes.is_complete(cut.name, until_ns):
         return True
     states = facts.changes.possible(cut.name, 0, until_ns)
     return (

@@ -10,7 +10,7 @@ A broker may lag for any time, so an old state is no contradiction.  There are f
    last answers, requested at least `SETTLED_NS` later, while the log had the recovered state all the time.
 
 Removed topics are left out, because a report may be about another topic of that name.  Whether brokers report
-the right partitions is judged by `topics_told`.
+the right partitions is judged by `misreported_topics`.
 """
 
 from collections import defaultdict
@@ -30,7 +30,7 @@ from checkers.logs.partitions.anomalies import (
     VIEW_WENT_BACK,
     VIEW_WITHOUT_RECORD,
 )
-from checkers.logs.partitions.brokers import BrokerAnswer, Telling, answers_of
+from checkers.logs.partitions.brokers import BrokerAnswer, ReportedState, answers_of
 from checkers.logs.partitions.lives import is_one_life
 from checkers.verdict.verdict import Anomaly
 
@@ -58,7 +58,7 @@ def two_leaders(facts: Facts) -> Iterator[Anomaly]:
     """Find leader epochs of which two leaders were reported."""
     leaders: dict[tuple[PartitionName, int], dict[int, BrokerAnswer]] = defaultdict(dict)
     for answer in answers_of(facts.history):
-        for telling in answer.tellings:
+        for telling in answer.states:
             if telling.leader != NOBODY and is_one(facts, telling.partition):
                 leaders[telling.partition, telling.leader_epoch].setdefault(telling.leader, answer)
     for (partition, epoch), told in leaders.items():
@@ -88,10 +88,10 @@ def without_record(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
         facts: the history.
         end_ns: until when the metadata log shows everything, nanoseconds.
     """
-    begun: dict[Telling, int | None] = {}
-    found: set[Telling] = set()
+    begun: dict[ReportedState, int | None] = {}
+    found: set[ReportedState] = set()
     for answer in answers_of(facts.history):
-        for telling in answer.tellings if answer.time_ns <= end_ns else ():
+        for telling in answer.states if answer.time_ns <= end_ns else ():
             if telling.partition not in facts.changes.states or telling in found:
                 continue
             if telling not in begun:
@@ -99,10 +99,10 @@ def without_record(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
             from_ns = begun[telling]
             if from_ns is None or from_ns > answer.time_ns:
                 found.add(telling)
-                yield _untold(facts, answer, telling, from_ns)
+                yield _never_reported(facts, answer, telling, from_ns)
 
 
-def _begun_ns(changes: PartitionChanges, telling: Telling) -> int | None:
+def _begun_ns(changes: PartitionChanges, telling: ReportedState) -> int | None:
     """The earliest time at which the reported state may have begun; None if it never existed.
 
     The ELR is requested by a separate, later request, so it may belong to a later state.
@@ -122,7 +122,9 @@ def _begun_ns(changes: PartitionChanges, telling: Telling) -> int | None:
     return min(alike, default=None)
 
 
-def _untold(facts: Facts, answer: BrokerAnswer, telling: Telling, from_ns: int | None) -> Anomaly:
+def _never_reported(
+    facts: Facts, answer: BrokerAnswer, telling: ReportedState, from_ns: int | None
+) -> Anomaly:
     states = facts.changes.states[telling.partition]
     near = [state for state in states if state.leader_epoch == telling.leader_epoch] or states[-1:]
     when = "was never its state" if from_ns is None else f"was not its state before {_s(from_ns)}"
@@ -141,7 +143,7 @@ def went_back(facts: Facts) -> Iterator[Anomaly]:
     """Find brokers that reported an older leader epoch than before."""
     newest: dict[tuple[str, PartitionName], tuple[int, BrokerAnswer]] = {}
     for answer in answers_of(facts.history):
-        for telling in answer.tellings:
+        for telling in answer.states:
             place = (answer.node, telling.partition)
             epoch, before = newest.get(place, (telling.leader_epoch, answer))
             if telling.leader_epoch >= epoch:
@@ -190,7 +192,7 @@ def _denial(
     last = [
         (answer, telling)
         for answer in _last(facts, ended.time_ns + SETTLED_NS)
-        for telling in answer.tellings
+        for telling in answer.states
         if telling.partition == partition
     ]
     if not last or any(telling.isr >= frozenset(claim.replicas) for _, telling in last):

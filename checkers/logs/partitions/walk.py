@@ -75,12 +75,12 @@ class Walk:
         for text in self._registrations.wrongly_chosen(step):
             self._add(INACTIVE_CHOSEN, str(step.partition), step.record, text, step.before, step.after)
         for kind, text in broken_by(step, self._needed.of(step.partition.topic)):
-            if kind is RESTATED and self._said_twice(step):
+            if kind is RESTATED and self._is_repeated(step):
                 continue
             if kind is not CHANGE_OF_NOTHING or self._is_whole:
                 self._add(kind, str(step.partition), step.record, text, step.before, step.after)
 
-    def _said_twice(self, step: Step) -> bool:
+    def _is_repeated(self, step: Step) -> bool:
         """Whether the same registration of a broker had changed the partition already."""
         first = self._with_registration.get(step.record[0])
         return first is not None and step.before is not None and step.before.offset >= first

@@ -23,7 +23,7 @@ from typing import NamedTuple
 from checkers.columns.tables import PartitionName
 from checkers.evidence.faults import FaultWindow
 from checkers.evidence.metadata_log import Span
-from checkers.evidence.min_isr import Piece, min_isr_told
+from checkers.evidence.min_isr import Piece, logged_min_isr
 from checkers.evidence.partition_changes import NOBODY, PartitionState
 from checkers.history.observed import nodes_seen
 from checkers.history.units import NS_PER_S
@@ -62,7 +62,7 @@ def below_min_isr(facts: Facts, end_ns: int) -> Iterator[Zone]:
         facts: the history.
         end_ns: until when the metadata log shows everything, nanoseconds.
     """
-    told = min_isr_told(facts.history)
+    told = logged_min_isr(facts.history)
     for partition, states in facts.changes.states.items():
         for state, span in certain_states(facts, states, end_ns):
             if state.leader != NOBODY:

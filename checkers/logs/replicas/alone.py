@@ -72,7 +72,7 @@ def _sequences(log: ReplicaLog) -> Sequences:
     return Sequences(rows, first, last, same)
 
 
-def batch_told(log: ReplicaLog, row: int) -> str:
+def batch_text(log: ReplicaLog, row: int) -> str:
     """One batch as a text."""
     names = ("base_offset", "last_offset", "leader_epoch", "producer_id", "producer_epoch", "base_sequence")
     first, last, leader_epoch, producer, epoch, sequence = (int(log.columns[name][row]) for name in names)
@@ -90,7 +90,7 @@ def _finds(log: ReplicaLog, kind: AnomalyKind, pairs: list[tuple[int, int]], wha
             subject=f"{log.partition}@{int(log.columns['base_offset'][pair[1]])}",
             time_ns=log.time_ns,
             witness=(log.op,),
-            explanation=[batch_told(log, row) for row in pair],
+            explanation=[batch_text(log, row) for row in pair],
         )
         for pair in pairs[:EXAMPLES_PER_ANOMALY]
     )

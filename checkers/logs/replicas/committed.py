@@ -12,9 +12,9 @@ from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.operations import INVOKE, History, Operation
 from checkers.history.polls import final_limits
 from checkers.history.quorum import LeaderSeen, leaders_seen
-from checkers.history.recoveries import RecoveryTold
+from checkers.history.recoveries import RecoveryRecorded
 from checkers.history.replicas import EVIDENCE_REPLICAS
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 
 
 class End(NamedTuple):
@@ -67,7 +67,7 @@ def meant_partitions(history: History) -> frozenset[PartitionName]:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    meant = EVIDENCE_REPLICAS in told_setup(history).evidence
+    meant = EVIDENCE_REPLICAS in recorded_setup(history).evidence
     return frozenset(each.name for each in partitions_of(history) if meant)
 
 
@@ -105,7 +105,7 @@ def in_sync(history: History, names: Mapping[int, str]) -> dict[PartitionName, I
         if operation.index > recovered[-1].index:
             told = msgspec.convert(operation.value, PartitionsSeen)
             if told.began_ns > recovered[-1].time_ns:
-                for partition, isr in _isr_told(told, names):
+                for partition, isr in _reported_isr(told, names):
                     later.setdefault(partition, {})[operation.node or ""] = isr
     return {partition: _since(known, later.get(partition, {})) for partition, known in found.items()}
 
@@ -128,11 +128,11 @@ def _recovered(operation: Operation, names: Mapping[int, str]) -> dict[Partition
             left=(),
             op=operation.index,
         )
-        for state in msgspec.convert(operation.value, RecoveryTold).partitions or ()
+        for state in msgspec.convert(operation.value, RecoveryRecorded).partitions or ()
     }
 
 
-def _isr_told(
+def _reported_isr(
     told: PartitionsSeen, names: Mapping[int, str]
 ) -> Iterator[tuple[PartitionName, tuple[str, ...]]]:
     for topic, states in told.topics.items():

@@ -24,7 +24,7 @@ from checkers.evidence.loading import all_columns_of
 from checkers.evidence.partition_changes import partition_changes
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import OK, History
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 from checkers.licences import licences_of
 from checkers.logs.replicas.anomalies import (
     COMPACTED_AWAY,
@@ -219,13 +219,13 @@ def _leader_since(
     """The log and the epoch of who led from a time until its disk was read; None if unknown."""
     changes, partition = partition_changes(history), logs[0].partition
     until_ns = max(log.time_ns for log in logs)
-    if not changes.tells(partition, until_ns):
+    if not changes.is_complete(partition, until_ns):
         return None, NONE
     led = {(state.leader, state.leader_epoch) for state in changes.possible(partition, from_ns, NEVER)}
     if len(led) != 1:
         return None, NONE
     ((leader, epoch),) = led
-    name = told_setup(history).names.get(leader)
+    name = recorded_setup(history).names.get(leader)
     return next((log for log in logs if log.node == name), None), epoch
 
 

@@ -18,7 +18,7 @@ from checkers.evidence.loading import all_columns_of
 from checkers.evidence.partition_changes import partition_changes
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 from checkers.logs.replicas.anomalies import DELETED_KEY_RETURNED
 from checkers.logs.replicas.returned import FinalRead
 from checkers.verdict.verdict import Anomaly
@@ -120,7 +120,7 @@ def known_of(columns: Columns, code: int) -> tuple[Integers, Integers]:
 
 def _out_of_sync_ns(history: History, log: ReplicaLog) -> int:
     """For how long at most a replica was out of the ISR before it came back, as the metadata log shows."""
-    changes, names = partition_changes(history), told_setup(history).names
+    changes, names = partition_changes(history), recorded_setup(history).names
     longest, left_ns = 0, NEVER
     for state in changes.states[log.partition]:
         span = changes.span(state)

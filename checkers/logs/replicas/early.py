@@ -75,7 +75,7 @@ def find_early(
         if cleaned is not None:
             due = replaced.offset[replaced.following >= cleaned.end]
             figures["uncleaned_records_due"] += len(due)
-            found += _gone(log, due, reads if leads else (), cleaned.told, (cleaned.op,))
+            found += _gone(log, due, reads if leads else (), cleaned.text, (cleaned.op,))
         if led is not None and leads:
             due = replaced.offset[_in_active(log, led.epoch, replaced.following)]
             figures["active_records_due"] += len(due)

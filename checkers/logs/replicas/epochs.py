@@ -50,7 +50,7 @@ def find_contradicted(log: ReplicaLog, noted: Noted, committed: Stretch) -> Iter
         base, last = int(log.columns["base_offset"][row]), int(log.columns["last_offset"][row])
         lines = (
             f"{noted.node} holds offsets {base} to {last} of {log.partition} in epoch {int(epoch[bad[0]])}.",
-            f"{noted.node} noted {', '.join(map(_told, noted.entries)) or 'no epoch'}.",
+            f"{noted.node} noted {', '.join(map(_entry_text, noted.entries)) or 'no epoch'}.",
         )
         yield _contradicted(noted, base, lines, log)
 
@@ -59,7 +59,7 @@ def find_disordered(noted: Noted, log: ReplicaLog | None = None) -> Iterator[Ano
     """One finding if a replica's notes are out of order; its log is a witness where it is known."""
     for one, other in pairwise(noted.entries):
         if other[0] <= one[0] or other[1] <= one[1]:
-            said = f"{_told(one)} before {_told(other)}"
+            said = f"{_entry_text(one)} before {_entry_text(other)}"
             yield _contradicted(noted, one[1], (f"{noted.node} noted {said}.",), log)
             return
 
@@ -83,8 +83,8 @@ def find_different_starts(reference: Noted, other: Noted, committed: Stretch) ->
                 witness=(*committed.witness, reference.op, other.op),
                 explanation=(
                     committed.reason,
-                    f"{reference.node} noted {_told((epoch, known[epoch]))}.",
-                    f"{other.node} noted {_told((epoch, start))}.",
+                    f"{reference.node} noted {_entry_text((epoch, known[epoch]))}.",
+                    f"{other.node} noted {_entry_text((epoch, start))}.",
                 ),
             )
             return
@@ -104,14 +104,14 @@ def find_unelected(
                 yield _unelected(each, epoch, start, changes)
 
 
-def epochs_told(told: Iterable[ReplicaLog | Noted]) -> set[int]:
+def epochs_in(told: Iterable[ReplicaLog | Noted]) -> set[int]:
     """Every epoch that a log or a note has."""
     return {epoch for each in told for epoch, _ in _first_of_each(each)}
 
 
 def unexplained(partition: PartitionName, found: Sequence[Anomaly], changes: PartitionChanges) -> str | None:
     """Why nothing can be made of an epoch without an election; None where the metadata log shows all."""
-    if not found or changes.tells(partition, NEVER):
+    if not found or changes.is_complete(partition, NEVER):
         return None
     return f"the metadata log does not have all elections of {partition}, and {found[0].summary}"
 
@@ -159,5 +159,5 @@ def _epochs_at(entries: Entries, offsets: Integers) -> Integers:
     return epochs[np.searchsorted(starts, offsets, side="right")]
 
 
-def _told(entry: tuple[int, int]) -> str:
+def _entry_text(entry: tuple[int, int]) -> str:
     return f"epoch {entry[0]} from offset {entry[1]} on"

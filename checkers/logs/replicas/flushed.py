@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from checkers.columns.tables import PartitionName
-from checkers.history.faults import LogFlushed, fault_told
+from checkers.history.faults import LogFlushed, recorded_fault
 from checkers.history.operations import OK, History, Operation
 from checkers.logs.replicas.anomalies import FLUSHED_LOST
 from checkers.verdict.verdict import Anomaly
@@ -31,7 +31,7 @@ def find_flushed_lost(history: History, figures: Counter[str]) -> Iterator[Anoma
         msgspec.ValidationError: a fault is not as docs/histories.md says.
     """
     for operation in history.of("inject"):
-        told = fault_told(operation) if operation.type is OK else None
+        told = recorded_fault(operation) if operation.type is OK else None
         if told is not None and _PROBED in (told.probe or {}):
             flushed = told.of_disk.flushed
             figures["recovery_points"] += len(flushed)

@@ -24,7 +24,7 @@ from checkers.columns.tables import Integers, PartitionName
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.observed import EVIDENCE_PRODUCERS, PRODUCERS, KnownProducer, ProducersSeen
 from checkers.history.operations import History, once
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 from checkers.logs.replicas.anomalies import PRODUCER_FORGOTTEN
 from checkers.logs.replicas.together import Stretch
 from checkers.verdict.verdict import Anomaly
@@ -90,7 +90,7 @@ def unanswered(history: History, logs: Sequence[ReplicaLog]) -> list[str]:
 
     Brokers that did not answer at all are covered by the assumption ``producers-covered``.
     """
-    if EVIDENCE_PRODUCERS not in told_setup(history).evidence:
+    if EVIDENCE_PRODUCERS not in recorded_setup(history).evidence:
         return []
     answers, asked = answers_of(history), {operation.node for operation in history.observed(PRODUCERS)}
     return [

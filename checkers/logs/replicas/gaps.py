@@ -17,7 +17,7 @@ import numpy as np
 
 from checkers.columns.tables import Booleans, Integers
 from checkers.evidence.replicas import ReplicaLog
-from checkers.logs.replicas.alone import Finds, batch_told
+from checkers.logs.replicas.alone import Finds, batch_text
 from checkers.logs.replicas.anomalies import OFFSET_GAP, PRODUCER_EPOCH_REGRESSION, SEQUENCE_GAP
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
@@ -153,7 +153,7 @@ def _finds(kind: AnomalyKind, pairs: Sequence[Pair], said: str) -> Iterator[Find
 def _found(kind: AnomalyKind, same: Sequence[Pair], said: str) -> Anomaly:
     pair, *others = same
     log = pair.log
-    lines = [batch_told(log, pair.before), batch_told(log, pair.after)]
+    lines = [batch_text(log, pair.before), batch_text(log, pair.after)]
     if others:
         lines.append(f"{', '.join(each.log.node for each in others)}: the same.")
     return kind.found(

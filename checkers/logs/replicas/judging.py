@@ -40,7 +40,7 @@ from checkers.evidence.leader_epochs import Noted, checkpoints_of, starts_of
 from checkers.evidence.partition_changes import PartitionChanges, partition_changes
 from checkers.evidence.replicas import Batches, ReplicaLog, batches_of
 from checkers.history.operations import History
-from checkers.history.setup import Setup, told_setup
+from checkers.history.setup import Setup, recorded_setup
 from checkers.history.sources import Source, lacking
 from checkers.logs.replicas.alone import Finds, find_alone, open_transactions
 from checkers.logs.replicas.anomalies import ANOMALIES, NEEDS, REPLICA_DIVERGENCE
@@ -48,7 +48,7 @@ from checkers.logs.replicas.clients import find_against_clients
 from checkers.logs.replicas.committed import End, InSync, committed_ends, meant_partitions
 from checkers.logs.replicas.compacted import find_in_compacted
 from checkers.logs.replicas.epochs import (
-    epochs_told,
+    epochs_in,
     find_contradicted,
     find_different_starts,
     find_unelected,
@@ -116,7 +116,7 @@ def check_replicas(history: History) -> CheckerResult:
     Raises:
         msgspec.ValidationError, ValueError: the history is not as docs/histories.md says.
     """
-    batches, meant = batches_of(history), told_setup(history)
+    batches, meant = batches_of(history), recorded_setup(history)
     findings = _Findings()
     for log in (*batches.logs, *batches.metadata_logs):
         _judge_alone(log, findings)
@@ -134,7 +134,7 @@ def check_replicas(history: History) -> CheckerResult:
         end, members = ends.get(partition), synced.get(partition)
         of_it = notes.get(partition, {})
         if partition not in there and not of_it and end is None:
-            findings.doubts.append(_untold("the committed end", partition))
+            findings.doubts.append(_missing_text("the committed end", partition))
             continue  # of many partitions nothing may be known, in a damaged history
         _judge_gaps(partition, batches, limits, end, findings)
         _judge_elections(partition, batches, list(of_it.values()), (meant, changes), findings)
@@ -226,7 +226,7 @@ def _judge_partition(
     partition, end, synced = told
     if end is None or synced is None:
         missing = "the committed end" if end is None else "the in-sync replicas"
-        findings.doubts.append(_untold(missing, partition))
+        findings.doubts.append(_missing_text(missing, partition))
         return []
     findings.figures["left_isr"] += len(synced.left)
     found = {log.node: log for log in batches.of(partition) if log.readable}
@@ -300,7 +300,7 @@ def _judge_elections(
     if partition not in changes.states:
         return
     found = list(find_unelected(partition, [*logs, *notes], changes))
-    findings.figures["epochs_traced"] += len(epochs_told([*logs, *notes]))
+    findings.figures["epochs_traced"] += len(epochs_in([*logs, *notes]))
     doubt = unexplained(partition, found, changes)
     if doubt is None:
         findings.add(iter(found))
@@ -359,7 +359,7 @@ def _of_one_topic(logs: Sequence[ReplicaLog], findings: _Findings) -> list[Repli
     return kept
 
 
-def _untold(what: str, partition: PartitionName) -> str:
+def _missing_text(what: str, partition: PartitionName) -> str:
     return f"the history does not have {what} of {partition}"
 
 

@@ -58,7 +58,7 @@ class _Start(NamedTuple):
             before.
         until_ns: latest time at which the log began there.
         op: index of the observation.
-        told: how it is known.
+        text: how it is known.
     """
 
     where: PartitionName
@@ -68,7 +68,7 @@ class _Start(NamedTuple):
     from_ns: int
     until_ns: int
     op: int
-    told: str
+    text: str
 
 
 def find_not_kept(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
@@ -137,7 +137,7 @@ class _Promises:
     def _moved(self, deletion: Deletion, start: _Start) -> bool:
         """Whether the leader certainly had to wait for this replica before it answered."""
         changes, number = self._facts.changes, self._facts.ids.get(start.node)
-        if number is None or not changes.tells(start.where, start.until_ns):
+        if number is None or not changes.is_complete(start.where, start.until_ns):
             return False
         states = changes.possible(start.where, deletion.from_ns - MARGIN_NS, deletion.to_ns)
         in_sync = all(state.leader != NOBODY and number in state.isr for state in states)
@@ -213,9 +213,9 @@ def _found(deletion: Deletion, start: _Start, why: str) -> Anomaly:
         time_ns=start.until_ns,
         witness=(*deletion.operations, start.op),
         explanation=(
-            *deletion.told,
+            *deletion.texts,
             f"{start.node} was in sync, so by then it had moved the start of its log.",
             why,
-            start.told,
+            start.text,
         ),
     )

@@ -36,7 +36,7 @@ def members_of(history: History, meant: Setup) -> dict[PartitionName, InSync]:
     lost = lacking(history, Source.PARTITIONS) is not None
     found: dict[PartitionName, InSync] = {}
     for partition, known in in_sync(history, meant.names).items():
-        if changes.tells(partition, NEVER):
+        if changes.is_complete(partition, NEVER):
             found[partition] = _by_log(partition, known, changes, meant, history.operations[known.op].time_ns)
         elif not lost:
             found[partition] = known
@@ -88,7 +88,7 @@ def is_due(history: History, meant: Setup, partition: PartitionName, node: str, 
     """Whether a node certainly was in the ISR when recovery ended, and no fault hit it later."""
     changes, at_ns = partition_changes(history), history.operations[op].time_ns
     struck = any(window.concerns(node) and window.overlaps(at_ns, NEVER) for window in fault_windows(history))
-    if struck or not changes.tells(partition, NEVER):
+    if struck or not changes.is_complete(partition, NEVER):
         return False
     states = changes.possible(partition, at_ns, at_ns)
     return all(node in {meant.names.get(number) for number in state.isr} for state in states)

@@ -53,7 +53,7 @@ def _steady(
     """The leader since the end of recovery, and its ISR; None if the leader changed or is unknown."""
     changes = partition_changes(history)
     recovered = [operation for operation in history.of("recover") if operation.type is not INVOKE]
-    if not recovered or not changes.tells(partition, NEVER):
+    if not recovered or not changes.is_complete(partition, NEVER):
         return None
     states = changes.possible(partition, recovered[-1].time_ns, NEVER)
     if len({(state.leader, state.leader_epoch) for state in states}) != 1:

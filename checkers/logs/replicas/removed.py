@@ -54,7 +54,7 @@ class Deletion(NamedTuple):
     operations: tuple[int, ...]
 
     @property
-    def told(self) -> tuple[str, str]:
+    def texts(self) -> tuple[str, str]:
         """Who requested it and when it was acknowledged, as text for explanations."""
         asked, answered = self.operations
         return (
@@ -151,7 +151,7 @@ class Licensing:
     def _fetched(self, where: PartitionName, broker: int, window: FaultWindow) -> bool:
         """Whether a killed broker left the ISR, and led no more before a leader had taken it in again."""
         changes = self._facts.changes
-        if not _only_kills(window) or window.heal_invoked_ns is None or not changes.tells(where, NEVER):
+        if not _only_kills(window) or window.heal_invoked_ns is None or not changes.is_complete(where, NEVER):
             return False
         left = False
         for state in changes.possible(where, window.invoked_ns, NEVER):
@@ -179,7 +179,7 @@ class Licensing:
         changes, where = self._facts.changes, deletion.where
         if not self._facts.eligible_replicas:
             return None
-        if changes.tells(where, deletion.to_ns):
+        if changes.is_complete(where, deletion.to_ns):
             states = changes.possible(where, deletion.from_ns, deletion.to_ns)
             if all(set(state.isr) == set(state.replicas) for state in states):
                 return None
@@ -195,7 +195,7 @@ class Licensing:
     def _moved(self, deletion: Deletion, until_ns: int) -> str | None:
         """Whether the partition may have had several leaders since some time before a deletion."""
         changes, where = self._facts.changes, deletion.where
-        if changes.tells(where, until_ns):
+        if changes.is_complete(where, until_ns):
             states = changes.possible(where, deletion.from_ns - _SETTLING_NS, until_ns)
             if len({state.leader for state in states}) == 1:
                 return None
@@ -297,7 +297,7 @@ def _found(deletion: Deletion, told: _Return, licence: str | None) -> Anomaly:
         time_ns=told.time_ns,
         witness=(*deletion.operations, *told.operations),
         explanation=(
-            *deletion.told,
+            *deletion.texts,
             "By then all live replicas had moved their log start offsets.",
             f"After that {told.text} (operation {told.operations[0]}).",
             *(

@@ -20,7 +20,7 @@ from checkers.evidence.partition_changes import REMOVED, PartitionState, Replay,
 from checkers.history.observed import nodes_seen
 from checkers.history.operations import History, Operation
 from checkers.history.replicas import FOLDERS, FoldersSeen
-from checkers.history.setup import told_setup
+from checkers.history.setup import recorded_setup
 from checkers.history.units import NS_PER_S
 from checkers.kraft.metadata.wipes import emptied
 from checkers.logs.replicas.anomalies import STRAY_REPLICA
@@ -87,7 +87,7 @@ class _Placed:
     def __init__(self, history: History) -> None:
         self.removed_ns: dict[str, int] = {}
         self._changes = partition_changes(history)
-        self._ids = {name: number for number, name in told_setup(history).names.items()}
+        self._ids = {name: number for number, name in recorded_setup(history).names.items()}
         self._states: dict[tuple[str, str], list[PartitionState]] = {}
         log, times = farthest(history), append_times(history)
         if log is None:
@@ -100,7 +100,7 @@ class _Placed:
             for step in replay.take(record):
                 if step.after is not None:
                     folder = f"{step.partition.topic}-{step.partition.partition}"
-                    self._states.setdefault((step.told.topic_id, folder), []).append(step.after)
+                    self._states.setdefault((step.content.topic_id, folder), []).append(step.after)
 
     def left_ns(self, node: str, folder: str, topic_id: str, until_ns: int) -> int | None:
         """Since when it has been committed, without interruption until a time, that a broker has no replica.

@@ -54,7 +54,7 @@ class Model:
             does not know.
         observes: whether an action only reads and can't change any state.
         refusal: why an action is inconsistent in a state, as a short text.
-        told: a readable text of a state.
+        text_of: a readable text of a state.
         partition: a group per action; operations of different groups must not be able to see each other
             (P-compositionality: Horn and Kroening, FORTE 2015).  Operations of different keys are always
             different groups.
@@ -66,5 +66,5 @@ class Model:
     action_of: Callable[[Operation, Operation | None], Action | None]
     observes: Callable[[Action], bool]
     refusal: Callable[[State, Action], str]
-    told: Callable[[State], str] = shown
+    text_of: Callable[[State], str] = shown
     partition: Callable[[Sequence[Action]], Sequence[Hashable]] = one_group

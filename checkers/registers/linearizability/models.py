@@ -37,7 +37,7 @@ def mutex(initial: object = None) -> Model:
     """A lock that is held or not; who holds it is not looked at.  `initial` is true where it begins held."""
     if initial is not None and not isinstance(initial, bool):
         raise UnreadableError(f"a mutex begins held (true) or free, not {initial!r}")
-    return Model("mutex", bool(initial), _mutex_step, _mutex_action, _nothing, _mutex_refusal, _mutex_told)
+    return Model("mutex", bool(initial), _mutex_step, _mutex_action, _nothing, _mutex_refusal, _mutex_text)
 
 
 def set_of_elements(initial: object = None) -> Model:
@@ -49,7 +49,9 @@ def set_of_elements(initial: object = None) -> Model:
 def fifo_queue(initial: object = None) -> Model:
     """A queue: first in, first out."""
     state = tuple(elements([] if initial is None else initial))
-    return Model("fifo-queue", state, _queue_step, _queue_action, _nothing, _queue_refusal, told=_queue_told)
+    return Model(
+        "fifo-queue", state, _queue_step, _queue_action, _nothing, _queue_refusal, text_of=_queue_text
+    )
 
 
 MODELS: Mapping[str, Callable[..., Model]] = {
@@ -126,7 +128,7 @@ def _mutex_action(invoke: Operation, _: Operation | None) -> Action:
     return Action(invoke.f)
 
 
-def _mutex_told(held: State) -> str:
+def _mutex_text(held: State) -> str:
     return "held" if held else "free"
 
 
@@ -136,7 +138,7 @@ def _mutex_step(held: State, action: Action) -> State:
 
 
 def _mutex_refusal(held: State, action: Action) -> str:
-    return f"can't {action.f} a mutex that is {_mutex_told(held)}"
+    return f"can't {action.f} a mutex that is {_mutex_text(held)}"
 
 
 def _set_action(invoke: Operation, completion: Operation | None) -> Action | None:
@@ -190,7 +192,7 @@ def _queue_action(invoke: Operation, completion: Operation | None) -> Action:
     return Action("dequeue", None, canonical(completion.value))
 
 
-def _queue_told(state: State) -> str:
+def _queue_text(state: State) -> str:
     return shown(("list", *state))  # type: ignore[misc]  # the queue model's state is a tuple
 
 

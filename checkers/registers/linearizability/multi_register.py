@@ -31,7 +31,7 @@ def multi_register(initial: object = None) -> Model:
         return _action(invoke, completion, begin)
 
     return Model(
-        "multi-register", _state(begin), _step, action_of, _observes, _refusal, _told, _by_connection
+        "multi-register", _state(begin), _step, action_of, _observes, _refusal, _map_text, _by_connection
     )
 
 
@@ -110,7 +110,7 @@ def _refusal(state: State, action: Action) -> str:
     return f"can't read {shown(part.value)} from {shown(part.key)}, which holds {shown(held)}"
 
 
-def _told(state: State) -> str:
+def _map_text(state: State) -> str:
     return shown(("map", *_values(state).items()))
 
 

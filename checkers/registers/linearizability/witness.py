@@ -110,7 +110,7 @@ def anomaly_of(
     """The finding for a case without a linearization."""
     proof = _proof(model, case, memory_mb)
     kept = proof.kept
-    told = _Telling(operations, model, case)
+    told = _Texts(operations, model, case)
     where = "" if key is None else f"{shown(key)}: "
     return NONLINEARIZABLE.found(
         f"{where}{told.named(case.blocked)} cannot take effect between its invocation and its "
@@ -206,7 +206,7 @@ def _freed(call: Call) -> Call:
 
 
 @dataclass(frozen=True, slots=True)
-class _Telling:
+class _Texts:
     """Makes texts of calls and configurations."""
 
     operations: Sequence[Operation]
@@ -248,7 +248,7 @@ class _Telling:
         if self.case.is_hopeless:
             yield "No state that operations can lead to allows it, and so not the initial one."
         for stuck, refusal in self.refusals():
-            state = self.model.told(self.case.transitions.states[stuck.state])
+            state = self.model.text_of(self.case.transitions.states[stuck.state])
             yield f"After {self._order(stuck)} the state is {state}: {refusal}."
             yield from self._also_open(stuck)
         yield f"So {self._briefly(blocked)} can't take effect before its completion, whatever the order."

@@ -15,7 +15,7 @@ from checkers.history.setup import Setup, setup_of
 from checkers.history.sources import Source, lacking
 from checkers.transactional.client_errors.anomalies import ANOMALIES
 from checkers.transactional.client_errors.fencing import refusals, refused_transactions
-from checkers.transactional.client_errors.sequences import lost_sequences, told_of_sequences
+from checkers.transactional.client_errors.sequences import lost_sequences, sequence_errors
 from checkers.verdict.entry import Entry
 from checkers.verdict.needs import NOTHING
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
@@ -34,7 +34,7 @@ def check_client_errors(history: History) -> CheckerResult:
     """
     setup = setup_of(history)
     ended = [o for f in ("send", "txn") for o in history.of(f) if o.type is not INVOKE]
-    told = len(told_of_sequences(history)) + len(refused_transactions(history))
+    told = len(sequence_errors(history)) + len(refused_transactions(history))
     missing = lacking(history, *(_NEEDED if told else (Source.CLIENTS,)))
     return result_of(
         CHECKER,
@@ -42,7 +42,7 @@ def check_client_errors(history: History) -> CheckerResult:
         figures={
             "operations": len(ended),
             "with_errors": sum(operation.error is not None for operation in ended),
-            "errors_of_sequences": len(told_of_sequences(history)),
+            "errors_of_sequences": len(sequence_errors(history)),
             "refused_transactions": len(refused_transactions(history)),
         },
         unknown_because=_doubt(setup, told, missing),

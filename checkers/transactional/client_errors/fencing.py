@@ -31,7 +31,7 @@ from checkers.history.transactions import sends_of
 from checkers.history.units import NS_PER_MS
 from checkers.licences.decisions import lost_state
 from checkers.transactional.client_errors.anomalies import FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN
-from checkers.transactional.client_errors.told import (
+from checkers.transactional.client_errors.named_errors import (
     FENCED,
     OLD_EPOCH,
     PRODUCER_ID_MAPPING,

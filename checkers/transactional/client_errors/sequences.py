@@ -32,7 +32,7 @@ from checkers.history.setup import Setup
 from checkers.history.transactions import sends_of
 from checkers.licences import licences_of
 from checkers.transactional.client_errors.anomalies import SEQUENCE_LOST
-from checkers.transactional.client_errors.told import (
+from checkers.transactional.client_errors.named_errors import (
     OUT_OF_ORDER,
     SCRIPT,
     UNKNOWN_PRODUCER,
@@ -49,7 +49,7 @@ _OFFSET = 4
 """Place of the offset in a send of a completed transaction."""
 
 
-def told_of_sequences(history: History) -> list[Operation]:
+def sequence_errors(history: History) -> list[Operation]:
     """Sends and transactions that ended with an error about their sequence."""
     ended = (o for f in ("send", _TRANSACTION) for o in history.of(f) if o.error is not None)
     return [operation for operation in ended if codes_in(operation.error or "") & _CODES]
@@ -57,12 +57,12 @@ def told_of_sequences(history: History) -> list[Operation]:
 
 def lost_sequences(history: History, setup: Setup) -> Iterator[Anomaly]:
     """Errors about sequence numbers: illegal if only a loss that was not permitted explains them."""
-    for operation in told_of_sequences(history):
-        if _tells_of_records(operation):
+    for operation in sequence_errors(history):
+        if _names_records(operation):
             yield _judged(history, setup, operation)
 
 
-def _tells_of_records(operation: Operation) -> bool:
+def _names_records(operation: Operation) -> bool:
     if operation.f != _TRANSACTION:
         return is_answered(operation.value)
     value = operation.value if isinstance(operation.value, dict) else {}

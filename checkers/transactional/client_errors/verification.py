@@ -18,7 +18,7 @@ from checkers.evidence.coordinators import transactions_partition
 from checkers.evidence.partition_changes import partition_changes
 from checkers.evidence.producers import Call, asked_ns, is_decided, transactions
 from checkers.history.operations import History
-from checkers.transactional.client_errors.told import TXN_STATE, nothing_but
+from checkers.transactional.client_errors.named_errors import TXN_STATE, nothing_but
 
 _NOT_ADDED = "Partition was not added to the transaction"
 """What a leader adds to INVALID_TXN_STATE for a batch; ``kafka.server.ReplicaManager``.
@@ -72,7 +72,7 @@ def _ended_once(call: Call) -> bool:
 
 def _moved(history: History, transactional_id: str, from_ns: int, to_ns: int) -> str | None:
     place, changes = transactions_partition(history, transactional_id), partition_changes(history)
-    if place is None or not changes.tells(place, to_ns):
+    if place is None or not changes.is_complete(place, to_ns):
         return "it is not known which broker was the coordinator"
     terms = {(state.leader, state.leader_epoch) for state in changes.possible(place, from_ns, to_ns)}
     return None if len(terms) == 1 else "the coordinator may have moved, and the former one have answered"

@@ -8,7 +8,7 @@ invocation names its input (docs/histories.md, ``consumed``).
    that copied it was acknowledged as committed.
 3.  ``copy-without-offsets``: a copy of an input is visible, although the group's offset was at or below it
    when all transactions had ended.
-4.  ``committed-offset-unasked``: the group's offset is one that no transaction requested (`unasked`).
+4.  ``committed-offset-unasked``: the group's offset is one that no transaction requested (`unrequested`).
 
 A finding is legal if an event that removed records of its partitions may explain it (`excuses`).
 """
@@ -20,12 +20,12 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
 from checkers.history.operations import FAIL, OK, History
-from checkers.history.setup import told_setup
-from checkers.history.sources import untold_damage
+from checkers.history.setup import recorded_setup
+from checkers.history.sources import unassigned_damage
 from checkers.transactional.copying.anomalies import ANOMALIES, DUPLICATED, LOST, NEEDS, WITHOUT_OFFSETS
 from checkers.transactional.copying.excuses import CopyFinding, Excuses
 from checkers.transactional.copying.loading import Copying, copying_of
-from checkers.transactional.copying.unasked import find_unasked
+from checkers.transactional.copying.unrequested import find_unrequested
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 
@@ -78,7 +78,7 @@ def check_copying(history: History) -> CheckerResult:
     least = f"at least {COPIED_MIN} records with a visible copy"
     return result_of(
         CHECKER,
-        [*found, *find_unasked(history)],
+        [*found, *find_unrequested(history)],
         assumptions=(Assumption("records-copied", copied >= COPIED_MIN, least, str(copied)),),
         figures={
             "inputs": copying.inputs.shape[1],
@@ -90,7 +90,7 @@ def check_copying(history: History) -> CheckerResult:
 
 
 def _means_to_copy(history: History) -> bool:
-    return told_setup(history).workload.kind == "copy"
+    return recorded_setup(history).workload.kind == "copy"
 
 
 def _matched(copying: Copying) -> Matched:
@@ -218,7 +218,7 @@ def _aborted(copying: Copying) -> int:
 
 
 def _doubt(history: History, copying: Copying) -> str | None:
-    doubts = list(untold_damage(history))
+    doubts = list(unassigned_damage(history))
     if copying.unread:
         unread = ", ".join(f"{topic}/{number}" for topic, number in copying.unread)
         doubts.append(f"no final read at read_committed came to the end of {unread}")

@@ -14,7 +14,7 @@ from checkers.columns.rows import Codes
 from checkers.columns.tables import NONE, Integers
 from checkers.history.commits import GroupFound
 from checkers.history.fields import LARGEST
-from checkers.history.operations import INVOKE, OK, History, Operation, OperationType, Told
+from checkers.history.operations import INVOKE, OK, Decoded, History, Operation, OperationType
 from checkers.history.polls import FinalReadLimits, Isolation
 from checkers.history.transactions import sends_of
 
@@ -126,10 +126,10 @@ class _Loader:
     places: Codes[InputPartition] = field(default_factory=Codes)
     outputs: dict[tuple[str, int], None] = field(default_factory=dict)
     rows: list[tuple[int, int, int, int]] = field(default_factory=list)
-    reads: dict[tuple[str, int], list[Told[FinalReadLimits]]] = field(default_factory=dict)
+    reads: dict[tuple[str, int], list[Decoded[FinalReadLimits]]] = field(default_factory=dict)
     ends: dict[tuple[str, int], int] = field(default_factory=dict)
     acknowledged: dict[int, tuple[int, int]] = field(default_factory=dict)
-    told: list[Told[GroupFound]] = field(default_factory=list)
+    group_offsets: list[Decoded[GroupFound]] = field(default_factory=list)
 
     def txn(self, operation: Operation) -> None:
         """Take a transaction's invocation or completion."""
@@ -147,12 +147,12 @@ class _Loader:
         where = (operation.key, limits.partition)
         self.ends[where] = max(self.ends.get(where, 0), limits.end or 0)
         if limits.isolation is Isolation.READ_COMMITTED:
-            self.reads.setdefault(where, []).append(Told(operation, limits))
+            self.reads.setdefault(where, []).append(Decoded(operation, limits))
 
     def offsets(self, operation: Operation) -> None:
         """Take what a group's offsets are in the end."""
         if operation.type is OK:
-            self.told.append(Told(operation, msgspec.convert(operation.value, GroupFound)))
+            self.group_offsets.append(Decoded(operation, msgspec.convert(operation.value, GroupFound)))
 
     def _begin(self, operation: Operation) -> None:
         row = len(self.transactions)
@@ -222,7 +222,7 @@ class _Loader:
     def _committed(self, places: tuple[InputPartition, ...]) -> dict[int, tuple[int, int]]:
         codes = {place: code for code, place in enumerate(places)}
         found: dict[int, tuple[int, int]] = {}
-        for operation, told in self.told:
+        for operation, told in self.group_offsets:
             for partition, offset in told.offsets:
                 code = codes.get(InputPartition(operation.key, told.topic, partition))
                 if code is not None:

@@ -13,9 +13,9 @@ import click
 from checkers.verdict.verdict import Validity, Verdict
 from harness.campaigns.apart.process import start
 from harness.campaigns.keeping import EXIT_CODES
-from harness.cluster.engine import connect, engine_errors_told
-from harness.errors import KrucibleError, disk_errors_told
-from harness.record.deaths import save_said, told
+from harness.cluster.engine import connect, engine_errors_named
+from harness.errors import KrucibleError, disk_errors_named
+from harness.record.deaths import death_text, save_stderr
 from harness.record.ownership import Owner
 from harness.run.healing import heal_after
 from results.store.runs import VERDICT_FILE, load_verdict, run_folders
@@ -30,21 +30,21 @@ class Death(NamedTuple):
     Attributes:
         owner: the process.
         code: its exit code; a signal's number below zero.
-        said: the last lines that it wrote to stderr.
+        last_lines: the last lines that it wrote to stderr.
         under_way: folder of the current run; None if there was none, or if it had no folder yet.
         begun: folders of all runs that it had begun.
     """
 
     owner: Owner
     code: int
-    said: tuple[str, ...]
+    last_lines: tuple[str, ...]
     under_way: Path | None
     begun: tuple[Path, ...]
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """What became of it."""
-        return told(self.code, self.said)
+        return death_text(self.code, self.last_lines)
 
 
 def take_up(death: Death, runs: Path) -> tuple[Path, Verdict]:
@@ -56,13 +56,13 @@ def take_up(death: Death, runs: Path) -> tuple[Path, Verdict]:
     """
     if sys.stdout.isatty():  # a panel that is drawn hides it
         click.echo(_SHOW_CURSOR, nl=False)
-    click.echo(f"krucible: {death.told}\nhealing, cleaning up, and judging the recorded history", err=True)
+    click.echo(f"krucible: {death.text}\nhealing, cleaning up, and judging the recorded history", err=True)
     failure = _cleared(death, runs)
     folder = death.under_way
     if folder is None:
-        raise failure or KrucibleError("a run could not begin", got=death.told)
+        raise failure or KrucibleError("a run could not begin", got=death.text)
     failure = _kept(death, folder) or failure
-    verdict = judge_left(folder, death.told)
+    verdict = judge_left(folder, death.text)
     if failure is not None and verdict.validity is not Validity.INVALID:
         raise failure
     return folder, verdict
@@ -71,8 +71,8 @@ def take_up(death: Death, runs: Path) -> tuple[Path, Verdict]:
 def _kept(death: Death, folder: Path) -> KrucibleError | None:
     """Save the process's stderr; an error while saving does not prevent the judgement."""
     try:
-        with disk_errors_told():
-            save_said(folder, death.said)
+        with disk_errors_named():
+            save_stderr(folder, death.last_lines)
     except KrucibleError as error:
         return error
     return None
@@ -84,7 +84,7 @@ def clear_away(death: Death, runs: Path) -> None:
     Raises:
         KrucibleError: Docker or a disk refuses.
     """
-    click.echo(f"krucible: between two runs {death.told}", err=True)
+    click.echo(f"krucible: between two runs {death.text}", err=True)
     if failure := _cleared(death, runs):
         raise failure
 
@@ -93,7 +93,7 @@ def _cleared(death: Death, runs: Path) -> KrucibleError | None:
     """Heal what it started and remove it; what kept that from being done."""
     known = {folder.resolve() for folder in death.begun}
     try:
-        with engine_errors_told(), disk_errors_told(), closing(connect()) as client:
+        with engine_errors_named(), disk_errors_named(), closing(connect()) as client:
             for left in heal_after(
                 client, death.owner, run_folders(runs), lambda line: click.echo(line, err=True)
             ):
@@ -116,7 +116,7 @@ def judge_left(folder: Path, how: str, output: IO[bytes] | None = None) -> Verdi
     Raises:
         KrucibleError: that failed.
     """
-    with disk_errors_told():  # the process may have died after the judgement
+    with disk_errors_named():  # the process may have died after the judgement
         (folder / VERDICT_FILE).unlink(missing_ok=True)
     with start(JUDGING, folder, how, stdout=output, stderr=output) as judging:
         try:

@@ -84,7 +84,7 @@ class Desk:
         """The next order, once there is one; None once there is none any more."""
         return self._orders.get()
 
-    def tell(self, answer: Answer) -> None:
+    def reply(self, answer: Answer) -> None:
         """Send an answer to the parent; if the parent is gone, `listen` handles that."""
         try:
             with self._telling:
@@ -95,7 +95,7 @@ class Desk:
     def end(self, answer: Answer) -> None:
         """Send how the run ended: no run is in progress any more."""
         self._busy.clear()
-        self.tell(answer)
+        self.reply(answer)
 
     def on_signal(self, _number: int, _frame: FrameType | None) -> None:
         """Stop if the parent ordered it; a signal to all processes of a command is meant for the parent."""
@@ -116,7 +116,7 @@ class Desk:
 def _answer(order: Order, host: Host, desk: Desk) -> Answer:
     def hear(event: Event) -> None:
         if isinstance(event, RunBegan):
-            desk.tell(Began(Path(event.folder)))
+            desk.reply(Began(Path(event.folder)))
 
     try:
         return Judged(*perform(order.plan, host, desk.cancelled, hear))

@@ -13,9 +13,9 @@ from checkers.history.reading import read_history
 from harness.campaigns.exits import coded, forgive_streams
 from harness.campaigns.keeping import identity_of
 from harness.campaigns.rejudging import check_run
-from harness.errors import disk_errors_told
+from harness.errors import disk_errors_named
 from harness.record.deaths import note_death
-from harness.seeded_bugs.reach import read_traces, told
+from harness.seeded_bugs.reach import reach_text, read_traces
 
 
 def main(words: list[str]) -> int:
@@ -29,13 +29,13 @@ def main(words: list[str]) -> int:
     """
     forgive_streams()
     folder, error = Path(words[0]), words[1]
-    with disk_errors_told():
+    with disk_errors_named():
         note_death(folder, read_history(folder), error)
     code = check_run(folder, as_json=False)
     identity = identity_of(folder)
     if identity is not None and identity.seeded_bug:
         bug = identity.seeded_bug
-        click.echo(f"seeded     {told(bug, read_traces(folder, bug))}")
+        click.echo(f"seeded     {reach_text(bug, read_traces(folder, bug))}")
     return code
 
 

@@ -50,7 +50,7 @@ class Process:
             )
         self._connection: Connection[Order | Word, Answer] = Connection(ours.detach())
         self.owner = this_process(self._process.pid)
-        self._said = _Said(self._process.stderr)
+        self._said = _Stderr(self._process.stderr)
 
     def perform(self, order: Order, cancelled: threading.Event, began: Callable[[Path], None]) -> Judged:
         """Let the child make a run.
@@ -66,7 +66,7 @@ class Process:
             KeyboardInterrupt: the command is to stop at once; the process has stopped.
         """
         try:
-            self._tell(order)
+            self._send(order)
             while isinstance(answer := self._answer(cancelled), Began):
                 began(answer.folder)
         except KeyboardInterrupt:
@@ -86,7 +86,7 @@ class Process:
     def cancel(self) -> None:
         """Have it begin nothing more; where it is dead, it does not."""
         with suppress(DiedError):
-            self._tell(Word.CANCEL)
+            self._send(Word.CANCEL)
 
     def close(self) -> None:
         """Have it end, and what waits in it taken down; a second signal of a person ends it at once."""
@@ -97,7 +97,7 @@ class Process:
             self._end_all()
             self._said.lines()
 
-    def _tell(self, message: Order | Word) -> None:
+    def _send(self, message: Order | Word) -> None:
         try:
             self._connection.send(message)
         except OSError as error:
@@ -108,7 +108,7 @@ class Process:
         try:
             while not self._connection.poll(_POLL_S):
                 if cancelled.is_set() and not told:
-                    self._tell(Word.CANCEL)
+                    self._send(Word.CANCEL)
                     told = True
             return self._connection.recv()
         except (EOFError, OSError) as error:
@@ -118,7 +118,7 @@ class Process:
         """Stop it like a second interrupt does; another signal kills it."""
         try:
             with suppress(DiedError):
-                self._tell(Word.STOP)
+                self._send(Word.STOP)
             self._process.wait()
         finally:
             self._end_all()
@@ -165,7 +165,7 @@ def handle_of(stream: TextIO | None) -> int | None:
         return None
 
 
-class _Said:
+class _Stderr:
     """Passes on what a process writes to stderr, and keeps the last lines."""
 
     def __init__(self, stream: IO[bytes] | None) -> None:

@@ -8,8 +8,8 @@ import click
 
 from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
-from harness.campaigns.hosting.asked import OnHosts
 from harness.campaigns.hosting.driving import RunToDo, working_hosts
+from harness.campaigns.hosting.on_hosts import OnHosts
 from harness.campaigns.hosting.orders import Report
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan

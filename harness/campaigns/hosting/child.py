@@ -27,7 +27,7 @@ from harness.errors import KrucibleError
 from harness.plan.planning import plan_run
 from harness.record.events import Event, RunBegan
 from harness.run.runner import Host, execute
-from harness.seeded_bugs.reach import read_traces, told
+from harness.seeded_bugs.reach import reach_text, read_traces
 from results.store.runs import StoreError
 
 _POLL_S = 0.5
@@ -75,7 +75,7 @@ def _run(order: Order, desk: Desk, scratch: Path, cancelled: threading.Event) ->
     folder = hand_over(ended.folder, scratch, order.site.store)
     text = keep(folder, ended.history, ended.verdict)
     if bug := plan.options.seeded_bug:
-        text += f"\nseeded     {told(bug, read_traces(folder, bug))}"
+        text += f"\nseeded     {reach_text(bug, read_traces(folder, bug))}"
     counts = failure is None or ended.verdict.validity is Validity.INVALID
     return Report(
         host_name(),

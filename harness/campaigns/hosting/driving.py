@@ -12,13 +12,13 @@ from typing import NamedTuple, Protocol
 
 import click
 
-from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.hosting.on_hosts import OnHosts
 from harness.campaigns.hosting.orders import Desk, Order, Report, Site, decode, encode
 from harness.campaigns.hosting.table import Host, able, hosts_text, look_at
 from harness.campaigns.hosting.tasks import CARRY_OUT, CLEAR_SLOTS, Clearing
 from harness.campaigns.keeping import show
 from harness.errors import KrucibleError
-from harness.plan.planning import ImageAsked, RunPlan
+from harness.plan.planning import RequestedImage, RunPlan
 from results.markup.markdown import number
 from results.pipeline.errors import PipelineError
 from results.pipeline.spark.hosts import Hosts, hosts_of
@@ -148,11 +148,11 @@ class WorkingHosts:
             ended = Report(host.name, failure=f"{host.name} gets no more runs. {ended}")
         else:
             self._free.append(host)
-        self._tell(place, asked, ended)
+        self._print(place, asked, ended)
         work.take(asked, ended)
         return True
 
-    def _tell(self, place: int, asked: RunToDo, report: Report) -> None:
+    def _print(self, place: int, asked: RunToDo, report: Report) -> None:
         click.echo(f"=== {asked.title}, from {report.host}")
         for lost in self._desk.begun(place)[:-1]:
             self._lost = True
@@ -185,7 +185,7 @@ class WorkingHosts:
 
 
 @contextmanager
-def working_hosts(asked: OnHosts, runs: Path, images: Iterable[ImageAsked]) -> Iterator[WorkingHosts]:
+def working_hosts(asked: OnHosts, runs: Path, images: Iterable[RequestedImage]) -> Iterator[WorkingHosts]:
     """Hosts that fulfil all requirements, for the block; all were checked, and problems reported.
 
     Args:

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from harness.campaigns.hosting.orders import Site
-from harness.cluster.engine import connect, engine_errors_told
+from harness.cluster.engine import connect, engine_errors_named
 from harness.cluster.leftovers import leftovers
-from harness.errors import disk_errors_told
+from harness.errors import disk_errors_named
 from harness.record.folder import place_run
 from harness.run.healing import heal
 from results.store.runs import run_folders
@@ -34,7 +34,7 @@ def hand_over(folder: Path, scratch: Path, store: Path) -> Path:
     # The same name each time: what a process that was killed had copied is found and taken away.
     where = hashlib.sha256(f"{socket.gethostname()}:{scratch.resolve()}".encode()).hexdigest()[:12]
     arriving = parent / f".arriving-{where}"
-    with disk_errors_told():
+    with disk_errors_named():
         parent.mkdir(parents=True, exist_ok=True)
         if arriving.exists():
             shutil.rmtree(arriving)
@@ -55,7 +55,7 @@ def clear(site: Site, slot: int, say: Callable[[str], None] = click.echo) -> lis
     """
     scratch = site.scratch_of(slot)
     place = scratch.resolve().parent
-    with engine_errors_told(), closing(connect()) as client:
+    with engine_errors_named(), closing(connect()) as client:
         dead = tuple(left.run for left in leftovers(client) if left.folder.is_relative_to(place))
         if dead:
             heal(client, dead, say)

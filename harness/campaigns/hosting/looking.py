@@ -11,7 +11,7 @@ from harness.campaigns.hosting.identity import host_name, krucible_digest, machi
 from harness.campaigns.hosting.orders import PROOF_FILE, decode, encode
 from harness.cluster.folders import cache_folder
 from harness.host.doctor import Check, State, checks_for_runs
-from harness.plan.planning import ImageAsked
+from harness.plan.planning import RequestedImage
 from harness.run.identification import commit
 
 LOOK = f"{__name__}:look"
@@ -48,7 +48,7 @@ class Question(msgspec.Struct, frozen=True):
     place: Path
     proof: str
     scratch: Path | None
-    images: tuple[ImageAsked, ...]
+    images: tuple[RequestedImage, ...]
 
 
 class Seen(msgspec.Struct, frozen=True):

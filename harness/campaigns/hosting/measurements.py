@@ -4,9 +4,9 @@ from collections.abc import Callable
 from time import monotonic
 
 from harness.campaigns.cancelling import cancellable
-from harness.campaigns.hosting.asked import OnHosts
 from harness.campaigns.hosting.campaigns import record
 from harness.campaigns.hosting.driving import RunToDo, working_hosts
+from harness.campaigns.hosting.on_hosts import OnHosts
 from harness.campaigns.hosting.orders import Report
 from harness.campaigns.sensitivity.runs import Measuring, Planned
 from results.sensitivity.outcomes import Place

@@ -12,7 +12,7 @@ from typing import TypeVar
 
 import msgspec
 
-from harness.errors import disk_errors_told
+from harness.errors import disk_errors_named
 from harness.plan.planning import RunOptions
 from results.store.runs import load_record, save_record
 
@@ -127,7 +127,7 @@ class Desk:
             KrucibleError: it can't be made.
         """
         place = store / FOLDER / secrets.token_hex(5)
-        with disk_errors_told():
+        with disk_errors_named():
             place.mkdir(parents=True)
             (place / PROOF_FILE).write_text(secrets.token_hex(16))
             (place / _WISH).write_text(_GO_ON)
@@ -169,7 +169,7 @@ class Desk:
 
     def stop(self) -> None:
         """Have every run of the command end early."""
-        with disk_errors_told():
+        with disk_errors_named():
             # The file is there from the beginning: that one has appeared a host may see late, over a network.
             (self.place / _WISH).write_text(_STOP)
 

@@ -11,7 +11,7 @@ from harness.campaigns.hosting.identity import krucible_digest
 from harness.campaigns.hosting.looking import LOOK, Question, Seen
 from harness.campaigns.hosting.orders import Desk, decode, encode
 from harness.host.doctor import Check, State
-from harness.plan.planning import ImageAsked
+from harness.plan.planning import RequestedImage
 from harness.run.identification import commit
 from results.markup.markdown import number
 from results.pipeline.spark.hosts import Hosts
@@ -29,7 +29,7 @@ class Host(NamedTuple):
     seen: Seen
 
 
-def look_at(hosts: Hosts, desk: Desk, scratch: Path | None, images: tuple[ImageAsked, ...]) -> list[Host]:
+def look_at(hosts: Hosts, desk: Desk, scratch: Path | None, images: tuple[RequestedImage, ...]) -> list[Host]:
     """Every host and what it lacks.
 
     Args:

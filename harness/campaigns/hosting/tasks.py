@@ -17,7 +17,7 @@ from harness.campaigns.hosting.orders import Desk, Order, Report, Site, decode, 
 from harness.campaigns.hosting.slots import slot
 from harness.campaigns.keeping import identity_of
 from harness.errors import KrucibleError
-from harness.record.deaths import told
+from harness.record.deaths import death_text
 from results.run.text import closing_text
 
 CARRY_OUT = f"{__name__}:carry_out"
@@ -70,7 +70,7 @@ def _in_process(order: bytes, desk: Desk, number: int) -> int:
         )
         if process.stdin is None:
             raise AssertionError("a pipe was asked for")
-        # A process that ends before it has read its order breaks the pipe. Its exit code is reported all the same.
+        # A process that ends before it has read its order breaks the pipe.  Its exit code is reported anyway.
         with suppress(BrokenPipeError), process.stdin:
             process.stdin.write(order + b"\n")
             process.stdin.flush()
@@ -88,7 +88,7 @@ def _take_up(order: Order, desk: Desk, code: int) -> None:
     said = desk.log(order.number).read_text(encoding="utf-8", errors="replace").splitlines()
     try:
         with desk.log(order.number).open("ab") as log:
-            verdict = judge_left(folder, told(code, said), log)
+            verdict = judge_left(folder, death_text(code, said), log)
     except KrucibleError as error:
         desk.end(order.number, Report(host_name(), failure=str(error)))
         return

@@ -37,7 +37,7 @@ class Level(NamedTuple):
     low: float
     high: float
 
-    def told(self) -> str:
+    def text(self) -> str:
         """Both bounds, for people."""
         return (
             f"kept if it comes back {self.high:.0%} of the time, dropped if {self.low:.0%} "

@@ -20,7 +20,7 @@ from harness.campaigns.minimising.search import Search, Trial, key_of
 from harness.campaigns.minimising.starting import Start, shows
 from harness.campaigns.minimising.state import CANDIDATES, RESULT_FILE, Kept, Tried
 from harness.campaigns.series import Series, Venue
-from harness.errors import KrucibleError, disk_errors_told
+from harness.errors import KrucibleError, disk_errors_named
 from harness.plan.planning import RunPlan, plan_run
 from harness.plan.scenario_files import name_of
 from harness.plan.writing import write_scenario
@@ -112,7 +112,7 @@ class Minimising:
         if self.search.best is None:
             raise ValueError("no scenario shows the anomaly")
         path = self._kept.folder / RESULT_FILE
-        with disk_errors_told():
+        with disk_errors_named():
             write_whole(path, write_scenario(self.search.best, docstring).encode())
         return path
 
@@ -127,7 +127,7 @@ class Minimising:
 
     def _search(self, venue: Venue) -> None:
         """Feed the search with what is known, and then with new runs."""
-        asking, used = self.search.asking(), dict[str, int]()
+        asking, used = self.search.runs_needed(), dict[str, int]()
         try:
             trial = next(asking)
             while True:
@@ -152,7 +152,7 @@ class Minimising:
         while True:
             self._require_budget(confirming=confirming)
             plan = self._plan(trial)
-            click.echo(f"minimise   run {len(self._kept.state.tried) + 1}: {trial.told}", err=True)
+            click.echo(f"minimise   run {len(self._kept.state.tried) + 1}: {trial.text}", err=True)
             began = time.monotonic()
             self._made += 1
             try:
@@ -188,8 +188,8 @@ class Minimising:
         """The run of a trial, from a file that is written for it."""
         folder = self._kept.folder / CANDIDATES
         path = (folder / f"{self._start.wanted}-{key_of(trial.scenario)}.py").resolve()
-        told = f"A candidate: {trial.told}, to find out whether {self._start.wanted} comes back."
-        with disk_errors_told():
+        told = f"A candidate: {trial.text}, to find out whether {self._start.wanted} comes back."
+        with disk_errors_named():
             folder.mkdir(parents=True, exist_ok=True)
             write_whole(path, write_scenario(trial.scenario, told).encode())
         options = replace(self._start.options, scenario=name_of(path), scenario_file=str(path))

@@ -19,12 +19,12 @@ class Trial(NamedTuple):
     """A scenario that may show the anomaly, with a short description."""
 
     scenario: Scenario
-    told: str
+    text: str
 
 
 Pass = Callable[[Scenario], Generator[Trial, bool, None]]
 """Ways to make a scenario smaller: yields smaller ones, and is sent whether each was kept."""
-Asking = Generator[Trial, Outcome, None]
+RunsNeeded = Generator[Trial, Outcome, None]
 """Yields what to run, once each time, and is sent what the run showed."""
 
 
@@ -54,7 +54,7 @@ class Search:
         self.level = LEVELS[0]
         self.kept: list[str] = []
 
-    def asking(self) -> Asking:
+    def runs_needed(self) -> RunsNeeded:
         """The runs that are needed, one at a time; at the end nothing smaller is left to try."""
         for start in self._starts:
             level = yield from _level_of(start)
@@ -67,7 +67,7 @@ class Search:
         for each in self._passes:
             yield from self._carry_out(each(self.best))
 
-    def _carry_out(self, trials: Generator[Trial, bool, None]) -> Asking:
+    def _carry_out(self, trials: Generator[Trial, bool, None]) -> RunsNeeded:
         try:
             trial = next(trials)
             while True:
@@ -85,7 +85,7 @@ class Search:
             self._decided[key] = decision
             if decision:
                 self.best = trial.scenario
-                self.kept.append(trial.told)
+                self.kept.append(trial.text)
         return self._decided[key]
 
 

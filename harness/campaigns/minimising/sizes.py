@@ -44,7 +44,7 @@ def size_of(scenario: Scenario) -> Size:
     )
 
 
-def smaller_told(before: Size, after: Size) -> str:
+def reduction_text(before: Size, after: Size) -> str:
     """What is left, such as ``2 of 14 faults, 3 nodes, 18 s``."""
     return (
         f"{after.faults} of {before.faults} {'fault' if before.faults == 1 else 'faults'}, "

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from harness.campaigns.minimising.evidence import Outcome
-from harness.errors import KrucibleError, disk_errors_told
+from harness.errors import KrucibleError, disk_errors_named
 from results.store.runs import RunUnreadableError, load_record, save_record
 
 FOLDER = "minimised"
@@ -78,7 +78,7 @@ class Kept:
     def add(self, tried: Tried) -> None:
         """Keep one more run."""
         self.state = msgspec.structs.replace(self.state, tried=(*self.state.tried, tried))
-        with disk_errors_told():
+        with disk_errors_named():
             self.folder.mkdir(parents=True, exist_ok=True)
             save_record(self._path, self.state)
 
@@ -91,7 +91,7 @@ class Kept:
         Raises:
             KrucibleError: another process does.
         """
-        with disk_errors_told():
+        with disk_errors_named():
             self.folder.mkdir(parents=True, exist_ok=True)
             file = (self.folder / _LOCK_FILE).open("w")
         with file:

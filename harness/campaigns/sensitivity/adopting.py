@@ -14,10 +14,10 @@ from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.planning import RunOptions, reproduce_line
 from harness.seeded_bugs.header import SeededBug
 from results.sensitivity import Control, Ending, Trial
-from results.sensitivity.outcomes import Asked, Line, line_of_control, line_of_trial
+from results.sensitivity.outcomes import Line, MeasurementOptions, line_of_control, line_of_trial
 
 
-def adopted(store: StoredRuns, bugs: Iterable[SeededBug], asked: Asked) -> Iterator[Line]:
+def adopted(store: StoredRuns, bugs: Iterable[SeededBug], asked: MeasurementOptions) -> Iterator[Line]:
     """The tries of each bug in the order in which they began, up to the one in which it was seen.
 
     Runs of another version or duration, of another form of the bug, and those that repeat a command are left
@@ -38,7 +38,9 @@ def adopted(store: StoredRuns, bugs: Iterable[SeededBug], asked: Asked) -> Itera
                 break
 
 
-def _tries(store: StoredRuns, bug: SeededBug, asked: Asked) -> Iterator[tuple[StoredRun, RunOptions]]:
+def _tries(
+    store: StoredRuns, bug: SeededBug, asked: MeasurementOptions
+) -> Iterator[tuple[StoredRun, RunOptions]]:
     commands: set[str] = set()
     for run in store.with_bug(bug.name):
         options = _options(run)
@@ -52,7 +54,7 @@ def _tries(store: StoredRuns, bug: SeededBug, asked: Asked) -> Iterator[tuple[St
         yield run, msgspec.structs.replace(options, kafka_version=run.identity.kafka_version)
 
 
-def _misfit(run: StoredRun, options: RunOptions, asked: Asked) -> str:
+def _misfit(run: StoredRun, options: RunOptions, asked: MeasurementOptions) -> str:
     """Why a run does not count as a try, for a message; empty if it counts."""
     if run.identity.kafka_version != asked.kafka_version:
         return f"is of Kafka {run.identity.kafka_version}"

@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from harness.errors import UsageError, disk_errors_told
+from harness.errors import UsageError, disk_errors_named
 from results.sensitivity.outcomes import (
-    Asked,
     Line,
+    MeasurementOptions,
     Outcomes,
     Place,
     decode_outcomes,
@@ -35,7 +35,9 @@ class KeptOutcomes:
         UsageError: a file is no file of outcomes, or the target is of another measurement.
     """
 
-    def __init__(self, asked: Asked, target: Path | None, others: Sequence[Path], series: str | None) -> None:
+    def __init__(
+        self, asked: MeasurementOptions, target: Path | None, others: Sequence[Path], series: str | None
+    ) -> None:
         self._asked = asked
         self._target = target
         mine = _target_of(target, asked, series)
@@ -43,7 +45,7 @@ class KeptOutcomes:
         named = [kept.series for kept in (mine, *read.values()) if kept is not None]
         self.series = series or next(iter(named), target.stem if target else "")
         fitting = {path: kept for path, kept in read.items() if self._counts(kept)}
-        self.ignored = {path: _told(kept) for path, kept in read.items() if path not in fitting}
+        self.ignored = {path: _series_text(kept) for path, kept in read.items() if path not in fitting}
         self._lines: dict[Place, Line] = {}
         for kept in (*([mine] if mine else []), *fitting.values()):
             for line in kept.runs:
@@ -64,7 +66,7 @@ class KeptOutcomes:
         had = _target_of(self._target, self._asked, self.series)
         asked = self._asked.longer(had.asked) if had else self._asked
         data = encode_outcomes(outcomes_of(self.series, asked, (*lines, *(had.runs if had else ()))))
-        with disk_errors_told():
+        with disk_errors_named():
             self._target.parent.mkdir(parents=True, exist_ok=True)
             if not self._target.exists() or self._target.read_bytes() != data:
                 write_whole(self._target, data)
@@ -90,7 +92,7 @@ def read_outcomes(path: Path) -> Outcomes:
     """
     if not path.exists():
         raise _refused(path, "there is no such file", "name another file")
-    with disk_errors_told():
+    with disk_errors_named():
         data = path.read_bytes()
     try:
         return decode_outcomes(data)
@@ -118,25 +120,25 @@ def _files(path: Path) -> list[Path]:
     return sorted(file for file in path.glob(f"*{SUFFIX}") if file.is_file())
 
 
-def _target_of(target: Path | None, asked: Asked, series: str | None) -> Outcomes | None:
+def _target_of(target: Path | None, asked: MeasurementOptions, series: str | None) -> Outcomes | None:
     if target is None or not target.exists():
         return None
     mine = read_outcomes(target)
     if not (_same(mine.asked, asked) and series in (None, mine.series)):
         raise UsageError(
             "this file has the outcomes of another measurement",
-            got=_told(mine),
-            expected=f"{series or mine.series}: {asked.told()}",
+            got=_series_text(mine),
+            expected=f"{series or mine.series}: {asked.text()}",
             where=str(target),
             next_step="name another file, or ask for the same measurement",
         )
     return mine
 
 
-def _same(one: Asked, other: Asked) -> bool:
+def _same(one: MeasurementOptions, other: MeasurementOptions) -> bool:
     """Whether runs of one are runs of the other: all but their number is the same."""
-    return one.told() == other.told()
+    return one.text() == other.text()
 
 
-def _told(kept: Outcomes) -> str:
-    return f"{kept.series}: {kept.asked.told()}"
+def _series_text(kept: Outcomes) -> str:
+    return f"{kept.series}: {kept.asked.text()}"

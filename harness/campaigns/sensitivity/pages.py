@@ -9,7 +9,7 @@ from harness.errors import UsageError
 from harness.seeded_bugs.catalogue import fits_version, seeded_bugs
 from harness.seeded_bugs.header import SeededBug
 from results.sensitivity import Control, Ending, LeftOut, Sensitivity, Sought, Trial
-from results.sensitivity.outcomes import Asked, Line, Outcomes, Place
+from results.sensitivity.outcomes import Line, MeasurementOptions, Outcomes, Place
 
 
 def measurements_in(paths: Iterable[Path]) -> tuple[Sensitivity, ...]:
@@ -25,7 +25,7 @@ def measurements_in(paths: Iterable[Path]) -> tuple[Sensitivity, ...]:
 
 
 def measurement_of(
-    series: str, asked: Asked, lines: Mapping[Place, Line], bugs: Collection[SeededBug]
+    series: str, asked: MeasurementOptions, lines: Mapping[Place, Line], bugs: Collection[SeededBug]
 ) -> Sensitivity:
     """A measurement by its lines.
 
@@ -58,7 +58,7 @@ def measurement_of(
 
 
 def _measured(series: str, files: Mapping[Path, Outcomes]) -> Sensitivity:
-    asked = _asked_in(series, files)
+    asked = _options_in(series, files)
     lines: dict[Place, Line] = {}
     for kept in files.values():
         for line in kept.runs:
@@ -66,7 +66,7 @@ def _measured(series: str, files: Mapping[Path, Outcomes]) -> Sensitivity:
     return measurement_of(series, asked, lines, seeded_bugs().values())
 
 
-def _asked_in(series: str, files: Mapping[Path, Outcomes]) -> Asked:
+def _options_in(series: str, files: Mapping[Path, Outcomes]) -> MeasurementOptions:
     """What a series is of; the number of runs is that of the file that has most.
 
     Raises:
@@ -75,18 +75,18 @@ def _asked_in(series: str, files: Mapping[Path, Outcomes]) -> Asked:
     (first, kept), *others = files.items()
     asked = kept.asked
     for path, other in others:
-        if other.asked.told() != asked.told():
+        if other.asked.text() != asked.text():
             raise UsageError(
                 f"two files of the series {series!r} are of different measurements",
-                got=f"{other.asked.told()}, in {path}",
-                expected=f"{asked.told()}, as in {first}",
+                got=f"{other.asked.text()}, in {path}",
+                expected=f"{asked.text()}, as in {first}",
                 next_step="give one of them another series",
             )
         asked = asked.longer(other.asked)
     return asked
 
 
-def _misfit(line: Line, asked: Asked) -> str:
+def _misfit(line: Line, asked: MeasurementOptions) -> str:
     """Why a line does not count; the plan that it was of may be that of an older krucible."""
     bug = seeded_bugs().get(line.bug)
     if bug is None:
@@ -98,7 +98,7 @@ def _misfit(line: Line, asked: Asked) -> str:
     )
 
 
-def _sought(bug: SeededBug, asked: Asked, lines: Mapping[Place, Line]) -> Sought:
+def _sought(bug: SeededBug, asked: MeasurementOptions, lines: Mapping[Place, Line]) -> Sought:
     mine = [line for line in lines.values() if line.bug == bug.name]
     return Sought(
         name=bug.name,
@@ -109,7 +109,7 @@ def _sought(bug: SeededBug, asked: Asked, lines: Mapping[Place, Line]) -> Sought
     )
 
 
-def _trials(bug: SeededBug, asked: Asked, lines: Mapping[Place, Line]) -> Iterator[Trial]:
+def _trials(bug: SeededBug, asked: MeasurementOptions, lines: Mapping[Place, Line]) -> Iterator[Trial]:
     for number in range(1, asked.runs + 1):
         line = lines.get((bug.name, number, False))
         none = Trial(number=number, scenario="", mode="", command="")

@@ -10,7 +10,7 @@ from checkers.history.identity import RunIdentity
 from checkers.history.phases import PHASE, Phase
 from checkers.verdict.verdict import Validity
 from harness.campaigns.sensitivity.identity import bug_digest, is_script_of, schedule_digest
-from harness.errors import disk_errors_told
+from harness.errors import disk_errors_named
 from harness.plan.schedule import decode
 from harness.record.deaths import is_noted
 from harness.record.folder import SCHEDULE_FILE
@@ -120,5 +120,5 @@ def _schedule(folder: Path) -> str:
 
 def _bytes(file: Path) -> bytes:
     """What a file of a run has; nothing if there is none."""
-    with disk_errors_told():
+    with disk_errors_named():
         return file.read_bytes() if file.is_file() else b""

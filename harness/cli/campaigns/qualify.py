@@ -22,7 +22,7 @@ from harness.campaigns.series import Series, Venue
 from harness.cli.options.origins import settled
 from harness.cli.options.places import File, Folder
 from harness.cli.options.shared import Seeds, Whole, runs_option
-from harness.errors import UsageError, disk_errors_told
+from harness.errors import UsageError, disk_errors_named
 from harness.plan.planning import plan_run
 from harness.plan.qualification import (
     PRESETS,
@@ -75,7 +75,7 @@ class Shard(click.ParamType[tuple[int, int]]):
         return number_, count
 
 
-class _Asked(NamedTuple):
+class _Arguments(NamedTuple):
     """The command's arguments, read."""
 
     candidate: Build
@@ -144,7 +144,7 @@ def qualify_command(
     Runs in the store are not repeated; the output of runs goes to stderr. Exit codes: 0 QUALIFIED,
     1 NOT QUALIFIED, 2 INCONCLUSIVE.  With --shard: 0 if all its runs have a verdict, otherwise 2.
     """
-    asked = _Asked(
+    asked = _Arguments(
         build_of(candidate),
         None if baseline is None else build_of(baseline),
         preset if no_run and not merge else preset or "smoke",
@@ -164,14 +164,14 @@ def qualify_command(
         if not asked.reading:
             _run_all(planned.jobs, _folder_name(asked), runs, cancelled, asked.stores.contents)
     if shard is not None:
-        return _tell_shard(planned.jobs, asked.stores)
+        return _print_shard(planned.jobs, asked.stores)
     said = _report(asked, planned)
     written = _write(said, out or runs / QUALIFICATIONS / _folder_name(asked), asked.stores)
     click.echo(encode_qualification(said).decode() if as_json else render_text(said), nl=False)
     if not as_json:
         click.echo(f"report  {written}")
     if step_summary is not None:
-        with disk_errors_told():
+        with disk_errors_named():
             append_blocks(markdown_blocks(said), step_summary, "`qualification.md` of the report")
     return EXIT_CODES[said.decision]
 
@@ -214,14 +214,14 @@ def _tarball(text: str) -> Path:
     return path
 
 
-def _matrix(asked: _Asked, preset: str) -> Matrix:
+def _matrix(asked: _Arguments, preset: str) -> Matrix:
     whole = matrix(PRESETS[preset], asked.candidate, asked.baseline, asked.seeds, asked.night)
     if asked.shard is None:
         return whole
     return whole._replace(jobs=shard(whole.jobs, *asked.shard))
 
 
-def _require_two(asked: _Asked) -> None:
+def _require_two(asked: _Arguments) -> None:
     """Refuse one build under two names; raises `UsageError`."""
     if asked.baseline is not None:
         contents = asked.stores.contents
@@ -230,7 +230,7 @@ def _require_two(asked: _Asked) -> None:
         )
 
 
-def _require_seeds_of_a_night(asked: _Asked) -> None:
+def _require_seeds_of_a_night(asked: _Arguments) -> None:
     """Refuse a night where no seeds of a preset are taken; raises `UsageError`."""
     if asked.night and (asked.seeds is not None or asked.preset is None):
         other = "--seeds" if asked.seeds is not None else "--no-run without --preset"
@@ -266,7 +266,7 @@ def _run_all(
             run_missing(campaign, seeds, Venue(runs, series=series, following=then), cancelled)
 
 
-def _report(asked: _Asked, planned: Matrix) -> Qualification:
+def _report(asked: _Arguments, planned: Matrix) -> Qualification:
     stores = asked.stores
     found: Gathered
     if asked.preset is None:
@@ -286,7 +286,7 @@ def _report(asked: _Asked, planned: Matrix) -> Qualification:
     return qualify(question, found.runs, found.controls, found.elsewhere, known)
 
 
-def _folder_name(asked: _Asked) -> str:
+def _folder_name(asked: _Arguments) -> str:
     builds = [asked.candidate.name, *([asked.baseline.name] if asked.baseline else [])]
     night = (f"night-{asked.night}",) if asked.night else ()
     part = ("shard-{}-of-{}".format(*asked.shard),) if asked.shard else ()
@@ -303,14 +303,14 @@ def _write(said: Qualification, folder: Path, stores: Stores) -> Path:
         "qualification.txt": render_text(said).encode("utf-8", "backslashreplace"),
         "qualification.html": page.encode("utf-8", "backslashreplace"),
     }
-    with disk_errors_told():
+    with disk_errors_named():
         folder.mkdir(parents=True, exist_ok=True)
         for name, data in forms.items():
             write_whole(folder / name, data)
     return folder / "qualification.html"
 
 
-def _tell_shard(jobs: Sequence[Job], stores: Stores) -> int:
+def _print_shard(jobs: Sequence[Job], stores: Stores) -> int:
     done = sum(stores.folder_of(plan_run(job.options)) is not None for job in jobs)
     click.echo(f"{done} of {number(len(jobs), 'run')} of this shard came to a verdict")
     click.echo("next  the same command without --shard, with --merge STORE for each shard's store")

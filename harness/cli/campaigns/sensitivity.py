@@ -10,17 +10,17 @@ from typing import Any
 import click
 
 from harness.campaigns.cancelling import cancellable
-from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.hosting.on_hosts import OnHosts
 from harness.campaigns.sensitivity.adopting import adopted
 from harness.campaigns.sensitivity.kept import KeptOutcomes
 from harness.campaigns.sensitivity.pages import measurement_of, measurements_in
 from harness.campaigns.sensitivity.planning import Budget, Controls, slots
 from harness.campaigns.sensitivity.runs import Measuring
 from harness.campaigns.sensitivity.stored_runs import StoredRuns
-from harness.cli.options.hosts import asked_hosts, hosts_options
+from harness.cli.options.hosts import hosts_options, requested_hosts
 from harness.cli.options.places import File
 from harness.cli.options.shared import SEED_MAX, Time, Whole, Word, runs_option
-from harness.errors import disk_errors_told
+from harness.errors import disk_errors_named
 from harness.plan.planning import DURATION_S_MIN
 from harness.plan.qualification import PRESETS
 from harness.seeded_bugs.catalogue import bug_named, fits_version, seeded_bugs
@@ -35,7 +35,7 @@ from results.sensitivity import (
     render_markdown,
     render_page,
 )
-from results.sensitivity.outcomes import Asked
+from results.sensitivity.outcomes import MeasurementOptions
 from results.store.runs import write_whole
 
 RUNS_MAX = 100
@@ -164,7 +164,9 @@ def sensitivity_command(
     if compared:
         return _compare(compared, out, html, as_json=as_json)
     chosen, withheld = _chosen(bugs, areas, kafka_version)
-    asked = Asked(kafka_version=kafka_version, preset=adopt or preset, budget=str(budget), seed=seed)
+    asked = MeasurementOptions(
+        kafka_version=kafka_version, preset=adopt or preset, budget=str(budget), seed=seed
+    )
     kept = KeptOutcomes(asked, target, others, series)
     if adopt:
         said = _adopted(chosen.values(), asked, kept, runs)
@@ -174,9 +176,9 @@ def sensitivity_command(
     if dry:
         click.echo(measuring.plan_text(), nl=False)
         return EXIT_COMPLETE
-    _tell_ignored(kept, measuring)
+    _print_ignored(kept, measuring)
     kept.renew(measuring.lines())
-    on_hosts = asked_hosts(given)
+    on_hosts = requested_hosts(given)
     if not no_run:
         with contextlib.redirect_stdout(sys.stderr):
             _run(measuring, on_hosts, limit_s, lambda: kept.renew(measuring.lines()))
@@ -214,7 +216,9 @@ def _show(said: Sensitivity, out: Path | None, html: Path | None, *, as_json: bo
     return _exit_code(said)
 
 
-def _adopted(bugs: Collection[SeededBug], asked: Asked, kept: KeptOutcomes, runs: Path) -> Sensitivity:
+def _adopted(
+    bugs: Collection[SeededBug], asked: MeasurementOptions, kept: KeptOutcomes, runs: Path
+) -> Sensitivity:
     store = StoredRuns(runs)
     store.look()
     lines = {line.place: line for line in adopted(store, bugs, asked)}
@@ -232,7 +236,7 @@ def _compare(paths: Iterable[Path], out: Path | None, html: Path | None, *, as_j
     return EXIT_COMPLETE
 
 
-def _tell_ignored(kept: KeptOutcomes, measuring: Measuring) -> None:
+def _print_ignored(kept: KeptOutcomes, measuring: Measuring) -> None:
     """Say on stderr what is known, and does not count."""
     for path, what in kept.ignored.items():
         click.echo(f"left out: {path} is of another measurement ({what})", err=True)
@@ -260,7 +264,7 @@ def _chosen(
 
 
 def _write(said: Any, forms: Mapping[Path | None, Any]) -> None:
-    with disk_errors_told():
+    with disk_errors_named():
         for path, render in forms.items():
             if path is not None:
                 path.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from harness.campaigns.making import run_missing
 from harness.campaigns.series import Series, Venue
 from harness.cli.options.places import File
 from harness.cli.options.shared import Whole, runs_option
-from harness.errors import UsageError, disk_errors_told
+from harness.errors import UsageError, disk_errors_named
 from harness.plan.catalogue import known_outcomes
 from harness.plan.planning import RunOptions, plan_run, reproduce_line
 from harness.vocabulary.known import KnownOutcome, Side
@@ -66,7 +66,7 @@ def track_record(
             ]
     page = render_track_record(sides)
     if out is not None:
-        with disk_errors_told():
+        with disk_errors_named():
             write_whole(out, page.encode())
     if as_json:
         click.echo(encode_track_record(sides), nl=False)

@@ -18,12 +18,12 @@ from harness.cli.options.origins import settled
 from harness.cli.options.shared import runs_option, topology_options
 from harness.cluster.cluster import Cluster, Plan, find_cluster, remove_run, start_cluster
 from harness.cluster.containers import RunContainers
-from harness.cluster.engine import Engine, compose_binary, connect, engine_errors_told
+from harness.cluster.engine import Engine, compose_binary, connect, engine_errors_named
 from harness.cluster.images import ensure_base, ensure_image
 from harness.cluster.leftovers import leftovers
 from harness.cluster.logs import save_logs
 from harness.cluster.rendering import problems_with
-from harness.errors import KrucibleError, UsageError, disk_errors_told
+from harness.errors import KrucibleError, UsageError, disk_errors_named
 from harness.plan.planning import RunOptions, topology_of
 from harness.record.folder import create_cluster_folder
 from harness.record.ledger import Ledger, RunOpened
@@ -52,7 +52,7 @@ def up(runs: Path, **given: Any) -> None:
     source, one = RunOptions(scenario="", seed=0, **kafka).image_from
     topology = _topology(version, chosen)
     began = time.monotonic()
-    with disk_errors_told(), engine_errors_told(), closing(connect()) as client:
+    with disk_errors_named(), engine_errors_named(), closing(connect()) as client:
         kafka_image = ensure_image(version, source, click.echo, client, one).reference
         run = secrets.token_hex(4)
         plan = Plan(
@@ -65,7 +65,7 @@ def up(runs: Path, **given: Any) -> None:
             kept=True,
         )
         started = _started(client, plan)
-    _tell(started, time.monotonic() - began)
+    _print_nodes(started, time.monotonic() - began)
 
 
 def _topology(version: str, given: dict[str, Any]) -> Topology:
@@ -100,7 +100,7 @@ def _started(client: Engine, plan: Plan) -> Cluster:
     return started
 
 
-def _tell(started: Cluster, took_s: float) -> None:
+def _print_nodes(started: Cluster, took_s: float) -> None:
     run, folder = started.description.run, started.folder
     click.echo(f"cluster {run} is ready after {took_s:.1f} s")
     for node in started.nodes:

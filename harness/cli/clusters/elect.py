@@ -54,14 +54,14 @@ class Tally(msgspec.Struct, frozen=True):
     elected: int
     not_needed: int
     refused: int
-    untold: int
+    unanswered: int
 
     @property
     def exit_code(self) -> int:
         """1 if any was refused, 3 if Kafka said nothing of one that was named, else 0."""
         if self.refused:
             return REFUSED
-        return NO_ANSWER if self.untold else 0
+        return NO_ANSWER if self.unanswered else 0
 
 
 def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -125,7 +125,7 @@ def elect(
     if as_json:
         click.echo(msgspec.json.encode(_as_json(answer, election, tally)).decode())
     else:
-        _tell(answer, election, partitions, tally)
+        _print_answer(answer, election, partitions, tally)
     return REFUSED if answer.code else tally.exit_code
 
 
@@ -186,16 +186,16 @@ def _from_file(file: Path) -> Partitions:
 def _tallied(answer: ElectionAnswer, partitions: Partitions | None) -> Tally:
     codes = [result.code for result in answer.results]
     elected, not_needed = codes.count(ErrorCode.NONE), codes.count(ErrorCode.ELECTION_NOT_NEEDED)
-    return Tally(elected, not_needed, len(codes) - elected - not_needed, len(_untold(answer, partitions)))
+    return Tally(elected, not_needed, len(codes) - elected - not_needed, len(_unanswered(answer, partitions)))
 
 
-def _untold(answer: ElectionAnswer, partitions: Partitions | None) -> Partitions:
+def _unanswered(answer: ElectionAnswer, partitions: Partitions | None) -> Partitions:
     """What was named and is not in the answer."""
     told = {(result.topic, result.partition) for result in answer.results}
     return tuple(place for place in dict.fromkeys(partitions or ()) if place not in told)
 
 
-def _tell(
+def _print_answer(
     answer: ElectionAnswer, election: ElectionType, partitions: Partitions | None, tally: Tally
 ) -> None:
     for result in sorted(answer.results, key=lambda each: (each.topic, each.partition)):
@@ -203,13 +203,13 @@ def _tell(
     if answer.code:
         click.echo(f"the request was refused: {_error(answer.code)}")
         return
-    for topic, number in _untold(answer, partitions):
+    for topic, number in _unanswered(answer, partitions):
         click.echo(f"{_clean(topic)}-{number}  no answer")
     counts = [f"{tally.elected} elected", f"{tally.not_needed} already elected", f"{tally.refused} refused"]
     if partitions is None:
         counts[1] = "all others needed none"
-    if tally.untold:
-        counts.append(f"{tally.untold} without an answer")
+    if tally.unanswered:
+        counts.append(f"{tally.unanswered} without an answer")
     click.echo(f"{election} election: {', '.join(counts)}")
 
 

@@ -17,11 +17,11 @@ from harness.administration.voters import (
     meaning_of,
     remove_voter,
 )
-from harness.cli.clusters.quorum_nodes import Address, Asked, ask_for_view, find_voter, listener_of
+from harness.cli.clusters.quorum_nodes import Address, NodeView, find_voter, listener_of, request_view
 from harness.cli.clusters.quorum_text import outcome_lines, records_lines, replication_lines, status_lines
 from harness.cli.options.places import Folder
 from harness.cli.options.shared import Whole
-from harness.errors import KrucibleError, UsageError, disk_errors_told
+from harness.errors import KrucibleError, UsageError, disk_errors_named
 from harness.kafka.wire import WireError
 
 TIMEOUT_MS = 10_000
@@ -87,7 +87,7 @@ def describe(
     reach: Reach, controller: int | None, timeout_ms: int, *, status: bool, replication: bool, as_json: bool
 ) -> None:
     """Describe the quorum: leader, voters, observers, and which observers could become voters."""
-    asked = ask_for_view(reach, controller, timeout_ms)
+    asked = request_view(reach, controller, timeout_ms)
     if as_json:
         click.echo(msgspec.json.encode({"asked": asked.name, "quorum": asked.view}).decode())
         return
@@ -128,7 +128,7 @@ def add(
     """
     if endpoint and len(endpoint) > 1:
         raise UsageError("which endpoint?", got=f"{len(endpoint)} of them", expected="--endpoint HOST:PORT")
-    asked = ask_for_view(reach, controller, timeout_ms)
+    asked = request_view(reach, controller, timeout_ms)
     found_id, found_endpoints = find_voter(reach, asked.view, node_id)
     directory_id = directory_id or found_id
     places = tuple((listener_of(asked.view), *place) for place in endpoint or ()) or found_endpoints
@@ -171,7 +171,7 @@ def remove(
 
     Exits with 0 if it is not a voter now, 1 if the removal was refused, 2 if it may still be removed.
     """
-    asked = ask_for_view(reach, controller, timeout_ms)
+    asked = request_view(reach, controller, timeout_ms)
     found = asked.view.voter(node_id)
     directory_id = directory_id or (found.directory_id if found else None)
     if directory_id is None:
@@ -219,7 +219,7 @@ def records(folder: Path | None, *, as_json: bool) -> int:
             where=str(folder),
             next_step="krucible cluster status",
         )
-    with disk_errors_told():
+    with disk_errors_named():
         logs = {node: read_metadata_log(path) for node, path in folders.items()}
     difference = first_difference(logs)
     unsound = any(log.error or log.damage for log in logs.values())
@@ -233,13 +233,13 @@ def records(folder: Path | None, *, as_json: bool) -> int:
 
 def _metadata_folders(folder: Path) -> dict[str, Path]:
     """Where each node's metadata log lies: on its disk, or where the run has kept a copy."""
-    with disk_errors_told():
+    with disk_errors_named():
         disks = {path.parent.name: path for path in sorted(folder.glob("disks/*/__cluster_metadata-0"))}
         return disks or {path.parent.name: path for path in sorted(folder.glob("nodes/*/metadata"))}
 
 
 def _change(
-    verb: str, asked: Asked, voter: VoterKey, ask: Callable[[], VoterAnswer], *, as_json: bool
+    verb: str, asked: NodeView, voter: VoterKey, ask: Callable[[], VoterAnswer], *, as_json: bool
 ) -> int:
     """Ask for a change, tell what came of it, and give the exit code."""
     try:

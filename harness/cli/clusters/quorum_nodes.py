@@ -5,18 +5,18 @@ from contextlib import closing
 from typing import NamedTuple
 
 from harness.administration.addressing import Reach
-from harness.administration.quorum_leader import Told, ask_quorum, find_leader
+from harness.administration.quorum_leader import QuorumAnswer, describe_quorum, find_leader
 from harness.administration.quorum_view import QuorumView, view_of
 from harness.administration.voters import VoterEndpoint
 from harness.cluster.cluster import find_cluster
-from harness.cluster.engine import connect, engine_errors_told
-from harness.errors import KrucibleError, UsageError, disk_errors_told
+from harness.cluster.engine import connect, engine_errors_named
+from harness.errors import KrucibleError, UsageError, disk_errors_named
 from harness.kafka.wire import WireError
 
 Address = tuple[str, int]
 
 
-class Asked(NamedTuple):
+class NodeView(NamedTuple):
     """The node that answered, and the quorum as it sees it."""
 
     address: Address
@@ -24,7 +24,7 @@ class Asked(NamedTuple):
     view: QuorumView
 
 
-def ask_for_view(reach: Reach, controller: int | None, timeout_ms: int) -> Asked:
+def request_view(reach: Reach, controller: int | None, timeout_ms: int) -> NodeView:
     """The leader's view: straight from it where controllers can be reached, else through a broker.
 
     Raises:
@@ -47,13 +47,13 @@ def ask_for_view(reach: Reach, controller: int | None, timeout_ms: int) -> Asked
         )
     address, told = found
     now_ms = time.time_ns() // 1_000_000
-    return Asked(address, _name(reach, address), view_of(told, known, now_ms))
+    return NodeView(address, _name(reach, address), view_of(told, known, now_ms))
 
 
-def _one(address: Address, timeout_ms: int) -> tuple[Address, Told] | dict[Address, str]:
+def _one(address: Address, timeout_ms: int) -> tuple[Address, QuorumAnswer] | dict[Address, str]:
     """What one controller says by itself."""
     try:
-        told = ask_quorum(address, timeout_ms)
+        told = describe_quorum(address, timeout_ms)
     except WireError as error:
         return {address: str(error)}
     return (address, told) if told.error == 0 else {address: "it is not the leader (NOT_LEADER_OR_FOLLOWER)"}
@@ -68,7 +68,7 @@ def _place_of(controller: int, known: dict[int, Address], reach: Reach, timeout_
     if controller not in known:
         for address in reach.controllers:
             try:
-                known = {**(ask_quorum(address, timeout_ms).controllers or {}), **known}
+                known = {**(describe_quorum(address, timeout_ms).controllers or {}), **known}
             except WireError:  # the next one may report
                 continue
     if controller not in known:
@@ -87,7 +87,7 @@ def find_voter(reach: Reach, view: QuorumView, node_id: int) -> tuple[str | None
     told = (observer.directory_id, observer.endpoints) if observer else (None, ())
     if reach.folder is None:
         return told
-    with disk_errors_told(), engine_errors_told(), closing(connect()) as client:
+    with disk_errors_named(), engine_errors_named(), closing(connect()) as client:
         cluster = find_cluster(client, reach.folder)
         node = next((each for each in cluster.nodes if each.id == node_id), None)
         if node is None or node.name not in cluster.controller_listeners:

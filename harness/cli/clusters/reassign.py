@@ -22,9 +22,9 @@ from harness.administration.request_file import RequestFile, place_of
 from harness.administration.requests import (
     FINISHED,
     KEEP_FINISHED_S,
-    Asked,
     PartitionStatus,
     Request,
+    RequestedPartition,
     Requests,
     State,
     abandoned,
@@ -40,7 +40,7 @@ from harness.administration.requests import (
 )
 from harness.administration.sighting import cluster_of, status_of
 from harness.administration.throttles import Move, Throttle, remove_throttle, set_throttle, throttle_for
-from harness.cli.clusters.reassign_text import as_json, asked_at, lines, view_for
+from harness.cli.clusters.reassign_text import as_json, lines, requested_at, view_for
 from harness.cli.options.shared import Whole
 from harness.errors import KrucibleError
 from harness.kafka.wire import WireError
@@ -134,7 +134,9 @@ def execute(desk: Desk, path: Path, throttle: int | None, keep_finished_s: int) 
     plan = read_plan(path)
     topics = cluster_of(desk.reach, (topic for topic, _, _ in plan)).topics
     before = {(t.name, one.partition): one.replicas for t in topics.values() for one in t.partitions}
-    asked = tuple(Asked(topic, n, wanted, before.get((topic, n), ())) for topic, n, wanted in plan)
+    asked = tuple(
+        RequestedPartition(topic, n, wanted, before.get((topic, n), ())) for topic, n, wanted in plan
+    )
     moves = [Move(one.topic, one.partition, one.before, one.wanted) for one in asked if one.before]
     limit = None if throttle is None or not moves else throttle_for(moves, throttle)
     request = desk.file.update(
@@ -143,9 +145,9 @@ def execute(desk: Desk, path: Path, throttle: int | None, keep_finished_s: int) 
     click.echo(f"request {request.id}")
     if limit is not None:
         _limit(desk, request, limit)
-    answer = _ask(desk, request, [(one.topic, one.partition, one.wanted) for one in asked])
+    answer = _send(desk, request, [(one.topic, one.partition, one.wanted) for one in asked])
     desk.change(lambda now: answered(now, request.id, answer))
-    _tell(answer)
+    _print_answer(answer)
     following = find(desk.file.read(), request.id)
     if all(one.ended for one in following.partitions):
         _free(desk, following)
@@ -204,9 +206,9 @@ def cancel(desk: Desk, number: int | None) -> int:
         return _OTHERWISE
     places = [asked.place for asked in own]
     desk.change(lambda now: cancelling(now, request.id, places))
-    answer = _ask(desk, request, [(topic, partition, None) for topic, partition in places])
+    answer = _send(desk, request, [(topic, partition, None) for topic, partition in places])
     desk.change(lambda now: cancelled(now, request.id, answer))
-    _tell(answer)
+    _print_answer(answer)
     following = find(desk.file.read(), request.id)
     if all(status.state in FINISHED for status in desk.statuses(following)):
         _free(desk, following)
@@ -230,7 +232,7 @@ def list_command(desk: Desk, json_: bool) -> None:  # noqa: FBT001 - click's way
         said = "ended" if request.finished_at_s is not None else "not known to have ended"
         limit = f", throttled to {request.throttle.bytes_per_s} bytes/s" if request.throttle else ""
         many = f"{len(request.partitions)} partition{'' if len(request.partitions) == 1 else 's'}"
-        click.echo(f"request {request.id}  {asked_at(request)}  {many}  {said}{limit}")
+        click.echo(f"request {request.id}  {requested_at(request)}  {many}  {said}{limit}")
     for one in ongoing:
         click.echo(
             f"ongoing  {one.topic}/{one.partition}  replicas {_ids(one.replicas)}"
@@ -240,7 +242,7 @@ def list_command(desk: Desk, json_: bool) -> None:  # noqa: FBT001 - click's way
         click.echo("no reassignment is ongoing")
 
 
-def _ask(desk: Desk, request: Request, targets: list[Any]) -> ReassignmentAnswer:
+def _send(desk: Desk, request: Request, targets: list[Any]) -> ReassignmentAnswer:
     try:
         return alter_reassignments(desk.reach.a_broker(), targets, TIMEOUT_MS)
     except WireError as error:
@@ -279,7 +281,7 @@ def _free(desk: Desk, request: Request) -> None:
         click.echo("throttles removed")
 
 
-def _tell(answer: ReassignmentAnswer) -> None:
+def _print_answer(answer: ReassignmentAnswer) -> None:
     if answer.code:
         click.echo(f"  refused: {named_code(answer.code)} {answer.message or ''}".rstrip())
     for one in answer.results:
@@ -287,7 +289,7 @@ def _tell(answer: ReassignmentAnswer) -> None:
         click.echo(f"  {one.topic}/{one.partition}  {said}")
 
 
-def _why_not(asked: Asked, other: int | None) -> str:
+def _why_not(asked: RequestedPartition, other: int | None) -> str:
     return "it was refused" if other is None or asked.ended is None else f"request {other} has it now"
 
 

@@ -106,7 +106,7 @@ class BarView:
 def lines(request: Request, statuses: Sequence[PartitionStatus]) -> list[str]:
     """A line for the request, and one for each partition and broker that receives it."""
     complete = sum(status.state is State.COMPLETE for status in statuses)
-    said = [f"request {request.id}, asked {asked_at(request)}: {complete} of {len(statuses)} complete"]
+    said = [f"request {request.id}, asked {requested_at(request)}: {complete} of {len(statuses)} complete"]
     for status in statuses:
         place = f"  {status.topic}/{status.partition}  {status.state}"
         said.append(f"{place}  {status.detail}".rstrip())
@@ -130,11 +130,11 @@ def as_json(request: Request, statuses: Sequence[PartitionStatus]) -> str:
         }
         for asked, status in zip(request.partitions, statuses, strict=True)
     ]
-    told = {"request": request.id, "asked_at": asked_at(request), "partitions": partitions}
+    told = {"request": request.id, "asked_at": requested_at(request), "partitions": partitions}
     return msgspec.json.encode(told).decode()
 
 
-def asked_at(request: Request) -> str:
+def requested_at(request: Request) -> str:
     """When the request was made, UTC."""
     return datetime.fromtimestamp(request.asked_at_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 

@@ -70,7 +70,7 @@ def export(name: str, *, markup: str) -> None:
             expected=f"one of {', '.join(each.name for each in all_of_them)}",
             next_step="krucible findings list",
         )
-    with _page_errors_told():
+    with _page_errors_named():
         ticket = render_ticket(found, Format(markup))
     click.echo(ticket, nl=False)
 
@@ -88,12 +88,12 @@ def findings() -> tuple[Finding, ...]:
             expected="a checkout of krucible; an installation without one has no docs",
             next_step="run this from a checkout",
         )
-    with _page_errors_told():
+    with _page_errors_named():
         return read_findings(PAGE.read_text())
 
 
 @contextmanager
-def _page_errors_told() -> Iterator[None]:
+def _page_errors_named() -> Iterator[None]:
     try:
         yield
     except ValueError as error:  # of the page's reader, of the wiki's writer, or it is not a text in UTF-8

@@ -10,12 +10,12 @@ from checkers.verdict.verdict import Verdict
 from harness.campaigns.keeping import identity_of
 from harness.cli.options.places import File, Folder
 from harness.cli.options.shared import DAYS_MAX, Whole
-from harness.errors import UsageError, disk_errors_told
+from harness.errors import UsageError, disk_errors_named
 from results.campaigns.step_summary import append_blocks
 from results.failures.nights import part_of, past_runs, remember, signed_runs
 from results.failures.signatures import Seen, issue_of, seen_in
 from results.markup.cleaning import clean
-from results.markup.markdown import code, number, table, told
+from results.markup.markdown import code, escaped, number, table
 from results.run.issue import render_issue
 from results.store.runs import followed, load_verdict, run_folders, write_whole
 
@@ -92,7 +92,7 @@ def signatures_command(
     seen = seen_in(runs, before)
     shown = [one for one in seen if one.new] if only_new else list(seen)
     click.echo(msgspec.json.encode(list(map(_as_json, shown))).decode() if as_json else _text(shown, seen))
-    with disk_errors_told():
+    with disk_errors_named():
         if step_summary is not None:
             append_blocks(_blocks(seen), step_summary, "`krucible signatures` over the artifacts")
         new = [one for one in seen if one.new]
@@ -151,7 +151,7 @@ def _blocks(seen: Sequence[Seen]) -> list[str]:
     blocks = [f"## Signatures: {len(seen):,}, {new:,} new"]
     if seen:
         rows = [
-            (f"`{one.id}`", f"`{code(_name(one))}`", told(_how_often(one)), f"`{code(one.runs[0])}`")
+            (f"`{one.id}`", f"`{code(_name(one))}`", escaped(_how_often(one)), f"`{code(one.runs[0])}`")
             for one in seen
         ]
         blocks.append(table(("signature", "anomaly", "runs", "first in"), rows))

@@ -6,7 +6,7 @@ import click
 
 from harness.campaigns.campaign import EXIT_CODES
 from harness.cli.options.places import File
-from harness.errors import UsageError, disk_errors_told
+from harness.errors import UsageError, disk_errors_named
 from results.campaigns.markdown import render_campaign
 from results.campaigns.page import render_campaign_page
 from results.campaigns.step_summary import append_step_summary
@@ -53,7 +53,7 @@ def summary(
         )
     outcomes = [outcome_of(run) for run in found]
     summed = summarise(outcomes)
-    with disk_errors_told():
+    with disk_errors_named():
         if html is not None:
             reports = reports_from(html.parent, found)
             write_whole(html, render_campaign_page(summed, reports).encode())

@@ -14,7 +14,7 @@ from checkers.history.reading import read_history
 from checkers.judge import judge
 from checkers.registers.linearizability import MODELS
 from checkers.transactional.transactions import ConsistencyModel, Declared
-from harness.campaigns.doing import told_on_terminal
+from harness.campaigns.doing import shown_on_terminal
 from harness.campaigns.keeping import EXIT_CODES, identity_of, keep_for_ci, show
 from harness.campaigns.rejudging import check_run
 from harness.cli.histories.foreign import (
@@ -23,15 +23,15 @@ from harness.cli.histories.foreign import (
     is_journal,
     judge_file,
     judge_journal,
+    judgement_text,
     save_proofs,
-    told,
     verdict_as_json,
 )
 from harness.cli.histories.labels import compare, comparison_as_json, load_labels, summary_of, table_of
 from harness.cli.options.completion import complete_run
 from harness.cli.options.places import Folder
 from harness.cli.options.shared import runs_option
-from harness.errors import UsageError, disk_errors_told
+from harness.errors import UsageError, disk_errors_named
 from results.markup.cleaning import clean
 from results.report import write_report
 from results.run.measures import measure
@@ -147,7 +147,7 @@ def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
             foreign["workload"], foreign["model"], initial_of(foreign["initial"]), declared
         )
         judging = partial(judge_file, name, asked)
-    with told_on_terminal(2) as tell:
+    with shown_on_terminal(2) as tell:
         judged = judging(tell)
     if foreign["out"] is not None:
         count = save_proofs(foreign["out"], judged)
@@ -155,7 +155,7 @@ def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
     if as_json:
         click.echo(verdict_as_json(judged))
     else:
-        show(told(judged))
+        show(judgement_text(judged))
     return EXIT_CODES[judged.verdict.validity]
 
 
@@ -185,6 +185,6 @@ def report(run: str, runs: Path) -> None:
     folder = find_run(runs, run)
     history = read_history(folder)
     verdict, identity = judge(history), identity_of(folder)
-    with disk_errors_told():
+    with disk_errors_named():
         click.echo(write_report(folder, history, verdict, identity))
         keep_for_ci(folder, verdict, identity, measure(observe(history), verdict))

@@ -21,7 +21,7 @@ from checkers.history.reading import HistoryError, read_journals
 from checkers.judge import judge
 from checkers.transactional.transactions import draw_cycle
 from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
-from harness.campaigns.doing import Tell, untold
+from harness.campaigns.doing import Show, show_nothing
 from harness.errors import UsageError
 from results.markup.cleaning import clean
 
@@ -58,7 +58,7 @@ class Judged(NamedTuple):
     verdict: Verdict
 
 
-def judge_file(name: str, asked: JudgingOptions, tell: Tell = untold) -> Judged:
+def judge_file(name: str, asked: JudgingOptions, tell: Show = show_nothing) -> Judged:
     """Read and judge a history of others, from a file or standard input.
 
     Args:
@@ -107,7 +107,7 @@ def is_journal(name: str) -> bool:
         return stream.readline(_HEADER_MAX).startswith(b'{"krucible_history":')
 
 
-def judge_journal(path: Path, tell: Tell = untold) -> Judged:
+def judge_journal(path: Path, tell: Show = show_nothing) -> Judged:
     """Judge one journal of krucible's by itself; `tell` hears which step begins, as in `judge_file`.
 
     Raises:
@@ -176,7 +176,7 @@ def verdict_as_json(judged: Judged) -> str:
     return json.dumps({**about, **msgspec.to_builtins(judged.verdict, enc_hook=str)})
 
 
-def told(judged: Judged) -> str:
+def judgement_text(judged: Judged) -> str:
     """The verdict, its reasons, and the proofs of the first anomalies; at most a few screens."""
     verdict = judged.verdict
     held_to = f", held to {judged.model}" if judged.model not in {None, judged.workload} else ""

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import click
 
-from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.hosting.on_hosts import OnHosts
 from harness.cli.options.places import Folder
 from harness.cli.options.shared import Whole
 from harness.errors import KrucibleError, UsageError
@@ -31,7 +31,7 @@ class StandaloneMaster(click.ParamType[str]):
 
 
 def hosts_options(function: F) -> F:
-    """``--master``, ``--clusters-per-host`` and ``--scratch``; `asked_hosts` reads them."""
+    """``--master``, ``--clusters-per-host`` and ``--scratch``; `requested_hosts` reads them."""
     choices = (
         click.option(
             "--master",
@@ -54,7 +54,7 @@ def hosts_options(function: F) -> F:
     return function
 
 
-def asked_hosts(given: dict[str, Any]) -> OnHosts | None:
+def requested_hosts(given: dict[str, Any]) -> OnHosts | None:
     """Take these options out of those of a command; None where runs happen here.
 
     Raises:

@@ -23,7 +23,7 @@ _OF_CONTROLLERS = (Target.ACTIVE_CONTROLLER, Target.VOTER, Target.QUORUM_FOLLOWE
 _OF_BROKERS = (Target.BROKER, Target.PARTITION_LEADER)
 
 
-def foretold(plan: RunPlan, store: str = "") -> str:
+def plan_text(plan: RunPlan, store: str = "") -> str:
     """Schedule, targets, assumptions and what is expected; nothing of it is asked of a cluster.
 
     Args:

@@ -26,7 +26,7 @@ _RUN_WIDTH_MAX = 45
 _TEXT_MAX = 500
 
 
-class _Asked(NamedTuple):
+class _Filter(NamedTuple):
     """Which scenarios and runs are listed; None and empty ones leave all in."""
 
     scenario: str | None
@@ -79,7 +79,7 @@ def list_command(
     The line of a run shows its verdict, Kafka's version, its name and its anomalies.  Every command that
     takes a RUN takes that name.
     """
-    asked = _Asked(**given)
+    asked = _Filter(**given)
     _refuse_contradictions(asked, only_scenarios=only_scenarios, as_json=as_json, as_page=as_page)
     if as_page:
         click.echo(render_catalogue(), nl=False)
@@ -103,7 +103,7 @@ def list_command(
         click.echo(line)
 
 
-def _refuse_contradictions(asked: _Asked, *, only_scenarios: bool, as_json: bool, as_page: bool) -> None:
+def _refuse_contradictions(asked: _Filter, *, only_scenarios: bool, as_json: bool, as_page: bool) -> None:
     """Options that exclude each other.
 
     Raises:
@@ -119,14 +119,14 @@ def _refuse_contradictions(asked: _Asked, *, only_scenarios: bool, as_json: bool
         raise UsageError(f"{of_runs[0]} and --scenarios exclude each other", next_step="drop one of them")
 
 
-def _runs(root: Path, asked: _Asked) -> list[RunSummary]:
+def _runs(root: Path, asked: _Filter) -> list[RunSummary]:
     """The newest runs that were requested; no more of them are read than are listed."""
     folders = sorted(run_folders(root), key=lambda folder: (folder.name, str(folder)), reverse=True)
     summaries = (summarise_folder(root, folder) for folder in folders)
     return list(islice(filter(asked.takes, summaries), asked.limit))
 
 
-def _scenarios(asked: _Asked) -> dict[str, Scenario | UsageError]:
+def _scenarios(asked: _Filter) -> dict[str, Scenario | UsageError]:
     """Scenarios by name; in the place of one that can't be loaded, why."""
     return {name: _loaded(name) for name in scenario_names() if asked.names(name)}
 

@@ -12,7 +12,7 @@ from checkers.verdict.verdict import Verdict
 from harness.campaigns.cancelling import cancellable
 from harness.campaigns.minimising.evidence import Outcome
 from harness.campaigns.minimising.runs import Budget, Minimising
-from harness.campaigns.minimising.sizes import size_of, smaller_told, taken_away
+from harness.campaigns.minimising.sizes import reduction_text, size_of, taken_away
 from harness.campaigns.minimising.starting import Start, start_of
 from harness.campaigns.minimising.state import Kept
 from harness.cli.options.completion import complete_run
@@ -82,9 +82,9 @@ def minimise(
         work.go_on()
     best = work.search.best
     if best is None:
-        click.echo(_told_of_none(work, start, kept, runs))
+        click.echo(_nothing_text(work, start, kept, runs))
         return EXIT_NEVER if work.complete else EXIT_UNFINISHED
-    click.echo("\n".join(_told(work, best, start, recorded, kept)) + store_option(runs))
+    click.echo("\n".join(_result_lines(work, best, start, recorded, kept)) + store_option(runs))
     return EXIT_MINIMISED if work.complete else EXIT_UNFINISHED
 
 
@@ -96,7 +96,7 @@ def _verdict(folder: Path) -> Verdict:
         return judge(read_history(folder))
 
 
-def _told_of_none(work: Minimising, start: Start, kept: Kept, runs: Path) -> str:
+def _nothing_text(work: Minimising, start: Start, kept: Kept, runs: Path) -> str:
     number = len(kept.state.tried)
     tried = f"{number} {'run' if number == 1 else 'runs'}"
     if not work.complete:
@@ -108,13 +108,15 @@ def _told_of_none(work: Minimising, start: Start, kept: Kept, runs: Path) -> str
     )
 
 
-def _told(work: Minimising, best: Scenario, start: Start, recorded: Recorded, kept: Kept) -> list[str]:
+def _result_lines(
+    work: Minimising, best: Scenario, start: Start, recorded: Recorded, kept: Kept
+) -> list[str]:
     """The last lines, a command at their end; writes the scenario that they name."""
     before, after = size_of(start.whole), size_of(best)
     outcomes, fresh = work.outcomes(best)
     deciding = [each for each in outcomes if each is not Outcome.UNDECIDED]
     rate = rate_of(deciding.count(Outcome.SHOWN), len(deciding))
-    found = f"{rate.told()} with {smaller_told(before, after)}"
+    found = f"{rate.text()} with {reduction_text(before, after)}"
     path = work.write_result(
         f"{start.wanted} in {found}.\n\nMinimised from run {recorded.identity.run} of "
         f"{recorded.identity.scenario}, Kafka {best.kafka_version}.\n"
@@ -128,7 +130,7 @@ def _told(work: Minimising, best: Scenario, start: Start, recorded: Recorded, ke
     return [
         f"minimised  {start.wanted}: {found}",
         f"rate       of {measured}; the interval is Wilson's of 95 %",
-        f"test       {work.search.level.told()}",
+        f"test       {work.search.level.text()}",
         f"taken away {', '.join(taken_away(before, after)) or 'nothing'}",
         f"runs       {len(kept.state.tried)}; {left}",
         f"scenario   {clean(str(path), _TEXT_MAX)}",

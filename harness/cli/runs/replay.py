@@ -23,7 +23,7 @@ from harness.campaigns.series import Series, Venue
 from harness.cli.options.completion import complete_run
 from harness.cli.options.origins import settled
 from harness.cli.options.shared import Whole, image_options, runs_option
-from harness.cli.runs.run import tell_kept
+from harness.cli.runs.run import print_kept
 from harness.errors import KrucibleError, UsageError
 from harness.plan.replaying import differences
 from harness.plan.replaying_plan import (
@@ -118,7 +118,7 @@ def replay(run: str, *, times: int, bisect: bool, keep: bool, as_json: bool, **g
     """
     if keep and times > 1:
         raise UsageError("--keep is for a single run", next_step="drop it, or --times")
-    asked = _Asked(run, times, Venue(given.pop("runs"), keep=keep), bisect, as_json)
+    asked = _Arguments(run, times, Venue(given.pop("runs"), keep=keep), bisect, as_json)
     if not bisect:
         return _exit_code(_reproduce(asked, given))
     try:
@@ -137,7 +137,7 @@ class _InterruptedError(Exception):
     """A bisection was interrupted, so that nobody knows of this step."""
 
 
-class _Asked(NamedTuple):
+class _Arguments(NamedTuple):
     """What was asked for beside what is to run."""
 
     run: str
@@ -147,12 +147,12 @@ class _Asked(NamedTuple):
     as_json: bool
 
 
-def _reproduce(asked: _Asked, given: dict[str, Any]) -> Reproduction:
+def _reproduce(asked: _Arguments, given: dict[str, Any]) -> Reproduction:
     with cancellable() as cancelled, _chatter(to_stderr=asked.as_json):
         recorded = load_recorded(find_run(asked.venue.runs, asked.run, originals=True))
         wanted = signature_of(_verdict(recorded.folder))
         planned = _planned(recorded, asked.venue.runs, _instead(given), symbolic=given["symbolic"])
-        click.echo(f"replaying  {clean(str(recorded.folder), _TEXT_MAX)}: {wanted.told()}")
+        click.echo(f"replaying  {clean(str(recorded.folder), _TEXT_MAX)}: {wanted.text()}")
         for note in planned.notes:
             click.echo(f"note       {clean(note, _TEXT_MAX)}")
         campaign = _campaign(planned, asked)
@@ -216,7 +216,7 @@ def _instead(given: dict[str, Any]) -> Instead:
     )
 
 
-def _campaign(planned: Replay, asked: _Asked) -> Campaign:
+def _campaign(planned: Replay, asked: _Arguments) -> Campaign:
     """What was done of this before; a tarball that was built again is another one.
 
     A step of a bisection is none that was before: anything may have changed, krucible itself too.
@@ -233,7 +233,7 @@ def _campaign(planned: Replay, asked: _Asked) -> Campaign:
 
 
 def _run_missing(
-    planned: Replay, campaign: Campaign, wanted: Signature, asked: _Asked, cancelled: threading.Event
+    planned: Replay, campaign: Campaign, wanted: Signature, asked: _Arguments, cancelled: threading.Event
 ) -> None:
     """Run what is missing, until that is cancelled or a bisection knows enough."""
     missing = campaign.missing()
@@ -266,7 +266,7 @@ def _run(
         click.echo(f"krucible: run {number} failed: {error}", err=True)
         return None
     if venue.keep:
-        tell_kept(folder)
+        print_kept(folder)
     if cancelled.is_set():
         return None
     campaign.record(number, folder)
@@ -306,12 +306,12 @@ def _image_differs(recorded: Recorded, folder: Path) -> tuple[str, ...]:
 def _as_text(found: Reproduction, planned: Replay, runs: Path) -> str:
     ticket = planned.plan.scenario.ticket
     counts = ", ".join(f"{count} {name}" for name, count in found.counts.items() if count) or "none"
-    lines = [f"{f'{ticket}: ' if ticket else ''}{found.wanted.told()} came back in {found.rate.told()}"]
+    lines = [f"{f'{ticket}: ' if ticket else ''}{found.wanted.text()} came back in {found.rate.text()}"]
     lines.append(f"runs       {counts}")
     if found.rate.count and found.wanted.summary:
         lines.append(f"alike      in {found.same_summary} the first sentence is the same")
     for attempt in found.attempts:
-        lines.append(f"  {attempt.number:>4}  {_told(attempt, found.wanted)}")
+        lines.append(f"  {attempt.number:>4}  {_attempt_text(attempt, found.wanted)}")
         lines += [f"        {clean(each, _TEXT_MAX)}" for each in attempt.differences]
     if any(attempt.differences for attempt in found.attempts) and planned.roles:
         lines.append("next       --symbolic resolves the roles again")
@@ -319,10 +319,10 @@ def _as_text(found: Reproduction, planned: Replay, runs: Path) -> str:
     return "\n".join(lines)
 
 
-def _told(attempt: Attempt, wanted: Signature) -> str:
+def _attempt_text(attempt: Attempt, wanted: Signature) -> str:
     if attempt.found is None:
         return f"failed   {clean(attempt.failure.splitlines()[0], _TEXT_MAX)}"
-    back = "came back" if came_back(wanted, attempt.found) else attempt.found.told()
+    back = "came back" if came_back(wanted, attempt.found) else attempt.found.text()
     return f"{attempt.found.validity:<8} {back}  {attempt.folder}"
 
 

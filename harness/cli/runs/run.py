@@ -9,14 +9,14 @@ import click
 
 from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
-from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.hosting.on_hosts import OnHosts
 from harness.campaigns.keeping import EXIT_CODES
 from harness.campaigns.making import run_missing, run_one
 from harness.campaigns.rerunning import campaign_named, plan_again, plans_of_campaign
 from harness.campaigns.series import Series, Venue
 from harness.cli.clusters.hands_on import hands_on
 from harness.cli.options.completion import complete_run, complete_scenario
-from harness.cli.options.hosts import asked_hosts, hosts_options
+from harness.cli.options.hosts import hosts_options, requested_hosts
 from harness.cli.options.origins import settled
 from harness.cli.options.shared import (
     SEED_MAX,
@@ -26,7 +26,7 @@ from harness.cli.options.shared import (
     runs_option,
     topology_options,
 )
-from harness.cli.runs.dry_run import foretold
+from harness.cli.runs.dry_run import plan_text
 from harness.cli.runs.dry_run_document import document_of
 from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.errors import UsageError
@@ -104,7 +104,7 @@ def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path,
         return _run_from(again, runs, keep=given["keep"], dry_run=dry_run)
     if scenario is None:
         raise click.UsageError("Missing argument 'SCENARIO', or --from RUN.")
-    on_hosts = asked_hosts(given)
+    on_hosts = requested_hosts(given)
     if is_file(scenario):
         file = Path(scenario).resolve()
         scenario, given["scenario_file"] = name_of(file), str(file)
@@ -136,7 +136,7 @@ def _dry_run_asked(given: dict[str, Any]) -> Telling | None:
             "--json is for --dry-run",
             next_step="add --dry-run, or drop it and read verdict.json in the run's folder",
         )
-    return (document_of if as_json else foretold) if dry_run else None
+    return (document_of if as_json else plan_text) if dry_run else None
 
 
 def _run_one(plan: RunPlan, runs: Path, *, keep: bool, dry_run: Telling | None) -> int:
@@ -146,7 +146,7 @@ def _run_one(plan: RunPlan, runs: Path, *, keep: bool, dry_run: Telling | None) 
     with cancellable() as cancelled:
         folder, verdict = run_one(plan, Venue(runs, keep=keep), cancelled)
     if keep and (folder / DESCRIPTION_FILE).exists():  # none of several starts may have become ready
-        tell_kept(folder)
+        print_kept(folder)
     return EXIT_CODES[verdict.validity]
 
 
@@ -155,7 +155,7 @@ def _options(scenario: str, seed: int, given: dict[str, Any]) -> RunOptions:
     return RunOptions(scenario=scenario, seed=seed, **(given | pairs))
 
 
-def tell_kept(folder: Path) -> None:
+def print_kept(folder: Path) -> None:
     """What to do with the cluster that a run left up."""
     click.echo("kept       its cluster is up:")
     click.echo(hands_on(folder))

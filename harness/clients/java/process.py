@@ -108,7 +108,7 @@ class JavaProcess:
             code = self._process.wait()
         return JavaDiedError(
             f"the client {ClientKind.JAVA} died",
-            got=deaths.told(code, self._said(), who=f"the process of {ClientKind.JAVA}"),
+            got=deaths.death_text(code, self._said(), who=f"the process of {ClientKind.JAVA}"),
             where=str(self._log),
             next_step=f"read {LOG_FILE} and, if it is there, {CRASH_FILE} next to it",
         )
@@ -130,7 +130,7 @@ class JavaProcess:
             raise self._not_started(f"it was not ready after {_START_S:.0f} s") from error
         if not said:
             code = self._process.wait()
-            raise self._not_started(deaths.told(code, self._said(), who="its process"))
+            raise self._not_started(deaths.death_text(code, self._said(), who="its process"))
         self._ours.settimeout(None)
 
     def _not_started(self, why: str) -> KrucibleError:

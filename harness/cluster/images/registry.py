@@ -182,7 +182,7 @@ class RegistryProvider:
             if not self._here():
                 progress(f"pulling {upstream}")
                 pull = partial(self._client.api.pull, upstream, stream=True, decode=True)
-                with _silence_told(upstream, progress) as heard:
+                with _silence_reported(upstream, progress) as heard:
                     for line in layer_progress(until_silent(pull, heard), upstream):
                         progress(f"{upstream}: {line}")
             digests = self._client.images.get(upstream).attrs.get("RepoDigests") or []
@@ -230,7 +230,7 @@ def repository_of(image: str) -> str:
 
 
 @contextmanager
-def _silence_told(what: str, progress: Progress) -> Iterator[Callable[[], None]]:
+def _silence_reported(what: str, progress: Progress) -> Iterator[Callable[[], None]]:
     """Report when there is no progress; the caller reports progress by calling the yielded function."""
     news, over = threading.Event(), threading.Event()
 

@@ -14,7 +14,7 @@ NO_OP = "NO_OP_RECORD"
 _OFFSET_MAX = 2**61
 """More than this is a header that was damaged: its checksum does not cover the offset."""
 _COMPRESSION, _LOG_APPEND_TIME, _CONTROL = 0x07, 0x08, 0x20
-Told = tuple[int, int, str, dict[str, object] | None]
+JournalRecord = tuple[int, int, str, dict[str, object] | None]
 """Offset, epoch, type, content: a record as a history records it."""
 
 
@@ -75,7 +75,7 @@ class Batch(NamedTuple):
     records: tuple[Read, ...]
     problem: str | None
 
-    def told(self) -> list[Told]:
+    def journal_records(self) -> list[JournalRecord]:
         """All records, except one that changes nothing and is alone in its batch.
 
         A leader that is delayed writes several such records in one batch.  These are returned, so that a
@@ -102,9 +102,9 @@ class File(NamedTuple):
     left: int
     problem: str | None
 
-    def told(self) -> list[Told]:
+    def journal_records(self) -> list[JournalRecord]:
         """The records of all batches."""
-        return [record for _, batch in self.batches for record in batch.told()]
+        return [record for _, batch in self.batches for record in batch.journal_records()]
 
 
 class FileReader:

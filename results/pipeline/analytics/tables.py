@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 from results.pipeline.analytics import availability as gaps
 from results.pipeline.analytics import coverage as states
 from results.pipeline.analytics import flakes, latency, leadership, load, pulses, recovery, signatures, trend
-from results.pipeline.errors import spark_errors_told
+from results.pipeline.errors import spark_errors_named
 from results.pipeline.schemas import PARTITIONED_BY
 
 
@@ -135,7 +135,7 @@ def _computed(name: str, frames: Mapping[str, DataFrame]) -> DataFrame:
     Not persisted: Spark would plan all that a kept frame was made from again with whatever uses it, which
     takes longer than computing does.
     """
-    with spark_errors_told("compute the tables"):
+    with spark_errors_named("compute the tables"):
         if name in _READ_ONCE:
             return frames[name].localCheckpoint()
         each = _ALL[name]

@@ -77,7 +77,7 @@ class _Stretches:
         self._rows: list[_Row] = []
         self._views: defaultdict[str | None, _View] = defaultdict(_View)
 
-    def tell(
+    def add(
         self, operation: Operation, answer: _Answer, states: Callable[[_Answer], Iterator[_State]]
     ) -> None:
         """Take the next answer.
@@ -128,9 +128,9 @@ def cluster_state_of(history: History) -> pa.Table:
             continue
         if operation.key == PARTITIONS:
             topics = msgspec.convert(operation.value, PartitionsSeen).topics
-            partitions.tell(operation, topics, _states)
+            partitions.add(operation, topics, _states)
         elif operation.key == QUORUM:
-            quorum.tell(operation, _leading(operation), _state)
+            quorum.add(operation, _leading(operation), _state)
     told = [*partitions.ended(), *quorum.ended()]
     columns = zip(*told, strict=True) if told else ((),) * len(_COLUMNS)
     return assembled(

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from results.pipeline.errors import PipelineError, spark_errors_told
+from results.pipeline.errors import PipelineError, spark_errors_named
 from results.pipeline.schemas import PARTITIONED_BY, TABLES
 from results.pipeline.snapshots import files
 from results.pipeline.snapshots.staged_files import MANIFEST_COLUMNS, collected, paths_of, writing
@@ -93,7 +93,7 @@ class Snapshot:
         _require_schema(name, frame, schema)
         staged = self.scratch / uuid.uuid4().hex
         task = writing(name, partitioned_by, staged)
-        with spark_errors_told(f"write the table {name}"):
+        with spark_errors_named(f"write the table {name}"):
             rows = frame.select(*schema.names)
             rows = rows if partitioned_by else rows.coalesce(1)
             paths = paths_of(collected(rows.mapInArrow(task, MANIFEST_COLUMNS)))

@@ -104,7 +104,7 @@ class StagedFiles:
         if sum(part.num_rows for part in buffer) >= ROWS_BUFFERED:
             self._flush(place)
 
-    def told(self) -> list[ManifestRow]:
+    def rows(self) -> list[ManifestRow]:
         """A row for each file, once the block is over."""
         return [ManifestRow(path=str(self._path(place))) for place in self._writers]
 
@@ -184,7 +184,7 @@ def writing(name: str, partitioned_by: Sequence[str], folder: Path) -> Callable[
                 for batch in batches:
                     for place, rows in _by_place(name, pa.Table.from_batches([batch]), partitioned_by):
                         staged.take(place, rows)
-            told = staged.told()
+            told = staged.rows()
         except OSError as error:
             told = [refused(error, folder)]
         yield manifest(told)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from pyspark import RDD, SparkContext
 from pyspark.serializers import CPickleSerializer
 
-from results.pipeline.errors import PipelineError, spark_errors_told
+from results.pipeline.errors import PipelineError, spark_errors_named
 from results.pipeline.spark.session import opened
 
 APPEAR_S = 60.0
@@ -62,7 +62,7 @@ class Hosts:
         Raises:
             PipelineError: Spark is gone.
         """
-        with spark_errors_told("list the hosts"):
+        with spark_errors_named("list the hosts"):
             infos = self._scala.statusTracker().getExecutorInfos()
             counts = Counter(info.host() for info in infos)
         counts[self._context.getConf().get("spark.driver.host")] -= 1  # the driver is among them
@@ -101,7 +101,7 @@ class Hosts:
         Raises:
             PipelineError: it raised, or its executor was lost again and again.
         """
-        with spark_errors_told(f"have {function} done on {host}"):
+        with spark_errors_named(f"have {function} done on {host}"):
             (answer,) = self._at(host, argument).mapPartitions(_calling(function)).collect()
         return HostAnswer(*answer)
 

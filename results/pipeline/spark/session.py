@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from results.pipeline.errors import PipelineError, spark_errors_told
+from results.pipeline.errors import PipelineError, spark_errors_named
 from results.pipeline.spark.java import require_java
 
 LOCAL = "local[*]"
@@ -91,7 +91,7 @@ def open_session(
         _require_master(master)
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
-    with spark_errors_told(f"start on {master or 'the master of spark-submit'}"):
+    with spark_errors_named(f"start on {master or 'the master of spark-submit'}"):
         builder = _builder(master, app, verbose=verbose)
         for name, value in (settings or {}).items():
             builder = builder.config(name, value)

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from pyarrow.dataset import dataset, partitioning
 from pyspark.sql import SparkSession
 
-from results.pipeline.errors import spark_errors_told
+from results.pipeline.errors import spark_errors_named
 from results.pipeline.found import FoundRun
 from results.pipeline.rows.verdicts import CHECKED_BY, WHOLE, checkers_version
 from results.pipeline.schemas import PARTITIONED_BY
@@ -93,7 +93,7 @@ def check_runs(
     bundles = [bundle.runs for bundle in bundled(found, session.sparkContext.defaultParallelism)]
     numbers = session.range(0, len(bundles), 1, numPartitions=max(len(bundles), 1))
     units = planned_units(found, share_bytes)
-    with spark_errors_told("judge the runs"):
+    with spark_errors_named("judge the runs"):
         if units == len(found):
             return collected(numbers.mapInArrow(checking(bundles, folder), MANIFEST_COLUMNS))
         pieces = numbers.mapInArrow(cutting(bundles, share_bytes), UNIT_COLUMNS)

@@ -9,7 +9,7 @@ import msgspec
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from results.pipeline.errors import spark_errors_told
+from results.pipeline.errors import spark_errors_named
 from results.pipeline.found import FoundRun, Skipped, find_runs
 from results.pipeline.snapshots import files
 from results.pipeline.snapshots.snapshot import CURRENT, locked, next_snapshot
@@ -103,7 +103,7 @@ def _staged(
     """
     bundles = bundled(runs, session.sparkContext.defaultParallelism)
     task = staging_task(bundles, folder, judging=judging)
-    with spark_errors_told("read the runs"), watched(session, progress, "ingest"):
+    with spark_errors_named("read the runs"), watched(session, progress, "ingest"):
         numbers = session.range(0, len(bundles), 1, numPartitions=len(bundles))
         return collected(numbers.mapInArrow(task, MANIFEST_COLUMNS))
 

@@ -49,7 +49,7 @@ UNIT_COLUMNS = "run_id string, unit string, chunk int, content binary"
 class Judgement(NamedTuple):
     """What became of judging a run: what the driver gets, and rows of `verdicts` and `anomalies`."""
 
-    told: ManifestRow
+    row: ManifestRow
     tables: dict[str, pa.Table]
 
 
@@ -162,12 +162,12 @@ def _staged(judgements: Iterable[tuple[FoundRun, Judgement]], folder: Path) -> l
     try:
         with StagedFiles(folder) as staged:
             for run, one in judgements:
-                told.append(one.told)
+                told.append(one.row)
                 for name, table in one.tables.items():
                     staged.take(run.place(name), table)
     except OSError as error:
         return [refused(error, folder)]
-    return [*told, *staged.told()]
+    return [*told, *staged.rows()]
 
 
 def _runs_of(bundles: Sequence[Sequence[FoundRun]], batches: Batches) -> Iterator[FoundRun]:

@@ -92,7 +92,7 @@ def stage_bundle(bundle: Bundle, folder: Path, *, judging: bool = False) -> list
             told = [_stage_run(run, staged, judging=judging) for run in bundle.runs]
     except OSError as error:
         return [refused(error, folder)]
-    return [*told, *staged.told()]
+    return [*told, *staged.rows()]
 
 
 def _stage_run(run: FoundRun, staged: StagedFiles, *, judging: bool) -> ManifestRow:
@@ -104,7 +104,7 @@ def _stage_run(run: FoundRun, staged: StagedFiles, *, judging: bool) -> Manifest
             if judging and shares_of_run(run.history_bytes) == 1:
                 one = judged_whole(run, history)
                 # What can't be judged is reported by the check that comes next, and finds no verdict.
-                told = one.told._replace(operations=told.operations, problem=None)
+                told = one.row._replace(operations=told.operations, problem=None)
                 tables |= one.tables
             del history
     except (HistoryError, StoreError, ValueError) as error:

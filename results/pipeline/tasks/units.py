@@ -28,7 +28,7 @@ from checkers.evidence.loading import columns_of
 from checkers.history.operations import History, Operation
 from checkers.history.reading import read_history
 from checkers.history.setup import Setup
-from checkers.history.sources import untold_damage
+from checkers.history.sources import unassigned_damage
 from checkers.judge import CHECKERS, NEEDS, readable_setup, result_by, verdict_of
 from checkers.licences import Licences, licences_of
 from checkers.logs.log import check_part as check_log_part
@@ -258,7 +258,7 @@ class _Recorded(Sequence[Operation]):
 def _share_log(history: History, folder: str, count: int) -> _Shared:
     columns, licences = columns_of(history), licences_of(history)
     works = (_LogShare(folder, share, licences) for share in shares_of_log(columns, count))
-    return _Shared(_LogWhole(of_log.overview_of(columns, untold_damage(history))), works)
+    return _Shared(_LogWhole(of_log.overview_of(columns, unassigned_damage(history))), works)
 
 
 def _share_registers(history: History, folder: str, count: int) -> _Shared | None:

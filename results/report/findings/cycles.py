@@ -22,7 +22,7 @@ def cycles_of(verdict: Verdict) -> dict[Key, Drawn]:
     return {
         (result.checker, cycle.id, cycle.witness): cycle
         for result in verdict.results
-        for cycle in _told(result)
+        for cycle in _cycles_of(result)
         if cycle.witness
     }
 
@@ -35,7 +35,7 @@ def drawing(cycle: Drawn, text_limit: int) -> Markup:
     return Markup(draw_cycle(cleaned, standalone=False))  # noqa: S704 - it escapes every text itself
 
 
-def _told(result: CheckerResult) -> list[Drawn]:
+def _cycles_of(result: CheckerResult) -> list[Drawn]:
     """The cycles among a result's figures; results of another krucible may lack them or differ in format."""
     try:
         return msgspec.convert(result.figures.get("cycles", []), list[Drawn])

@@ -11,7 +11,7 @@ from results.report.findings.cycles import cycles_of, drawing, key_of
 from results.report.findings.flow.events import CLUSTER
 from results.report.findings.pictures import Pictures
 from results.report.findings.replicas.rows import SideBySide
-from results.report.findings.tale import Tales, Told
+from results.report.findings.tale import TaleLine, Tales
 from results.report.findings.witness import Witnessed, draw_witness
 from results.report.limits import Limits
 from results.report.reading.words import value_text
@@ -90,7 +90,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     flow_notes: tuple[str, ...] = ()
     replicas: SideBySide | None = None
     cause: str = ""
-    tale: tuple[Told, ...] = ()
+    tale: tuple[TaleLine, ...] = ()
     variants: tuple[Variant, ...] = ()
     variants_left_out: int = 0
 

@@ -40,7 +40,7 @@ _DECIDED = "G1a"
 _Moment = tuple[int, str]
 
 
-class Told(msgspec.Struct, frozen=True):
+class TaleLine(msgspec.Struct, frozen=True):
     """A line of a story: when, and what; no time for what holds all along."""
 
     time: str
@@ -61,7 +61,7 @@ class Tales:
     ) -> None:
         self._history, self._faults, self._claims = history, faults, claims or {}
 
-    def of(self, cause: Cause, limits: Limits) -> tuple[Told, ...]:
+    def of(self, cause: Cause, limits: Limits) -> tuple[TaleLine, ...]:
         """The story of a cause; nothing without a witness that has a moment."""
         shown = cause.witness
         if shown is None or shown.anomaly.time_ns is None or not self._history.operations:
@@ -77,14 +77,14 @@ class Tales:
             moments += self._quorum(from_ns, until_ns)
         moments.sort(key=lambda moment: moment[0])
         kept = [*moments[: limits.rows // 2], *moments[limits.rows // 2 :][-(limits.rows // 2) :]]
-        lines = [Told(at_seconds(time_ns), clean(text, limits.text)) for time_ns, text in kept]
+        lines = [TaleLine(at_seconds(time_ns), clean(text, limits.text)) for time_ns, text in kept]
         if len(kept) < len(moments):
-            lines.insert(limits.rows // 2, Told("", f"{len(moments) - len(kept):,} more events"))
+            lines.insert(limits.rows // 2, TaleLine("", f"{len(moments) - len(kept):,} more events"))
         broke = f"The promise broke: {shown.anomaly.summary}"
-        lines.append(Told(at_seconds(until_ns), clean(broke, limits.text)))
+        lines.append(TaleLine(at_seconds(until_ns), clean(broke, limits.text)))
         if place is not None and shown.checker == "log":
             told = (*self._begun(place, cause), *self._unlicensed(place, cause, from_ns))
-            lines += [Told("", clean(text, limits.text)) for text in told]
+            lines += [TaleLine("", clean(text, limits.text)) for text in told]
         return tuple(lines)
 
     def _operations(self, indices: Sequence[int]) -> list[Operation]:

@@ -161,7 +161,7 @@ def _call(seen: Witnessed, at: int, y: float, frame: Frame) -> Markup:
     x, width = frame.span(int(calls.began_ns[at]), int(calls.ended_ns[at]))
     bar = svg.element("rect", x=x, y=y + 4, width=width, height=_BAR, rx=1.5, class_=f"call {outcome}")
     sign = glyphs.outcome(outcome, x + width, y + 9.5) if outcome in ("info", "fail") else svg.EMPTY
-    told = _told(seen, at, outcome)
+    told = _operation_text(seen, at, outcome)
     begin = _label_at(x, width, len(told) * _TOLD_CHARACTER)
     label = svg.text(begin, y + 13.5, told, class_="told")
     return svg.group([row_name(_who(seen, at), y + 13.5), bar, sign, label])
@@ -174,7 +174,7 @@ def _label_at(x: float, width: float, wide: float) -> float:
     return x - 6 - wide if x - 6 - wide > GUTTER else max(min(x + 4, GUTTER + PLOT - wide), GUTTER)
 
 
-def _told(seen: Witnessed, at: int, outcome: str) -> str:
+def _operation_text(seen: Witnessed, at: int, outcome: str) -> str:
     """Operation, key and outcome with the indices of both ends, as the table has them."""
     calls = seen.calls
     ends = [str(index) for index in (int(calls.invoked[at]), int(calls.completed[at])) if index != NONE]

@@ -23,14 +23,14 @@ class Led(NamedTuple):
         time_ns: since when.
         node: its name, clean; empty without a leader.
         epoch: of the leadership.
-        told: the same as a text.
+        text: the same as a text.
         until_ns: when it stopped answering as leader; None if the next leader's begin ends it.
     """
 
     time_ns: int
     node: str
     epoch: int
-    told: str
+    text: str
     until_ns: int | None = None
 
 

@@ -71,7 +71,7 @@ def longest(times: Sequence[Time], limit: int) -> tuple[list[Time], int]:
     return [times[at] for at in sorted(places)], len(times) - len(places)
 
 
-def left_out_told(count: int, which: str, lack: str) -> str:
+def left_out_text(count: int, which: str, lack: str) -> str:
     """How many are left out, in words: ``the shortest is not drawn``, ``the 7 shortest are not drawn``.
 
     Args:

@@ -78,14 +78,14 @@ def is_answer(error: str) -> bool:
     return any(name in ErrorCode.__members__ for name in _NAMED.findall(error))
 
 
-def asked_text(operation: Operation, around: Around, limit: int) -> str:
+def request_text(operation: Operation, around: Around, limit: int) -> str:
     """What an operation asks for, such as ``send 205 to log-0/3``."""
-    return _told(_asked, operation, around, limit)
+    return _text_by(_request, operation, around, limit)
 
 
 def answered_text(operation: Operation, around: Around, limit: int) -> str:
     """What an operation was answered, such as ``205 at offset 205``."""
-    return _told(_answered, operation, around, limit)
+    return _text_by(_answered, operation, around, limit)
 
 
 def partition_of(operation: Operation, around: Around) -> tuple[str, int] | None:
@@ -99,7 +99,7 @@ def partition_of(operation: Operation, around: Around) -> tuple[str, int] | None
     return named[0] if named else None
 
 
-def _told(tell: Any, operation: Operation, around: Around, limit: int) -> str:
+def _text_by(tell: Any, operation: Operation, around: Around, limit: int) -> str:
     try:
         told = tell(operation, around)
     except _MISFITS:
@@ -120,7 +120,7 @@ def _partitions(operation: Operation) -> Iterator[tuple[str, int]]:
         yield from ((mop[1], mop[2]) for mop in value["mops"] if mop[0] == "send")
 
 
-def _asked(operation: Operation, around: Around) -> str | None:
+def _request(operation: Operation, around: Around) -> str | None:
     value, topic = operation.value, operation.key
     if operation.f == "send":
         if isinstance(value, dict):

@@ -70,7 +70,7 @@ def _groups(lines: Iterable[LogLine]) -> list[list[LogLine]]:
     """Lines of one node and level that are the same but for numbers and ids, in the order of time."""
     groups: dict[tuple[str, str, str], list[LogLine]] = {}
     for line in sorted(lines, key=lambda line: line.at):
-        groups.setdefault((line.node, line.level, _NUMBERS.sub("0", _said(line))), []).append(line)
+        groups.setdefault((line.node, line.level, _NUMBERS.sub("0", _message(line))), []).append(line)
     return list(groups.values())
 
 
@@ -88,14 +88,14 @@ def _row(group: list[LogLine], limits: Limits, began_at: str) -> LogRow:
         at=clean(first.at, 40),
         seconds=_seconds(first.at, began_at),
         level=clean(first.level, 12),
-        text=clean(_said(first), limits.text),
+        text=clean(_message(first), limits.text),
         harmless=_harmless(first),
         alike=len(group) - 1,
         until=clean(last.at, 40),
     )
 
 
-def _said(line: LogLine) -> str:
+def _message(line: LogLine) -> str:
     return line.text.removeprefix(line.at).lstrip().removeprefix(line.level).lstrip()
 
 

@@ -24,7 +24,7 @@ from results.report.reading.spans import (
     Span,
     Standing,
     changes,
-    left_out_told,
+    left_out_text,
     longest,
     reigns,
     settled,
@@ -95,7 +95,7 @@ def nodes(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
 
 def _noted(note: str, left_out: int) -> str:
     """A lane's note, with how many times are not drawn."""
-    return f"{note}; {left_out_told(left_out, 'shortest', 'drawn')}" if left_out else note
+    return f"{note}; {left_out_text(left_out, 'shortest', 'drawn')}" if left_out else note
 
 
 def _nodes_noted(note: str, nodes: int) -> str:

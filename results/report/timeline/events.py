@@ -9,7 +9,7 @@ from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import GUTTER, PLOT, Frame, Lane, at_seconds, fault_label, width_of
 from results.report.findings.findings import Finding
 from results.report.limits import Limits
-from results.report.reading.spans import left_out_told
+from results.report.reading.spans import left_out_text
 from results.run.observation import FaultSeen, Observed
 
 _ROW = 21.0
@@ -28,7 +28,7 @@ def phases(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     ends = [time_ns for _, time_ns in observed.phases[1:]] + [frame.end_ns]
     body = svg.group(_phase(frame, *phase, end) for phase, end in zip(shown, ends, strict=False))
     left_out = len(observed.phases) - len(shown)
-    return Lane("Phases", left_out_told(left_out, "latest", "drawn") if left_out else "", 16, body)
+    return Lane("Phases", left_out_text(left_out, "latest", "drawn") if left_out else "", 16, body)
 
 
 def _phase(frame: Frame, name: str, begin_ns: int, end_ns: int) -> Markup:
@@ -66,7 +66,7 @@ def faults(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     if len(every) > len(placed):
         note += f"; {len(every) - len(placed):,} more are in the table"
     if (unshaded := len(every) - limits.segments) > 0:
-        note += f"; {left_out_told(unshaded, 'latest', 'shaded through the lanes')}"
+        note += f"; {left_out_text(unshaded, 'latest', 'shaded through the lanes')}"
     return Lane("Faults", note, _ROW * (1 + max(row for _, row in placed)), body)
 
 

@@ -43,7 +43,7 @@ def operations(calls: Calls, frame: Frame, limits: Limits) -> Lane | None:
         return None
     shown = found[: limits.processes]
     body = svg.group(
-        row([svg.title(_told(track)), *_row(track, calls, frame, limits)], number * _ROW)
+        row([svg.title(_track_text(track)), *_row(track, calls, frame, limits)], number * _ROW)
         for number, track in enumerate(shown)
     )
     note = "by process; lines: short ones, bars: long ones; a triangle is unknown, a cross failed"
@@ -118,7 +118,7 @@ def _alike(calls: Calls, group: Sequence[int], at: int, frame: Frame) -> bool:
     return bool(narrow and close and alike and calls.process[at] == calls.process[last])
 
 
-def _told(track: Track) -> str:
+def _track_text(track: Track) -> str:
     told = ", then ".join(clean(str(process), 30) for process in track.processes[:_NAMES_TOLD])
     more = len(track.processes) - _NAMES_TOLD
     return f"process {told}" + (f" and {more:,} more" if more > 0 else "")

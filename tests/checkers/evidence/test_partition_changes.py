@@ -133,10 +133,10 @@ def test_states_are_told_until_the_log_ends() -> None:
     story.created([1, 2])
     story.changed(20, isr=[1])
     changes = partition_changes(story.history(cut=2))
-    assert changes.tells(HERE, round(1.5 * MS))
-    assert not changes.tells(HERE, 2 * MS)
-    assert not changes.tells(PartitionName("other", 0), 0)
-    assert partition_changes(story.history()).tells(HERE, NEVER)
+    assert changes.is_complete(HERE, round(1.5 * MS))
+    assert not changes.is_complete(HERE, 2 * MS)
+    assert not changes.is_complete(PartitionName("other", 0), 0)
+    assert partition_changes(story.history()).is_complete(HERE, NEVER)
     assert partition_changes(story.history(metadata_log=False)).complete_until_ns == 0
 
 

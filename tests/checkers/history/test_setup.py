@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from checkers.history.operations import History, Operation, OperationType
-from checkers.history.setup import Setup, SetupOf, setup_of, told_setup
+from checkers.history.setup import Setup, SetupOf, recorded_setup, setup_of
 from checkers.verdict.verdict import Validity
 
 Story = Callable[..., History]
@@ -45,14 +45,14 @@ def test_what_assumptions_are_judged_by_must_be_told(story: Story, name: str) ->
     bare = msgspec.structs.replace(history, operations=operations)
     with pytest.raises(msgspec.ValidationError, match=f"missing required field `{name}`"):
         setup_of(bare)
-    assert told_setup(bare).expected is Validity.VALID
+    assert recorded_setup(bare).expected is Validity.VALID
 
 
 def test_roles_of_each_node_must_be_told(story: Story) -> None:
     history = story("", setup={"nodes": [{"name": "c1", "id": 1}]})
     with pytest.raises(msgspec.ValidationError, match=r"`nodes\[0\]\.roles`"):
         setup_of(history)
-    assert told_setup(history).names == {1: "c1"}
+    assert recorded_setup(history).names == {1: "c1"}
 
 
 @pytest.mark.parametrize("without_setup", [True, False])
@@ -61,7 +61,7 @@ def test_one_that_says_nothing_has_defaults(story: Story, *, without_setup: bool
     if not without_setup:
         told = Operation(0, 0, "runner", OperationType.OK, "setup")
         history = msgspec.structs.replace(history, operations=(told, *history.operations))
-    assert told_setup(history) == Setup()
+    assert recorded_setup(history) == Setup()
 
 
 def test_fields_that_may_be_absent_are_the_only_ones_that_are_omitted() -> None:
@@ -92,7 +92,7 @@ def test_fields_that_may_be_absent_are_the_only_ones_that_are_omitted() -> None:
 def test_the_oldest_and_the_newest_version_of_any_node_at_any_time(
     story: Story, setup: dict[str, object], oldest: tuple[int, ...], newest: tuple[int, ...]
 ) -> None:
-    told = told_setup(story("", setup=setup))
+    told = recorded_setup(story("", setup=setup))
     assert (told.oldest_version, told.newest_version) == (oldest, newest)
 
 

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from checkers.history.quorum import ReplicaState
-from harness.administration.quorum_leader import Told, ask_quorum, find_leader
+from harness.administration.quorum_leader import QuorumAnswer, describe_quorum, find_leader
 from harness.administration.quorum_view import Status, view_of
 from harness.kafka.wire import WireError
 from tests.harness.fakes.node import QUORUM, quorum_answer
@@ -22,9 +22,9 @@ def node() -> Iterator[FakeQuorumNode]:
         yield made
 
 
-def told(**changes: Any) -> Told:
+def told(**changes: Any) -> QuorumAnswer:
     leader = ReplicaState(101, FIRST, 40, -1, NOW_MS)
-    base = Told(
+    base = QuorumAnswer(
         error=0,
         leader_id=101,
         leader_epoch=7,
@@ -39,7 +39,7 @@ def told(**changes: Any) -> Told:
 
 
 def test_a_leader_tells_all_that_a_change_needs(node: FakeQuorumNode) -> None:
-    found = ask_quorum(node.address, 60_000)
+    found = describe_quorum(node.address, 60_000)
 
     assert (found.error, found.leader_id, found.leader_epoch, found.high_watermark) == (0, 101, 7, 38)
     assert found.voters == tuple(node.voters)
@@ -50,14 +50,14 @@ def test_a_leader_tells_all_that_a_change_needs(node: FakeQuorumNode) -> None:
 
 def test_another_controller_tells_where_the_others_are(node: FakeQuorumNode) -> None:
     node.error = 6
-    found = ask_quorum(node.address, 60_000)
+    found = describe_quorum(node.address, 60_000)
 
     assert (found.error, found.controllers) == (6, node.controllers)
 
 
 def test_a_broker_tells_of_no_controllers() -> None:
     with FakeQuorumNode(is_broker=True) as broker:
-        found = ask_quorum(broker.address, 60_000)
+        found = describe_quorum(broker.address, 60_000)
 
     assert (found.error, found.cluster_id, found.controllers) == (0, "the-cluster", None)
 
@@ -72,7 +72,7 @@ def test_a_controller_that_knows_no_cluster_tells_of_the_quorum(
 ) -> None:
     spoil(node)
     node.versions[QUORUM] = 1  # as before 3.9
-    found = ask_quorum(node.address, 60_000)
+    found = describe_quorum(node.address, 60_000)
 
     assert (found.error, found.cluster_id, found.controllers, found.endpoints) == (0, None, None, {})
 
@@ -85,13 +85,13 @@ def test_an_answer_without_a_partition_is_an_error(node: FakeQuorumNode, top_lev
         return answer
 
     node.answers[QUORUM] = empty
-    assert ask_quorum(node.address, 60_000).error == code
+    assert describe_quorum(node.address, 60_000).error == code
 
 
 def test_silence_is_bounded(node: FakeQuorumNode) -> None:
     node.error = None
     with pytest.raises(WireError, match="timed out"):
-        ask_quorum(node.address, 100)
+        describe_quorum(node.address, 100)
 
 
 ONE, TWO, THREE = ("h", 1), ("h", 2), ("h", 3)
@@ -99,9 +99,9 @@ ONE, TWO, THREE = ("h", 1), ("h", 2), ("h", 3)
 
 def test_the_leader_is_found_among_several_by_the_highest_epoch() -> None:
     answers = {
-        ONE: Told(0, leader_id=1, leader_epoch=4),
-        TWO: Told(6),
-        THREE: Told(0, leader_id=3, leader_epoch=5),
+        ONE: QuorumAnswer(0, leader_id=1, leader_epoch=4),
+        TWO: QuorumAnswer(6),
+        THREE: QuorumAnswer(0, leader_id=3, leader_epoch=5),
     }
 
     found = find_leader([ONE, TWO, THREE], 60_000, lambda address, _timeout_ms: answers[address])
@@ -110,24 +110,27 @@ def test_the_leader_is_found_among_several_by_the_highest_epoch() -> None:
 
 
 def test_a_follower_leads_on_to_the_leader() -> None:
-    answers = {ONE: Told(6, controllers={1: ONE, 2: TWO}), TWO: Told(0, leader_id=2, leader_epoch=1)}
+    answers = {
+        ONE: QuorumAnswer(6, controllers={1: ONE, 2: TWO}),
+        TWO: QuorumAnswer(0, leader_id=2, leader_epoch=1),
+    }
 
     assert find_leader([ONE], 60_000, lambda address, _timeout_ms: answers[address]) == (TWO, answers[TWO])
 
 
 def test_a_leader_that_is_elected_meanwhile_is_waited_for() -> None:
-    answers = [Told(6), Told(6), Told(0, leader_id=1, leader_epoch=2)]
+    answers = [QuorumAnswer(6), QuorumAnswer(6), QuorumAnswer(0, leader_id=1, leader_epoch=2)]
 
     found = find_leader([ONE], 60_000, lambda _address, _timeout_ms: answers.pop(0))
 
-    assert found == (ONE, Told(0, leader_id=1, leader_epoch=2))
+    assert found == (ONE, QuorumAnswer(0, leader_id=1, leader_epoch=2))
 
 
 def test_without_a_leader_everyones_last_words_are_told() -> None:
-    def ask(address: tuple[str, int], _timeout_ms: int) -> Told:
+    def ask(address: tuple[str, int], _timeout_ms: int) -> QuorumAnswer:
         if address == THREE:
             raise WireError("timed out")
-        return Told(6 if address == ONE else 29)
+        return QuorumAnswer(6 if address == ONE else 29)
 
     said = find_leader([ONE, TWO, THREE], 20, ask)
 

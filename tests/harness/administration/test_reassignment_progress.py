@@ -13,10 +13,10 @@ from harness.administration.reassignments import ReassignmentAnswer, Reassignmen
 from harness.administration.request_file import RequestFile, place_of
 from harness.administration.requests import (
     FINISHED,
-    Asked,
     PartitionStatus,
     Received,
     Request,
+    RequestedPartition,
     Requests,
     State,
     abandoned,
@@ -39,8 +39,10 @@ LIMIT = Throttle(1, (1,), {}, {})
 ACCEPTED = ReassignmentAnswer(0, None, (ReassignmentResult("t", 0, 0, None),))
 
 
-def asked(wanted: tuple[int, ...] = (2, 3), before: tuple[int, ...] = (1, 2), code: int | None = 0) -> Asked:
-    return Asked("t", 0, wanted, before, code)
+def asked(
+    wanted: tuple[int, ...] = (2, 3), before: tuple[int, ...] = (1, 2), code: int | None = 0
+) -> RequestedPartition:
+    return RequestedPartition("t", 0, wanted, before, code)
 
 
 def seen(*replicas: int, leader: int = 2) -> PartitionAnswer:
@@ -54,7 +56,7 @@ def moving(*target: int, before: tuple[int, ...] = (1, 2)) -> Ongoing:
 
 
 def status_of(
-    one: Asked,
+    one: RequestedPartition,
     *,
     ongoing: Ongoing | None = None,
     partition: PartitionAnswer | None = None,
@@ -140,7 +142,7 @@ def test_who_overrode_it_is_told() -> None:
 
 
 def test_a_cancellation_without_an_answer_is_seen_by_its_replicas() -> None:
-    one = Asked("t", 0, (2, 3), (1, 2), 0, cancel_asked=True)
+    one = RequestedPartition("t", 0, (2, 3), (1, 2), 0, cancel_asked=True)
     assert status_of(one, partition=seen(1, 2)).state is State.CANCELLED
     assert status_of(one, partition=seen(2, 3)).state is State.COMPLETE
     assert status_of(one, partition=seen(9, 3)).state is State.ERROR
@@ -190,7 +192,7 @@ def test_whatever_is_seen_nothing_is_divided_by_nought(
         assert status.state is State.ONGOING
 
 
-def made(*asking: tuple[Asked, ...]) -> Requests:
+def made(*asking: tuple[RequestedPartition, ...]) -> Requests:
     requests = Requests()
     for one in asking:
         requests, _ = opened(requests, one, None, 100, 60)
@@ -211,7 +213,7 @@ def test_numbers_only_rise() -> None:
 
 
 def test_an_answer_overrides_what_was_begun_before_and_nothing_else() -> None:
-    other = Asked("t", 1, (2,), (1,), 0)
+    other = RequestedPartition("t", 1, (2,), (1,), 0)
     requests = answered(made((asked(), other), (asked(code=None),)), 2, ACCEPTED)
     assert states(requests) == [[State.OVERRIDDEN, None], [None]]
     assert requests.requests[0].partitions[0].ended == PartitionStatus(
@@ -250,7 +252,7 @@ def test_what_was_never_sent_is_refused() -> None:
 
 
 def test_a_cancellation_counts_where_it_was_answered_with_0() -> None:
-    other = Asked("t", 1, (2,), (1,), 0)
+    other = RequestedPartition("t", 1, (2,), (1,), 0)
     requests = cancelling(made((asked(), other), (asked(),)), 1, [P0])
     assert [one.cancel_asked for one in requests.requests[0].partitions] == [True, False]
     answer = ReassignmentAnswer(

@@ -135,7 +135,7 @@ def test_what_an_answer_means(
 
 def test_every_row_has_a_reason_and_its_turn() -> None:
     for row in TABLE:
-        message = "anything else" if row.says is None else row.says
+        message = "anything else" if row.message_part is None else row.message_part
         told = meaning_of(VoterAnswer(row.code, message, 1))
         assert told.reason == row.reason
         assert (told.outcome is OK) == (row.done is Done.YES)

@@ -92,8 +92,8 @@ def test_a_digest_says_what_it_is_and_its_repository_does_not() -> None:
 def test_people_are_told_what_it_is(tmp_path: Path) -> None:
     path = tarball(tmp_path, b"rc0")
     content = Contents().of(options(kafka_tarball=path), "4.3.1")
-    assert content.told().startswith(f"Kafka 4.3.1 of {JARS}, tarball sha256:")
-    assert Contents().of(options(), "4.3.1").told() == "Kafka 4.3.1"
+    assert content.text().startswith(f"Kafka 4.3.1 of {JARS}, tarball sha256:")
+    assert Contents().of(options(), "4.3.1").text() == "Kafka 4.3.1"
 
 
 @pytest.mark.parametrize(

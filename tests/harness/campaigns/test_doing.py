@@ -12,7 +12,7 @@ import pytest
 from checkers.judge import CHECKERS, judge_by
 from harness import cli
 from harness.campaigns import doing, rejudging
-from harness.campaigns.doing import telling, told_on_terminal, untold
+from harness.campaigns.doing import show_nothing, showing, shown_on_terminal
 from harness.cli.histories import check
 from tests.harness.waiting import BOUND_S, wait_until
 from tests.results.pipeline.stored_runs import STORY, store
@@ -48,7 +48,7 @@ def person(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("person")
 def test_on_a_terminal_the_step_is_shown_and_how_many_are_done() -> None:
-    with redirect_stderr(Screen()) as screen, told_on_terminal(2) as tell:
+    with redirect_stderr(Screen()) as screen, shown_on_terminal(2) as tell:
         for step, done in (("reading", "0/2"), ("log", "1/2")):
             tell(step)
             wait_until(partial(shown_on, screen, step, done))
@@ -62,7 +62,7 @@ def shown_on(screen: io.StringIO, *texts: str) -> bool:
 @pytest.mark.usefixtures("person")
 def test_what_is_over_soon_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doing, "PATIENCE_S", 3600.0)
-    with redirect_stderr(Screen()) as screen, told_on_terminal(1) as tell:
+    with redirect_stderr(Screen()) as screen, shown_on_terminal(1) as tell:
         tell("reading")
     assert screen.getvalue() == ""
 
@@ -70,31 +70,31 @@ def test_what_is_over_soon_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("person")
 def test_ci_is_no_person(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CI", "true")
-    with redirect_stderr(Screen()), told_on_terminal(1) as tell:
-        assert tell is untold
+    with redirect_stderr(Screen()), shown_on_terminal(1) as tell:
+        assert tell is show_nothing
 
 
 @pytest.mark.usefixtures("person")
 @pytest.mark.parametrize("forced", ["", "1"])
 def test_elsewhere_nothing_is_told(monkeypatch: pytest.MonkeyPatch, forced: str) -> None:
     monkeypatch.setenv("FORCE_COLOR", forced)
-    with redirect_stderr(io.StringIO()) as pipe, told_on_terminal(1) as tell:
-        assert tell is untold
+    with redirect_stderr(io.StringIO()) as pipe, shown_on_terminal(1) as tell:
+        assert tell is show_nothing
         tell("reading")
     assert pipe.getvalue() == ""
 
 
 def test_stderr_may_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", None)
-    with told_on_terminal(1) as tell:
-        assert tell is untold
+    with shown_on_terminal(1) as tell:
+        assert tell is show_nothing
 
 
 @pytest.mark.usefixtures("person")
 def test_a_terminal_that_has_gone_is_no_reason_to_judge_any_less() -> None:
-    with redirect_stderr(GoneScreen()) as screen, told_on_terminal(len(CHECKERS)) as tell:
+    with redirect_stderr(GoneScreen()) as screen, shown_on_terminal(len(CHECKERS)) as tell:
         assert screen.tried.wait(BOUND_S)
-        assert judge_by(STORY, telling(tell, CHECKERS)) == judge_by(STORY, CHECKERS)
+        assert judge_by(STORY, showing(tell, CHECKERS)) == judge_by(STORY, CHECKERS)
 
 
 @pytest.mark.parametrize(
@@ -115,12 +115,12 @@ def test_check_tells_every_step_it_takes(
     told: list[str] = []
 
     @contextmanager
-    def noted(count: int) -> Iterator[doing.Tell]:
+    def noted(count: int) -> Iterator[doing.Show]:
         steps.append(count)
         yield told.append
 
     for module in (check, rejudging):
-        monkeypatch.setattr(module, "told_on_terminal", noted)
+        monkeypatch.setattr(module, "shown_on_terminal", noted)
     assert cli.invoke(["check", str(folder / name)]) in {0, 1, 2}
     assert told == expected
     assert steps == [len(expected)]

@@ -24,7 +24,7 @@ from harness.campaigns.hosting.slots import slot
 from harness.campaigns.hosting.table import Host, able, hosts_text
 from harness.errors import EngineError, KrucibleError
 from harness.host.doctor import Check, State
-from harness.plan.planning import ImageAsked, RunOptions
+from harness.plan.planning import RequestedImage, RunOptions
 from results.store.runs import LATEST, VERDICT_FILE, list_runs, load_verdict, run_folders
 from tests.harness.recorded_run import a_verdict, planned, store_run
 from tests.harness.waiting import wait_until
@@ -271,7 +271,7 @@ def test_clearing_tells_what_it_can_not_do(tmp_path: Path) -> None:
 
 
 def question(place: Path, proof: str, scratch: Path, digest: str = "") -> bytes:
-    images = (ImageAsked("4.3.1", "auto", ""),)
+    images = (RequestedImage("4.3.1", "auto", ""),)
     return encode(Question(digest or krucible_digest(), "0123", place, proof, scratch, images))
 
 

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from harness.campaigns.minimising import passes
 from harness.campaigns.minimising.fitting import fits
 from harness.campaigns.minimising.pieces import Piece, counts_of, pieces_of, with_moves, with_pieces
-from harness.campaigns.minimising.sizes import size_of, smaller_told, taken_away
+from harness.campaigns.minimising.sizes import reduction_text, size_of, taken_away
 from harness.plan.catalogue import scenario_names
 from harness.plan.planning import RunOptions, plan_run
 from harness.plan.writing import write_scenario
@@ -91,7 +91,7 @@ def test_what_is_offered_can_be_run(name: str, tmp_path: Path) -> None:
             with suppress(StopIteration):
                 trial = next(offers)
                 while True:
-                    path.write_text(write_scenario(trial.scenario, trial.told))
+                    path.write_text(write_scenario(trial.scenario, trial.text))
                     scenario = plan_run(asked).scenario
                     assert scenario == trial.scenario
                     trial = offers.send(True)  # noqa: FBT003 - it is kept
@@ -102,5 +102,5 @@ def test_what_was_taken_away_is_told() -> None:
         Scenario("A.", "B.", FixedSchedule((Step(4_000, 6_000, Kill()),), 20_000, gambits=(GAMBIT,)))
     )
     after = size_of(Scenario("A.", "B.", FixedSchedule((Step(4_000, 6_000, Kill()),), 14_000)))
-    assert smaller_told(before, after) == "1 of 4 faults, 3 nodes, 14 s"
+    assert reduction_text(before, after) == "1 of 4 faults, 3 nodes, 14 s"
     assert taken_away(before, after) == ("3 of 4 faults", "1 of 1 gambits", "5 of 5 moves", "6 of 20 seconds")

@@ -24,7 +24,7 @@ CHAOS = RunOptions(scenario="exploratory/chaos", seed=3)
 
 def carried_out(search: Search, answer: Answer) -> list[Trial]:
     """Every run that a search asks for, each answered."""
-    asking, asked = search.asking(), []
+    asking, asked = search.runs_needed(), []
     try:
         trial = next(asking)
         while True:
@@ -80,7 +80,7 @@ def test_a_test_is_wrong_as_seldom_as_it_says(level: Level) -> None:
     # What cutting tests off at some number of runs adds to the share of Wald's bounds is small.
     assert wrongly(level, level.low, wrong=True, times=2_000) <= ERROR + 0.05
     assert wrongly(level, level.high, wrong=False, times=2_000) <= ERROR + 0.05
-    assert "wrong at most 20%" in level.told()
+    assert "wrong at most 20%" in level.text()
 
 
 def test_runs_that_decide_nothing_end_a_test() -> None:
@@ -173,7 +173,7 @@ def test_a_bug_that_never_comes_back_is_given_up_and_the_next_start_is_tried() -
     search = Search([Trial(kills(2), "roles"), Trial(others, "nodes")], PASSES)
     asked = carried_out(search, lambda _: Outcome.MISSED)
     assert search.best is None
-    assert {trial.told for trial in asked} == {"roles", "nodes"}
+    assert {trial.text for trial in asked} == {"roles", "nodes"}
 
     search = Search([Trial(kills(2), "roles"), Trial(others, "nodes")], PASSES)
     carried_out(search, lambda one: Outcome.SHOWN if one == others else Outcome.MISSED)

@@ -6,7 +6,7 @@ import pytest
 from harness.campaigns import provisions as module
 from harness.cluster.images import KafkaImage, Source, Survey
 from harness.errors import EngineError, KrucibleError
-from harness.plan.planning import ImageAsked, RunOptions, RunPlan, plan_run
+from harness.plan.planning import RequestedImage, RunOptions, RunPlan, plan_run
 
 IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", Source.ARTIFACTS, "sha256:0", "", "17", "0")
 HERE = Survey(IMAGE, {})
@@ -98,7 +98,7 @@ def test_a_run_wants_the_images_of_single_nodes_too() -> None:
     mixed = msgspec.structs.replace(topology, node_versions={"n1": "4.1.1", "n2": "4.3.1", "n3": "4.0.0"})
     scenario = msgspec.structs.replace(planned.scenario, topology=mixed)
     assert msgspec.structs.replace(planned, scenario=scenario).images == (
-        ImageAsked("4.3.1", "artifacts", ""),
-        ImageAsked("4.0.0", "artifacts", ""),
-        ImageAsked("4.1.1", "artifacts", ""),
+        RequestedImage("4.3.1", "artifacts", ""),
+        RequestedImage("4.0.0", "artifacts", ""),
+        RequestedImage("4.1.1", "artifacts", ""),
     )

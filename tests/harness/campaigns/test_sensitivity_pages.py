@@ -13,9 +13,9 @@ from harness.errors import UsageError
 from harness.seeded_bugs.catalogue import seeded_bugs
 from results.campaigns.summary import Outcome
 from results.sensitivity import Ending, Found, LeftOut, Sensitivity, Sought
-from results.sensitivity.outcomes import Asked, Line, Origin, encode_outcomes, outcomes_of
+from results.sensitivity.outcomes import Line, MeasurementOptions, Origin, encode_outcomes, outcomes_of
 
-ASKED = Asked(kafka_version="4.3.1", preset="nightly", budget="2x120", seed=1)
+ASKED = MeasurementOptions(kafka_version="4.3.1", preset="nightly", budget="2x120", seed=1)
 BUG = "min-isr-ignored"
 
 
@@ -47,7 +47,7 @@ def control(number: int, outcome: Outcome = Outcome.VALID) -> Line:
     )
 
 
-def write(file: Path, series: str, *lines: Line, asked: Asked = ASKED) -> Path:
+def write(file: Path, series: str, *lines: Line, asked: MeasurementOptions = ASKED) -> Path:
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(encode_outcomes(outcomes_of(series, asked, lines)))
     return file

@@ -14,7 +14,7 @@ from harness import cli
 from harness.administration import sighting
 from harness.administration.addressing import Reach
 from harness.administration.reassignment_plan import read_plan
-from harness.administration.requests import Asked, PartitionStatus, Received, Request, State
+from harness.administration.requests import PartitionStatus, Received, Request, RequestedPartition, State
 from harness.cli.clusters import reassign
 from harness.cli.clusters.reassign_text import BarView, LineView, view_for
 from harness.errors import UsageError
@@ -323,7 +323,7 @@ def test_a_throttle_needs_topics_that_exist(shell: Shell) -> None:
     assert shell.node.configs == {}
 
 
-REQUEST = Request(1, 0, 0, (Asked("t", 0, (1,), (2,)), Asked("t", 1, (1,), (2,))))
+REQUEST = Request(1, 0, 0, (RequestedPartition("t", 0, (1,), (2,)), RequestedPartition("t", 1, (1,), (2,))))
 
 
 def statuses(state: State, *received: Received) -> list[PartitionStatus]:

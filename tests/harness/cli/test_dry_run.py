@@ -9,7 +9,7 @@ import pytest
 
 from harness import cli
 from harness.cli.runs import dry_run_document
-from harness.cli.runs.dry_run import foretold
+from harness.cli.runs.dry_run import plan_text
 from harness.cli.runs.dry_run_document import document_of
 from harness.plan.catalogue import scenario_names
 from harness.plan.planning import RunOptions, RunPlan, plan_run
@@ -55,7 +55,7 @@ def test_schedule_targets_and_assumptions_are_printed_and_nothing_is_made(
 @pytest.mark.parametrize("name", scenario_names())
 def test_every_fault_and_gambit_of_every_scenario_is_told(name: str) -> None:
     plan = plan_run(RunOptions(scenario=name, seed=7))
-    told = foretold(plan)
+    told = plan_text(plan)
     for fault in faults_alone(plan.schedule):
         assert f"{fault.__struct_config__.tag} " in told
     for gambit in gambits_of(plan.schedule):
@@ -68,17 +68,17 @@ def test_every_fault_and_gambit_of_every_scenario_is_told(name: str) -> None:
 
 def test_roles_are_given_to_nodes_that_can_have_them() -> None:
     plan = plan_run(RunOptions(scenario="smoke/partition", seed=3, mode="isolated", controllers=3, brokers=2))
-    told = foretold(plan)
+    told = plan_text(plan)
     assert "active-controller: one of c1, c2, c3, chosen" in told
     assert "partition-leader: one of b1, b2, chosen" in told
     assert "random: one of c1, c2, c3, b1, b2, chosen" in told
 
 
 def test_what_is_lowered_and_what_is_expected_are_told() -> None:
-    grow = foretold(plan_run(RunOptions(scenario="kips/kip-853-grow", seed=3)))
+    grow = plan_text(plan_run(RunOptions(scenario="kips/kip-853-grow", seed=3)))
     assert "c3: named by the scenario" in grow
     assert " 13.  await condition=(is-observer member=c5)" in grow
-    chaos = foretold(plan_run(RunOptions(scenario="exploratory/chaos", seed=3)))
+    chaos = plan_text(plan_run(RunOptions(scenario="exploratory/chaos", seed=3)))
     assert "at least 2 answers to reassign" in chaos
     lowered = [
         plan
@@ -87,9 +87,9 @@ def test_what_is_lowered_and_what_is_expected_are_told() -> None:
     ]
     assert lowered
     for plan in lowered:
-        assert f"lowered: {plan.scenario.assumptions.why_lowered}" in foretold(plan)
+        assert f"lowered: {plan.scenario.assumptions.why_lowered}" in plan_text(plan)
     zombie = RunOptions(scenario="regressions/kafka-15489-zombie-leader", seed=1, kafka_version="3.6.2")
-    assert "expected   invalid, with " in foretold(plan_run(zombie))
+    assert "expected   invalid, with " in plan_text(plan_run(zombie))
 
 
 @pytest.mark.parametrize("words", [["--seeds", "1..2"], ["--keep"]])

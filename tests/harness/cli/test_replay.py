@@ -171,7 +171,7 @@ def test_the_cluster_is_kept_for_a_single_run_alone(
     red: Path, having: Having, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[Path] = []
-    monkeypatch.setattr(replay, "tell_kept", told.append)
+    monkeypatch.setattr(replay, "print_kept", told.append)
     fake = having(RED)
     assert cli.invoke(["replay", str(red), "--keep", "--times", "2"]) == 64
     assert cli.invoke(["replay", str(red), "--keep"]) == 0

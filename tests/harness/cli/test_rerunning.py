@@ -119,7 +119,7 @@ def test_original_and_rerun_are_one_schedule_with_two_verdicts(store: Path) -> N
     put(store, 5, RED)
     put(store, 6, GREEN)
     assert cli.invoke(["run", "--from", "5"]) == 0
-    groups = runs_alike(list_runs(store), lambda run: run.told)
+    groups = runs_alike(list_runs(store), lambda run: run.comparable)
     assert sorted(len(group) for group in groups) == [1, 2]
     (flaky,) = (group for group in groups if len(group) > 1)
     assert {run.replay_of for run in flaky} == {"", "r5"}

@@ -14,8 +14,8 @@ from requests.exceptions import ConnectionError as RequestsConnectionError
 from urllib3.exceptions import ProtocolError
 
 from harness.cluster import engine
-from harness.cluster.engine import engine_errors_told
-from harness.errors import EngineError, disk_errors_told
+from harness.cluster.engine import engine_errors_named
+from harness.errors import EngineError, disk_errors_named
 
 
 @pytest.fixture
@@ -237,8 +237,8 @@ def test_an_engine_tells_what_it_is() -> None:
     [RequestsConnectionError("hung up"), DockerException("refused"), ProtocolError("cut off in a stream")],
 )
 def test_an_engine_that_dies_in_the_middle_is_told_as_such(error: Exception) -> None:
-    @disk_errors_told()
-    @engine_errors_told()
+    @disk_errors_named()
+    @engine_errors_named()
     def work() -> None:
         raise error
 
@@ -259,6 +259,6 @@ def test_an_engine_that_locked_up_is_told_with_the_way_out(tmp_path: Path) -> No
     assert "restart the engine if docker run hangs as well, then krucible heal" in str(raised.value)
 
 
-@engine_errors_told()
+@engine_errors_named()
 def _ping(client: docker.DockerClient) -> None:
     client.ping()

@@ -11,7 +11,7 @@ import pytest
 from requests.exceptions import ReadTimeout
 from urllib3.exceptions import ProtocolError, ReadTimeoutError
 
-from harness.cluster.engine import engine_errors_told
+from harness.cluster.engine import engine_errors_named
 from harness.cluster.images import base, building, maven, registry
 from harness.cluster.images.artifacts import ArtifactsProvider
 from harness.cluster.images.model import Label, Source
@@ -203,7 +203,7 @@ def test_a_pull_that_takes_too_long_is_no_locked_up_engine(engine: FakeEngine, l
         raise late
 
     engine._pull = pull  # type: ignore[method-assign]
-    with pytest.raises(EngineError, match="was not pulled in time") as caught, engine_errors_told():
+    with pytest.raises(EngineError, match="was not pulled in time") as caught, engine_errors_named():
         RegistryProvider(engine.client).obtain("4.3.1", str)
     told = str(caught.value)
     assert "late" in caught.value.got

@@ -69,20 +69,24 @@ def test_a_disk_may_go_where_enough_others_have_it_all(fault: Fault, node: objec
 
 @pytest.mark.parametrize("fault", [WipeDisk(), PowerLoss(), DeadDisk(), Kill()])
 def test_what_is_not_to_spare_anything_is_never_withheld(fault: Fault) -> None:
-    assert objection(fault, N1, seen(told={WHERE: (partition(1),)}, quorum=None), ()) is None
+    assert objection(fault, N1, seen(reported={WHERE: (partition(1),)}, quorum=None), ()) is None
 
 
 @pytest.mark.parametrize("fault", [WIPE, POWER, DeadDisk(sparing=True)])
 @pytest.mark.parametrize(
     "snapshot",
     [
-        pytest.param(seen(told={WHERE: (partition(1, 2),)}), id="out of sync"),
-        pytest.param(seen(told={WHERE: (partition(1, 2, 3), partition(1, 2))}), id="out of sync, tells one"),
-        pytest.param(seen(held=("n3",)), id="held by a fault"),
-        pytest.param(seen(told={WHERE: (partition(1, replicas=(1,)),)}), id="the only copy"),
-        pytest.param(seen(told={WHERE: (partition(1, replicas=(1, 2)),)}), id="the last of two"),
+        pytest.param(seen(reported={WHERE: (partition(1, 2),)}), id="out of sync"),
         pytest.param(
-            seen(told={("a", 7): (partition(1, 2, 3, 4, replicas=(1, 2, 3, 4)),), WHERE: (partition(1),)}),
+            seen(reported={WHERE: (partition(1, 2, 3), partition(1, 2))}), id="out of sync, tells one"
+        ),
+        pytest.param(seen(held=("n3",)), id="held by a fault"),
+        pytest.param(seen(reported={WHERE: (partition(1, replicas=(1,)),)}), id="the only copy"),
+        pytest.param(seen(reported={WHERE: (partition(1, replicas=(1, 2)),)}), id="the last of two"),
+        pytest.param(
+            seen(
+                reported={("a", 7): (partition(1, 2, 3, 4, replicas=(1, 2, 3, 4)),), WHERE: (partition(1),)}
+            ),
             id="another partition",
         ),
     ],
@@ -97,13 +101,13 @@ def test_a_partition_that_would_have_too_few_copies_keeps_the_disk(
 
 @pytest.mark.parametrize("least", [1, 2, 3])
 def test_of_two_copies_one_may_go(least: int) -> None:
-    snapshot = seen(min_insync_replicas=least, told={WHERE: (partition(2, 1, replicas=(1, 2)),)})
+    snapshot = seen(min_insync_replicas=least, reported={WHERE: (partition(2, 1, replicas=(1, 2)),)})
     assert objection(POWER, N1, snapshot, ()) is None
     assert objection(POWER, N1, snapshot, [strike_of(N2, snapshot)]) is not None
 
 
 def test_a_fault_hits_the_first_from_whom_it_need_not_be_withheld() -> None:
-    held = seen(told={WHERE: (partition(1, 2),)})
+    held = seen(reported={WHERE: (partition(1, 2),)})
     found = [chosen(WipeDisk(Target.BROKER, sparing=True, draw=draw), held, ()) for draw in range(12)]
     assert set(found) == {Resolved(N3, "role"), Resolved(N4, "role")}, "who has no copy that is in sync"
     assert chosen(WipeDisk(Target.BROKER, draw=1), held, ()) == Resolved(N2, by="role")
@@ -125,7 +129,7 @@ def test_a_fault_hits_the_first_from_whom_it_need_not_be_withheld() -> None:
 def test_nobody_stands_in_for_whom_a_fault_is_withheld_from(
     target: Target | Member, leads: int | None, why: str
 ) -> None:
-    short = seen(told={WHERE: (partition(1, 2),)}, quorum=leads and quorum(0, 0, 0, leader=leads))
+    short = seen(reported={WHERE: (partition(1, 2),)}, quorum=leads and quorum(0, 0, 0, leader=leads))
     assert chosen(WipeDisk(target, sparing=True), short, ()) == why
 
 
@@ -157,7 +161,7 @@ def test_a_copy_of_a_node_that_died_by_itself_is_none_for_certain() -> None:
 
 
 def test_of_a_partition_that_nobody_tells_of_nothing_is_certain() -> None:
-    assert objection(WIPE, N4, seen(told={WHERE: ()}), ()) == "no broker reports the ISR of t/0"
+    assert objection(WIPE, N4, seen(reported={WHERE: ()}), ()) == "no broker reports the ISR of t/0"
 
 
 def test_a_disk_that_went_counts_until_its_copy_was_seen_out_of_sync() -> None:
@@ -189,7 +193,7 @@ def test_a_disk_that_went_had_no_copy_of_what_came_to_its_broker_later() -> None
             "2 other voters, of 4 in all, certainly have all of the metadata",
         ),
         (
-            seen(held=("n3",), told={}),
+            seen(held=("n3",), reported={}),
             "1 other voters, of 3 in all, certainly have all of the metadata",
         ),
     ],

@@ -123,7 +123,7 @@ def test_a_record_of_a_later_kafka_is_opaque(data: bytes, opaque: dict[str, Any]
 
     assert (told.kind, told.content) == ("OPAQUE_RECORD", opaque)
     assert file.problem is None
-    assert file.told() == [(8, 2, "TOPIC_RECORD", NAMED), (9, 2, "OPAQUE_RECORD", opaque)]
+    assert file.journal_records() == [(8, 2, "TOPIC_RECORD", NAMED), (9, 2, "OPAQUE_RECORD", opaque)]
     line = list(printed(LOG, file))[-1]
     assert line.endswith(f"payload: Opaque {msgspec.json.encode(opaque).decode()}")
 
@@ -138,7 +138,7 @@ def test_a_record_of_a_later_kafka_is_opaque(data: bytes, opaque: dict[str, Any]
 def test_a_control_record_of_a_later_kafka_is_opaque(kind: int, data: bytes, opaque: dict[str, Any]) -> None:
     file = FileReader().read(control_batch(5, kind, data, leader_epoch=2))
 
-    assert file.told() == [(5, 2, "CONTROL", opaque)]
+    assert file.journal_records() == [(5, 2, "CONTROL", opaque)]
     assert list(printed(LOG, file))[-1].endswith(f"Opaque {msgspec.json.encode(opaque).decode()}")
 
 
@@ -187,7 +187,7 @@ def test_what_does_nothing_is_told_where_it_stands_with_others() -> None:
     """A batch of several of which nothing is told is one that was not decoded."""
     file = FileReader().read(batch(4, [NO_OP]) + batch(5, [NO_OP, NO_OP], leader_epoch=2))
 
-    assert file.told() == [(5, 2, "NO_OP_RECORD", None), (6, 2, "NO_OP_RECORD", None)]
+    assert file.journal_records() == [(5, 2, "NO_OP_RECORD", None), (6, 2, "NO_OP_RECORD", None)]
 
 
 BROKEN = batch(3, [TOPIC, b"\x01\x02"])
@@ -238,7 +238,7 @@ def test_damage_is_told_with_what_can_be_read(
     file = FileReader().read(data)
 
     assert (file.problem or "").startswith(problem or "\0") is (problem is not None)
-    assert [content["name"] for *_, content in file.told() if content] == told
+    assert [content["name"] for *_, content in file.journal_records() if content] == told
     lines = list(printed(LOG, file))
     assert any("Error at" in line for line in lines) is (problem is not None and "record at" in problem)
     assert any(line.startswith("Found ") for line in lines) is (file.left > 0)
@@ -284,6 +284,6 @@ def test_what_nodes_have_in_common_is_decoded_once() -> None:
 
 
 def test_control_records_that_end_transactions_are_opaque() -> None:
-    assert FileReader().read(control_batch(0, 1, bytes(6))).told() == [
+    assert FileReader().read(control_batch(0, 1, bytes(6))).journal_records() == [
         (0, 0, "CONTROL", {"type": 1, "version": 0, "size": 6})
     ]

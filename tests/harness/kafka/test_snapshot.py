@@ -79,7 +79,7 @@ def test_a_view_is_taken_at_one_moment() -> None:
     moving = Ongoing("t", 1, (1, 2), (2,), (1,))
     view.saw_reassignments((moving,))
     snapshot = view.snapshot(NODES, made, sizes)
-    assert snapshot.told == {WHERE: (), ("t", 1): (state(1, 1, 1, partition=1),)}
+    assert snapshot.reported == {WHERE: (), ("t", 1): (state(1, 1, 1, partition=1),)}
     assert snapshot.topics == (TopicSize("t", 1, 2), TopicSize("u", 0, 0))
     assert (snapshot.active_controller, snapshot.moving) == (101, [("t", 1)])
     assert sizes.of("t") == 2

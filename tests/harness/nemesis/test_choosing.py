@@ -7,7 +7,7 @@ from checkers.history.observed import PartitionAnswer
 from checkers.history.quorum import ReplicaState
 from harness.kafka.answers import QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot
-from harness.nemesis.choosing import Chosen, asked_there, chosen_now, come_about, has_part, member_of
+from harness.nemesis.choosing import Chosen, chosen_now, come_about, has_part, member_of, resolved
 from harness.vocabulary import (
     AddPart,
     AddVoter,
@@ -236,16 +236,16 @@ def test_newcomers_are_brokers_that_are_up_and_have_no_copy() -> None:
 
 
 def test_what_is_asked_for_names_the_partition_and_its_brokers() -> None:
-    assert asked_there(AlterThere("segment.ms", "100"), CHOSEN, NODES) == AlterTopic("t", "segment.ms", "100")
-    moved = asked_there(MoveThere(("follower-1", broker(3)), 7), CHOSEN, NODES)
+    assert resolved(AlterThere("segment.ms", "100"), CHOSEN, NODES) == AlterTopic("t", "segment.ms", "100")
+    moved = resolved(MoveThere(("follower-1", broker(3)), 7), CHOSEN, NODES)
     assert moved == Reassign((("t", 1, (2, 3)),), 7)
-    assert asked_there(MoveThere(None), CHOSEN, NODES) == Reassign((("t", 1, None),), None)
-    elected = asked_there(ElectThere(ElectionType.UNCLEAN), CHOSEN, NODES)
+    assert resolved(MoveThere(None), CHOSEN, NODES) == Reassign((("t", 1, None),), None)
+    elected = resolved(ElectThere(ElectionType.UNCLEAN), CHOSEN, NODES)
     assert elected == ElectLeaders(ElectionType.UNCLEAN, (("t", 1),))
     with pytest.raises(LookupError, match="no node is newcomer-1"):
-        asked_there(MoveThere(("newcomer-1",)), CHOSEN, NODES)
+        resolved(MoveThere(("newcomer-1",)), CHOSEN, NODES)
     with pytest.raises(LookupError, match="no partition was chosen"):
-        asked_there(AlterThere("segment.ms", "100"), Chosen(), NODES)
+        resolved(AlterThere("segment.ms", "100"), Chosen(), NODES)
 
 
 def test_who_is_being_added_has_a_place_and_is_not_in_sync() -> None:
@@ -258,10 +258,10 @@ def test_who_is_being_added_has_a_place_and_is_not_in_sync() -> None:
 
 def test_voters_that_join_or_leave_have_a_part_and_no_partition() -> None:
     chosen = Chosen({"voter-1": BY_NAME["c3"]})
-    assert asked_there(AddPart("voter-1"), chosen, NODES) == AddVoter(controller(3))
-    assert asked_there(RemovePart("voter-1"), chosen, NODES) == RemoveVoter(controller(3))
+    assert resolved(AddPart("voter-1"), chosen, NODES) == AddVoter(controller(3))
+    assert resolved(RemovePart("voter-1"), chosen, NODES) == RemoveVoter(controller(3))
     with pytest.raises(LookupError, match="no node is voter-2"):
-        asked_there(RemovePart("voter-2"), chosen, NODES)
+        resolved(RemovePart("voter-2"), chosen, NODES)
 
 
 def test_who_observes_is_told_by_the_quorums_leader() -> None:

@@ -77,7 +77,7 @@ class Rig:
         answers = self.seen.answers + 1
         out = self.seen.out_of_sync | {(*WHERE, one): answers for one in {*state.replicas} - {*state.isr}}
         self.seen = msgspec.structs.replace(
-            self.seen, told={WHERE: (state,)}, answers=answers, out_of_sync=out
+            self.seen, reported={WHERE: (state,)}, answers=answers, out_of_sync=out
         )
 
     def refusals(self) -> list[Operation]:

@@ -61,7 +61,7 @@ def quorum(voters: list[int], observers: list[int] | None = None, hw: int = 7) -
 SNAPSHOT = ClusterSnapshot(
     nodes=NODES,
     down=frozenset({"b3"}),
-    told={
+    reported={
         ("t", 0): (PartitionAnswer(0, 1, 4, (1, 2, 3), (2, 1), None),),
         ("t", 1): (PartitionAnswer(1, -1, 4, (2, 3), (), None),),
     },
@@ -128,7 +128,7 @@ def test_where_every_broker_has_a_copy_nothing_moves() -> None:
         place: msgspec.structs.replace(seen, replicas=(1, 2, 3))
         for place, seen in SNAPSHOT.partitions.items()
     }
-    still = msgspec.structs.replace(SNAPSHOT, ongoing=(), told=told(all_have))
+    still = msgspec.structs.replace(SNAPSHOT, ongoing=(), reported=told(all_have))
     assert drawn(CancelSome(1), still) is None
 
 
@@ -223,7 +223,7 @@ def test_a_move_that_would_leave_too_few_is_not_asked_for() -> None:
 def test_no_more_replicas_in_sync_are_asked_for_than_there_are(draw: int, copies: int) -> None:
     state = msgspec.structs.replace(SNAPSHOT.partitions["t", 1], replicas=tuple(range(copies)), leader=2)
     partitions = {**SNAPSHOT.partitions, ("t", 1): state}
-    asked = drawn(AlterSome(draw), msgspec.structs.replace(SNAPSHOT, told=told(partitions)))
+    asked = drawn(AlterSome(draw), msgspec.structs.replace(SNAPSHOT, reported=told(partitions)))
     assert isinstance(asked, AlterTopic)
     assert asked.topic == "t"
     assert asked.config not in CONFIG_KEYS
@@ -234,7 +234,7 @@ def test_no_more_replicas_in_sync_are_asked_for_than_there_are(draw: int, copies
 def test_nobody_asks_for_more_in_sync_while_nobody_leads() -> None:
     assert SNAPSHOT.partitions["t", 1].leader < 0
     state = msgspec.structs.replace(SNAPSHOT.partitions["t", 1], leader=2)
-    led = msgspec.structs.replace(SNAPSHOT, told={**SNAPSHOT.told, ("t", 1): (state,)})
+    led = msgspec.structs.replace(SNAPSHOT, reported={**SNAPSHOT.reported, ("t", 1): (state,)})
     asked = [(drawn(AlterSome(draw), led), drawn(AlterSome(draw), SNAPSHOT)) for draw in range(60)]
     limits = [one for one, _ in asked if isinstance(one, AlterTopic) and one.config == "min.insync.replicas"]
     assert limits
@@ -270,7 +270,7 @@ def test_cancelling_asks_for_everything() -> None:
     "operation", [ElectSome(ElectionType.PREFERRED), ReassignSome(), CancelSome(), AlterSome(), AddSome()]
 )
 def test_of_nothing_known_nothing_is_asked(operation: Drawn) -> None:
-    assert drawn(operation, msgspec.structs.replace(SNAPSHOT, told={})) is None
+    assert drawn(operation, msgspec.structs.replace(SNAPSHOT, reported={})) is None
 
 
 @given(

@@ -20,7 +20,7 @@ from harness.kafka.answers import Ongoing, QuorumAnswer
 from harness.kafka.sizes import TopicSize, TopicSizes
 from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.wire import WireError
-from harness.nemesis import asking
+from harness.nemesis import admin_requests
 from harness.nemesis import operator as module
 from harness.nemesis.operator import Operator
 from harness.nemesis.timed_operations import TimedOperations
@@ -68,15 +68,15 @@ class Bench:
         self.snapshot = ClusterSnapshot(
             nodes=self.nodes,
             down=frozenset({"n3"}),
-            told={("t", 0): (STATE,)},
+            reported={("t", 0): (STATE,)},
             quorum=QuorumAnswer(0, 1, 3, 7, (ReplicaState(2, "two", 8, 0, 0),), ()),
         )
         self.answers["list_reassignments"] = ()
         asked = ("elect_leaders", "alter_reassignments", "list_reassignments", "add_voter", "remove_voter")
         for name in (*asked, "update_feature", "newest_level", "add_partitions", "send_heartbeat"):
-            monkeypatch.setattr(asking, name, self._answering(name))
-        monkeypatch.setattr(asking, "alter_topic", self._answering("alter_topic"))
-        monkeypatch.setattr(asking, "set_throttle", self._answering("set_throttle"))
+            monkeypatch.setattr(admin_requests, name, self._answering(name))
+        monkeypatch.setattr(admin_requests, "alter_topic", self._answering("alter_topic"))
+        monkeypatch.setattr(admin_requests, "set_throttle", self._answering("set_throttle"))
         monkeypatch.setattr(module, "remove_throttle", self._answering("remove_throttle"))
         self.journals = Journals(folder, "run", Clock())
         self.sizes = TopicSizes()
@@ -368,7 +368,7 @@ def test_nobody_answers(bench: Bench) -> None:
 
 
 def test_nothing_fits(bench: Bench) -> None:
-    bench.snapshot = msgspec.structs.replace(bench.snapshot, told={})
+    bench.snapshot = msgspec.structs.replace(bench.snapshot, reported={})
     assert bench.operator.perform(ReassignSome(), 500).error == "there is nothing to request"
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 
-from checkers.history.observed import OffsetsAsked, PartitionAnswer
+from checkers.history.observed import OffsetsRequested, PartitionAnswer
 from harness.kafka.answers import TopicAnswer
 from harness.observers import ClusterView, Observers, observers
 from harness.observers.offsets import OffsetsObserver
@@ -99,11 +99,11 @@ def test_a_broker_is_asked_of_what_it_leads_in_the_epoch_that_it_told(bench: Ben
 
 def test_every_question_is_asked_in_the_protocols_words(bench: Bench) -> None:
     bench.saw(1)
-    while {value["what"] for value in bench.told()} != {each.value for each in OffsetsAsked}:
+    while {value["what"] for value in bench.told()} != {each.value for each in OffsetsRequested}:
         bench.observer.look()
     words = {"latest": (0, -1), "stable": (1, -1), "earliest": (0, -2), "newest": (0, -3)}
     for value, (isolation, timestamp) in zip(bench.told(), bench.leader.questions, strict=True):
-        if value["what"] == OffsetsAsked.SINCE:
+        if value["what"] == OffsetsRequested.SINCE:
             assert (isolation, timestamp) == (0, value["since_ms"])
             assert value["wall_ms"] - 15_000 < timestamp <= value["wall_ms"]
         else:

@@ -82,7 +82,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     monkeypatch.setattr(module, "ASK_TIMEOUT_S", BOUND_S)
     monkeypatch.setattr(module, "STOP_BOUND_S", BOUND_S)
     monkeypatch.setattr(module, "ClusterView", lambda: ClusterView(fresh_s=BOUND_S))
-    monkeypatch.setattr(Observer.tell_news, "__defaults__", (None,))
+    monkeypatch.setattr(Observer.record_changes, "__defaults__", (None,))
     with ExitStack() as stack:
         yield Bench(tmp_path, stack)
 
@@ -152,7 +152,7 @@ def test_a_broker_that_is_down_has_no_view(bench: Bench) -> None:
 
 
 def test_what_does_not_change_is_repeated(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Observer.tell_news, "__defaults__", (0.05,))
+    monkeypatch.setattr(Observer.record_changes, "__defaults__", (0.05,))
     bench.run_until(lambda: len(bench.told("partitions", "n1")) >= 3)
 
 

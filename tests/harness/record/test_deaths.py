@@ -7,7 +7,7 @@ import pytest
 
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.reading import read_history
-from harness.record.deaths import is_noted, note_death, save_said, told
+from harness.record.deaths import death_text, is_noted, note_death, save_stderr
 from harness.record.journal import RUNNER, Clock, JournalError, Journals, Recorder
 from harness.record.mishaps import FAILURES_FILE
 
@@ -41,7 +41,7 @@ DUMP = [
     ],
 )
 def test_how_a_process_ended(code: int, said: list[str], expected: str) -> None:
-    assert told(code, said) == expected
+    assert death_text(code, said) == expected
 
 
 def test_a_death_is_told_in_the_history_at_the_time_of_the_last_operation(tmp_path: Path) -> None:
@@ -72,5 +72,5 @@ def test_a_death_before_anything_was_recorded_is_told_too(tmp_path: Path) -> Non
 
 def test_what_was_said_is_added_to_failures(tmp_path: Path) -> None:
     (tmp_path / FAILURES_FILE).write_text("before\n")
-    save_said(tmp_path, ["one", "two"])
+    save_stderr(tmp_path, ["one", "two"])
     assert (tmp_path / FAILURES_FILE).read_text() == "before\none\ntwo\n"

@@ -19,7 +19,7 @@ class FakeStage:
         self.recorder = Recorder(self.journals.open("runner"), "runner")
         self.told: list[tuple[str, str]] = []
 
-    def tell(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
+    def report(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
         del limit_s
         self.told.append((phase, detail))
 

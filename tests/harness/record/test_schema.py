@@ -18,7 +18,7 @@ from checkers.history.runner import OBSERVATIONS
 from checkers.history.schema import SHAPES
 from harness.evidence import node_logs
 from harness.nemesis import operator
-from harness.nemesis.asking import Concrete
+from harness.nemesis.admin_requests import Concrete
 from tests.harness.record.test_written_runs import RARE, lines_of
 from tests.mutations import recordings
 

@@ -38,12 +38,12 @@ from checkers.history.observed import (
 from checkers.history.operations import Operation, OperationType
 from checkers.history.polls import (
     FinalRead,
-    FinalReadAsked,
     FinalReadPart,
-    GroupPollAsked,
+    FinalReadRequested,
+    GroupPollRequested,
     Isolation,
-    PollAsked,
     Polled,
+    PollRequested,
 )
 from checkers.history.quorum import QUORUM, QUORUM_STATE, QuorumStateSeen, quorum_seen
 from checkers.history.replicas import (
@@ -61,7 +61,7 @@ from checkers.history.transactions import (
     ScriptPlayed,
     TxnEnded,
     TxnOffsets,
-    TxnSendAsked,
+    TxnSendRequested,
 )
 from checkers.logs.partitions.kept_commits import COMMITS_LEFT
 
@@ -82,16 +82,16 @@ def polled(**more: Any) -> Polled:
 @pytest.mark.parametrize(
     ("value", "before"),
     [
-        (PollAsked(KIND, ISOLATION), WHO),
+        (PollRequested(KIND, ISOLATION), WHO),
         (polled(), WHO | {"records": RECORDS}),
-        (GroupPollAsked(KIND, ISOLATION, "g"), GROUP),
+        (GroupPollRequested(KIND, ISOLATION, "g"), GROUP),
         (polled(group="g"), GROUP | {"records": RECORDS}),
         (
             polled(group="g", assigned=[(0, 4)], membership=None),
             GROUP | {"records": RECORDS, "assigned": [(0, 4)], "membership": None},
         ),
         (polled(group="g", membership=("m", 3)), GROUP | {"records": RECORDS, "membership": ("m", 3)}),
-        (FinalReadAsked(KIND, ISOLATION, 2), WHO | {"partition": 2}),
+        (FinalReadRequested(KIND, ISOLATION, 2), WHO | {"partition": 2}),
         (FinalRead(KIND, ISOLATION, 2, 0, 9, 9, RECORDS), WHO | READ),
         (FinalReadPart(KIND, ISOLATION, 2, 0, 9, 9, []), WHO | READ | {"records": []}),
         (
@@ -170,7 +170,7 @@ def polled(**more: Any) -> Polled:
             TxnEnded(
                 client=KIND,
                 end="commit",
-                mops=[TxnSendAsked("t", 0, 5), TxnOffsets("g", "s", [(0, 4)])],
+                mops=[TxnSendRequested("t", 0, 5), TxnOffsets("g", "s", [(0, 4)])],
                 consumed=[("s", 0, [3], [2])],
                 ended=None,
                 ending_ns=None,

@@ -11,24 +11,24 @@ import pytest
 from checkers.history import requested
 from checkers.history.changing_topics import (
     RecordAppended,
-    RecordAsked,
+    RecordRequested,
     RecordsFetched,
-    TopicAsked,
     TopicById,
     TopicCreated,
+    TopicRequested,
 )
-from checkers.history.commits import GroupAsked, GroupFound
+from checkers.history.commits import GroupFound, GroupRequested
 from checkers.history.courses import (
     AWAIT,
     CHOOSE,
     MOVES,
     PERFORM,
-    ChoiceAsked,
     ChoiceMade,
+    ChoiceRequested,
     ConditionAwaited,
     ConditionSeen,
-    OperationAsked,
     OperationPerformed,
+    OperationRequested,
     ScriptEnded,
     ScriptPlanned,
 )
@@ -62,27 +62,27 @@ from checkers.history.operations import Operation, OperationType
 from checkers.history.recoveries import Recovery, RecoveryAwaited
 from checkers.history.sends import AnsweredRun, SentRun
 from checkers.history.transactions import (
-    CoordinatorAsked,
-    LeaderAsked,
+    CoordinatorRequested,
+    LeaderRequested,
     MarkerAnswered,
-    ProducerAsked,
     ProducerDescribed,
     ProducerInitialised,
+    ProducerRequested,
     ScriptPlayed,
     TransactionDescribed,
-    TxnAsked,
     TxnEnded,
+    TxnRequested,
     TxnSend,
-    TxnSendAsked,
+    TxnSendRequested,
 )
 from tests.mutations.recordings import journals, names
 
-ASKED: dict[str, type[requested.AdminAsked]] = {
-    "elect-leaders": requested.ElectionAsked,
-    "alter-reassignments": requested.ReassignmentAsked,
-    "remove-voter": requested.VoterAsked,
+ASKED: dict[str, type[requested.AdminRequested]] = {
+    "elect-leaders": requested.ElectionRequested,
+    "alter-reassignments": requested.ReassignmentRequested,
+    "remove-voter": requested.VoterRequested,
     "add-voter": requested.VoterOffered,
-    "update-feature": requested.FeatureAsked,
+    "update-feature": requested.FeatureRequested,
     "alter-topic": requested.TopicAltered,
     "create-partitions": requested.PartitionsAdded,
     "late-heartbeat": requested.HeartbeatSent,
@@ -104,24 +104,24 @@ LOGGED: dict[str, type[msgspec.Struct]] = {
 """What is written of nodes' own logs, votes apart."""
 PAIRS: dict[str, tuple[type[msgspec.Struct], type[msgspec.Struct]]] = {
     AWAIT: (ConditionAwaited, ConditionSeen),
-    CHOOSE: (ChoiceAsked, ChoiceMade),
-    PERFORM: (OperationAsked, OperationPerformed),
+    CHOOSE: (ChoiceRequested, ChoiceMade),
+    PERFORM: (OperationRequested, OperationPerformed),
     MOVES: (ScriptPlanned, ScriptEnded),
     "configure": (requested.NodeConfigured, requested.NodeConfigured),
     "recover": (RecoveryAwaited, Recovery),
     "commit-offset": (OffsetCommitted, OffsetCommitted),
     "delete-offsets": (OffsetsDeleted, OffsetsDeleted),
     "fetch-offsets": (OffsetsWanted, OffsetsFetched),
-    "create-topic": (TopicAsked, TopicCreated),
-    "append-record": (RecordAsked, RecordAppended),
+    "create-topic": (TopicRequested, TopicCreated),
+    "append-record": (RecordRequested, RecordAppended),
     "fetch-records": (TopicById, RecordsFetched),
-    "committed-offsets": (GroupAsked, GroupFound),
-    "init-transactions": (ProducerAsked, ProducerInitialised),
-    "describe-transaction": (CoordinatorAsked, TransactionDescribed),
-    "describe-producer": (LeaderAsked, ProducerDescribed),
-    "abort-transaction": (LeaderAsked, MarkerAnswered),
+    "committed-offsets": (GroupRequested, GroupFound),
+    "init-transactions": (ProducerRequested, ProducerInitialised),
+    "describe-transaction": (CoordinatorRequested, TransactionDescribed),
+    "describe-producer": (LeaderRequested, ProducerDescribed),
+    "abort-transaction": (LeaderRequested, MarkerAnswered),
     "control": (ScriptPlayed, ScriptPlayed),
-    "txn": (TxnAsked, TxnEnded),
+    "txn": (TxnRequested, TxnEnded),
 }
 """What is written at first of all others, and what is written where something came of it."""
 
@@ -152,7 +152,9 @@ def _run_of(operation: Operation) -> type[msgspec.Struct] | None:
 
 def _as_told(mop: msgspec.Struct, written: Sequence[Any]) -> msgspec.Struct:
     """A micro-operation that was read as one that is asked for, with the offset that it was written with."""
-    answered = isinstance(mop, TxnSendAsked) and len(written) == len(("send", "topic", 0, "value", "offset"))
+    answered = isinstance(mop, TxnSendRequested) and len(written) == len(
+        ("send", "topic", 0, "value", "offset")
+    )
     return TxnSend(*written[1:]) if answered else mop
 
 
@@ -169,7 +171,7 @@ def again(line: bytes) -> tuple[str, bytes] | None:
     if struct is None:
         return None
     value = msgspec.convert(operation.value, struct)
-    if isinstance(value, TxnAsked):
+    if isinstance(value, TxnRequested):
         value = msgspec.structs.replace(value, mops=list(map(_as_told, value.mops, operation.value["mops"])))
     what = operation.key if operation.f == "observe" else operation.f
     return what, msgspec.json.encode(msgspec.structs.replace(operation, value=value))
@@ -208,7 +210,7 @@ ANSWER = {"took_ms": 3, "code": 0}
     ("asked", "answered", "before"),
     [
         (
-            requested.FeatureAsked(to="n1", level=1),
+            requested.FeatureRequested(to="n1", level=1),
             requested.AnsweredInWords(took_ms=3, code=0),
             WHOM | {"level": 1} | ANSWER | {"message": None},
         ),
@@ -230,14 +232,16 @@ ANSWER = {"took_ms": 3, "code": 0}
     ],
 )
 def test_what_no_recorded_run_asked_for(
-    asked: requested.AdminAsked, answered: requested.AdminAnswered, before: dict[str, object]
+    asked: requested.AdminRequested, answered: requested.AdminAnswered, before: dict[str, object]
 ) -> None:
     assert msgspec.json.encode(requested.completed(asked, answered)) == msgspec.json.encode(before)
 
 
 def test_an_answer_to_something_else_is_refused() -> None:
     with pytest.raises(TypeError, match="Unexpected keyword argument"):
-        requested.completed(requested.FeatureAsked(level=1), requested.PartitionsAnswered(code=0, results=()))
+        requested.completed(
+            requested.FeatureRequested(level=1), requested.PartitionsAnswered(code=0, results=())
+        )
 
 
 def test_a_client_of_the_workload_tells_nothing_but_the_count() -> None:

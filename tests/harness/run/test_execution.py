@@ -55,10 +55,10 @@ def test_each_broker_that_told_lately_is_heard() -> None:
     view.saw_topics("n2", told(1, 2))
     view.saw_topics("n3", told(3))
     view.saw_topics("n3", told(2))
-    assert [state.isr for state in seen(view, "t").told["t", 0]] == [(1, 2), (2,), (1, 2, 3)]
-    assert seen(view, "u").told == {}
+    assert [state.isr for state in seen(view, "t").reported["t", 0]] == [(1, 2), (2,), (1, 2, 3)]
+    assert seen(view, "u").reported == {}
     clock.now_s = FRESH_S + 0.1
-    assert [state.isr for state in seen(view, "t").told["t", 0]] == [(1, 2), (2,)]
+    assert [state.isr for state in seen(view, "t").reported["t", 0]] == [(1, 2), (2,)]
 
 
 def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,7 +84,7 @@ def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.Mon
 
     assert (snapshot.active_controller, snapshot.leaders) == (2, (1,))
     assert (snapshot.down, snapshot.dead, snapshot.held) == (frozenset(), {"n2"}, frozenset())
-    assert snapshot.told == {("t", 0): (PartitionAnswer(0, 1, 4, (1, 2, 3), (1, 2), None),)}
+    assert snapshot.reported == {("t", 0): (PartitionAnswer(0, 1, 4, (1, 2, 3), (1, 2), None),)}
     assert (snapshot.min_insync_replicas, snapshot.quorum) == (7, quorum)
     assert (snapshot.answers, snapshot.out_of_sync) == (1, {("t", 0, 3): 1})
     assert snapshot.taken_at_ms > 0
@@ -100,7 +100,7 @@ def test_partitions_that_were_added_are_known_by_whoever_told_of_them(
     assert snapshot.first_topic == TopicSize("t", 0, 1)
     assert list(snapshot.partitions) == [("t", 0)]
     rig.sizes.grew("t", 3)  # acknowledged, and no broker tells of it yet
-    assert [states for _, states in sorted(rig.execution._snapshot().told.items())][1:] == [(), ()]
+    assert [states for _, states in sorted(rig.execution._snapshot().reported.items())][1:] == [(), ()]
     rig.told()
 
 

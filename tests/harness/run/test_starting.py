@@ -16,7 +16,7 @@ from harness.cluster.cluster import Plan
 from harness.errors import EngineError, KrucibleError
 from harness.record.journal import Clock, Journals, Recorder
 from harness.run import starting
-from harness.run.diagnosis import NodeTold, diagnose, of_host, sentences
+from harness.run.diagnosis import NodeReport, diagnose, of_host, sentences
 from harness.run.readiness import NotReadyError, Readiness
 from harness.run.starting import ClusterNotReadyError, start_ready
 from harness.vocabulary.topology import Topology
@@ -88,7 +88,7 @@ class Bench:
         monkeypatch.setattr(starting, "await_ready", lambda _cluster: self._awaited())
         monkeypatch.setattr(starting, "remove_run", lambda *_: self._remove())
 
-    def tell(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
+    def report(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
         del phase, limit_s
         self.told.append(detail)
 
@@ -210,14 +210,14 @@ def test_what_the_host_did_makes_the_harness_fail(bench: Bench, told: dict[str, 
 
 
 def test_nodes_that_go_on_are_not_the_hosts() -> None:
-    assert of_host({"n1": NodeTold(status="running")}, {"n1": "OutOfMemoryError"}) is None
+    assert of_host({"n1": NodeReport(status="running")}, {"n1": "OutOfMemoryError"}) is None
 
 
 def test_a_broker_that_nobody_sees_is_named() -> None:
     nodes = {
-        "b1": NodeTold(status="running", brokers=(2,), truncated_to=0),
-        "b2": NodeTold(status="running", brokers=(2,)),
-        "c3": NodeTold(status="running", quorum="answered 6: it does not lead"),
+        "b1": NodeReport(status="running", brokers=(2,), truncated_to=0),
+        "b2": NodeReport(status="running", brokers=(2,)),
+        "c3": NodeReport(status="running", quorum="answered 6: it does not lead"),
     }
     assert list(sentences(nodes, {"b1": 1, "b2": 2})) == [
         "b1 truncated its metadata log to offset 0 and was not unfenced",
@@ -227,7 +227,7 @@ def test_a_broker_that_nobody_sees_is_named() -> None:
 
 
 def test_a_quorum_that_leads_does_not_stand_out() -> None:
-    nodes = {"c1": NodeTold(status="running", quorum={"leader_id": 1}), "b2": NodeTold(status="running")}
+    nodes = {"c1": NodeReport(status="running", quorum={"leader_id": 1}), "b2": NodeReport(status="running")}
     assert list(sentences(nodes, {"b2": 2})) == []
 
 

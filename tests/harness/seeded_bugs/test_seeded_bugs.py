@@ -11,7 +11,7 @@ from harness.seeded_bugs import seeding
 from harness.seeded_bugs.catalogue import bug_named, bugs_below, seeded_bugs
 from harness.seeded_bugs.header import BugFileError, SeededBug, parse_bug
 from harness.seeded_bugs.page import render_page
-from harness.seeded_bugs.reach import read_traces, stage_in, told
+from harness.seeded_bugs.reach import reach_text, read_traces, stage_in
 from harness.seeded_bugs.script import script_of
 from harness.seeded_bugs.seeding import SCRIPT_FILE, with_bug
 from harness.seeded_bugs.traces import FAILURES_MAX, Stage, Traces, stage_of, traces_in
@@ -187,7 +187,7 @@ def test_a_runs_folder_tells_what_became_of_its_bug(tmp_path: Path) -> None:
         "forgets",
     )
     assert stage_in(tmp_path, "forgets") is Stage.TRIGGERED
-    assert told("forgets", red) == (
+    assert reach_text("forgets", red) == (
         "forgets: triggered at least 1,001 times on n2, n3, first at 2026-11-22T10:00:08.123456Z"
     )
 
@@ -197,10 +197,10 @@ def test_a_node_without_a_log_tells_nothing_of_the_bug(tmp_path: Path) -> None:
     quiet = read_traces(logs(tmp_path, n1=line("installed") + line("reached")), "forgets")
     assert list(quiet) == ["n1"]
     assert stage_in(tmp_path, "forgets") is Stage.NEVER_TRIGGERED
-    assert told("forgets", quiet) == "forgets: never triggered"
+    assert reach_text("forgets", quiet) == "forgets: never triggered"
     assert stage_in(tmp_path / "nodes", "forgets") is None
     failed = {"n1": Traces(installed=1, failures=("Rule.x : error",))}
-    assert told("forgets", failed) == "forgets: not injected (Rule.x : error)"
+    assert reach_text("forgets", failed) == "forgets: not injected (Rule.x : error)"
 
 
 @pytest.fixture

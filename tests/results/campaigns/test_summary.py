@@ -20,7 +20,7 @@ from results.campaigns.summary import (
     summarise,
     worst,
 )
-from results.markup.markdown import told
+from results.markup.markdown import escaped
 from results.run.measures import FaultMeasures, Measures, save_measures
 from results.store.runs import save_verdict
 from tests.results.story import IDENTITY
@@ -236,7 +236,7 @@ def test_hostile_text_neither_ends_a_cell_nor_a_line_nor_makes_markup() -> None:
     assert "<script>" not in page.replace("`a/b'c\\n# d<script>`", "")
     assert page.count(r"1 a\|b\`c\\n\# d\<script\>") == 2  # its cause, and the table of runs
     assert page.count("`a/b'c\\n# d<script>`") == 2  # the tables of kinds, and of causes
-    assert told("*[x](y)*") == r"\*\[x\](y)\*"
+    assert escaped("*[x](y)*") == r"\*\[x\](y)\*"
 
 
 RED_PAGE = """\

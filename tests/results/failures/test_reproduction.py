@@ -24,13 +24,13 @@ def test_a_signature_is_what_is_illegal_and_the_first_sentence() -> None:
     assert found == Signature(
         Validity.INVALID, ("log/lost-write", "quorum/zombie-leader"), "c# led for # ms."
     )
-    assert found.told() == "log/lost-write, quorum/zombie-leader"
+    assert found.text() == "log/lost-write, quorum/zombie-leader"
 
 
 def test_a_verdict_without_anomalies_is_itself_what_may_come_back() -> None:
     found = signature_of(Verdict(Validity.VALID, (result_of("log", [LEGAL]),)))
     assert found == Signature(Validity.VALID)
-    assert found.told() == "the verdict valid"
+    assert found.text() == "the verdict valid"
 
 
 @pytest.mark.parametrize(
@@ -77,5 +77,5 @@ def test_where_the_verdict_was_unknown_an_unknown_one_decides() -> None:
 
 
 def test_a_share_is_told_with_its_interval() -> None:
-    assert rate_of(3, 5).told() == "3 of 5 (23 to 88 %)"
-    assert rate_of(0, 0).told() == "0 of 0 (0 to 100 %)"
+    assert rate_of(3, 5).text() == "3 of 5 (23 to 88 %)"
+    assert rate_of(0, 0).text() == "0 of 0 (0 to 100 %)"

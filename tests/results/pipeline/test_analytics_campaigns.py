@@ -14,7 +14,7 @@ from results.pipeline.analytics.flakes import FLAKES, flakes, wilson
 from results.pipeline.analytics.signatures import SIGNATURES, signatures
 from results.pipeline.analytics.trend import TREND, trend
 from results.pipeline.analytics.versions import version_key
-from results.repeats.flakes import content_of, flakes_among, told_of
+from results.repeats.flakes import comparable, content_of, flakes_among
 from results.repeats.wilson import wilson as interval
 from tests.results.pipeline.small_tables import DAY, Row, assert_rows, rows_of, table_of
 
@@ -151,7 +151,7 @@ def test_the_table_of_flakes_has_the_definition_that_everything_has(spark: Spark
     assert {hops(identity, here) for identity in here.values()} >= {0, 1, 2, 3}
     runs = table_of(spark, "runs", *(row_of(*one) for one in store))
     rows = runs.transform(flakes).collect()
-    found = flakes_among(told_of(*one) for one in store)
+    found = flakes_among(comparable(*one) for one in store)
     assert found is not None
     assert {row.options for row in rows} == {"krucible run smoke/kill", "krucible replay gone"}
     assert sum(row.repeated for row in rows) == found.runs

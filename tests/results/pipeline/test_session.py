@@ -8,7 +8,7 @@ import pytest
 from pyspark.errors import PySparkRuntimeError
 from pyspark.sql import SparkSession
 
-from results.pipeline.errors import PipelineError, spark_errors_told
+from results.pipeline.errors import PipelineError, spark_errors_named
 from results.pipeline.spark.java import JAVA_MIN, require_java
 from results.pipeline.spark.session import BYTES_PER_PARTITION, fit_shuffles, is_master, open_session, opened
 
@@ -94,7 +94,7 @@ def test_the_session_is_utc_and_fits_shuffles_to_sizes(spark: SparkSession) -> N
 
 def test_an_error_of_sparks_own_tells_the_cause_alone(spark: SparkSession) -> None:
     with pytest.raises(PipelineError, match=r"could not count\n  got: .*DIVIDE_BY_ZERO") as raised, \
-            spark_errors_told("count"):  # fmt: skip
+            spark_errors_named("count"):  # fmt: skip
         spark.range(1).selectExpr("1 / id").collect()
     assert "at org.apache" not in str(raised.value)
     assert len(str(raised.value)) < 1_000
@@ -102,5 +102,5 @@ def test_an_error_of_sparks_own_tells_the_cause_alone(spark: SparkSession) -> No
 
 def test_a_full_disk_of_sparks_is_a_full_disk() -> None:
     error = PySparkRuntimeError("java.io.IOException: No space left on device\n\tat java.base")
-    with pytest.raises(OSError, match="No space left on device"), spark_errors_told("write"):
+    with pytest.raises(OSError, match="No space left on device"), spark_errors_named("write"):
         raise error

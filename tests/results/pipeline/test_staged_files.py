@@ -53,7 +53,7 @@ def test_many_rows_are_written_group_by_group(tmp_path: Path, monkeypatch: pytes
     with StagedFiles(tmp_path) as staged:
         for _ in range(3):
             staged.take(Path("t"), pa.table({"n": [1, 2, 3]}))
-    (path,) = paths_of(staged.told())
+    (path,) = paths_of(staged.rows())
     assert [pq.ParquetFile(path).metadata.row_group(n).num_rows for n in range(2)] == [4, 2]
     assert pq.ParquetFile(path).read().num_rows == 9
 

@@ -10,7 +10,7 @@ from results.qualification import Role
 from results.qualification.compared import Comparisons, Durations
 from results.qualification.comparing import compare
 from results.qualification.comparison_sections import pair_ids
-from results.qualification.dots import PAIRS_MAX, paired_dots, said
+from results.qualification.dots import PAIRS_MAX, chart_text, paired_dots
 from tests.results.qualified import run
 
 HOSTILE = "<script>alert(1)</script>"
@@ -68,7 +68,9 @@ def test_medians_and_the_interval_are_marked() -> None:
 def test_with_too_few_pairs_there_is_no_interval() -> None:
     one = kill((9_000, 5_000))
     assert not of_class(drawn(one), "interval")
-    assert said(one).endswith("medians 9.0 s (candidate) and 5.0 s (baseline), shift +4,000 ms, no interval")
+    assert chart_text(one).endswith(
+        "medians 9.0 s (candidate) and 5.0 s (baseline), shift +4,000 ms, no interval"
+    )
 
 
 @pytest.mark.parametrize("pairs", [PAIRS_MAX, PAIRS_MAX + 1])

@@ -10,7 +10,7 @@ from checkers.verdict.verdict import Validity, Verdict
 from results.campaigns.summary import judged
 from results.qualification import Run
 from results.qualification.sections import sections_of
-from results.repeats.flakes import Told, flakes_among, minority, runs_alike, told_of
+from results.repeats.flakes import Comparable, comparable, flakes_among, minority, runs_alike
 from tests.results.qualified import both, run, said
 
 IDENTITY = RunIdentity(
@@ -24,11 +24,13 @@ IDENTITY = RunIdentity(
 )
 
 
-def told(verdict: str, run: str = "", content: str = "k", schedule: str = "s", replay_of: str = "") -> Told:
-    return Told(run, content, schedule, replay_of, verdict)
+def told(
+    verdict: str, run: str = "", content: str = "k", schedule: str = "s", replay_of: str = ""
+) -> Comparable:
+    return Comparable(run, content, schedule, replay_of, verdict)
 
 
-def odd(*runs: Told) -> tuple[int, int] | None:
+def odd(*runs: Comparable) -> tuple[int, int] | None:
     found = flakes_among(runs)
     return None if found is None else (found.odd, found.runs)
 
@@ -96,27 +98,27 @@ def test_a_run_of_which_nothing_is_known_is_alone() -> None:
 
 
 def test_the_content_is_the_jars_and_the_schedule_does_not_name_kafka() -> None:
-    assert told_of(IDENTITY, "valid") == Told(
+    assert comparable(IDENTITY, "valid") == Comparable(
         "r1", "4.3.1 abc", "krucible run smoke/kill --seed 1 --mode isolated", "", "valid"
     )
     bare = msgspec.structs.replace(
         IDENTITY, image=None, seeded_bug="forgets", replay_of="r0", reproduce="krucible replay runs/r0"
     )
-    assert told_of(bare, "")[1:4:2] == ("4.3.1 forgets", "r0")
+    assert comparable(bare, "")[1:4:2] == ("4.3.1 forgets", "r0")
     by_tarball = msgspec.structs.replace(IDENTITY, reproduce="krucible run x --kafka-tarball=k.tgz --seed 3")
-    assert told_of(by_tarball, "").schedule == "krucible run x --seed 3"
+    assert comparable(by_tarball, "").schedule == "krucible run x --seed 3"
     line = f"{IDENTITY.reproduce} --image-source artifacts"
     same = msgspec.structs.replace(IDENTITY, run="r2", reproduce=line)
-    assert odd(told_of(IDENTITY, "invalid"), told_of(same, "valid")) is not None, "the same jars"
+    assert odd(comparable(IDENTITY, "invalid"), comparable(same, "valid")) is not None, "the same jars"
 
 
 def test_a_run_that_makes_another_one_smaller_has_its_own_schedule() -> None:
     """`krucible minimise` names the red run in its candidates; that they end valid makes it no flake."""
     line = "krucible run candidates/lost-write-1.py --seed 1"
     smaller = msgspec.structs.replace(IDENTITY, run="r2", reproduce=line, replay_of="r1")
-    assert odd(told_of(IDENTITY, "invalid"), told_of(smaller, "valid")) is None
+    assert odd(comparable(IDENTITY, "invalid"), comparable(smaller, "valid")) is None
     again = msgspec.structs.replace(smaller, reproduce="krucible replay runs/r1")
-    assert odd(told_of(IDENTITY, "invalid"), told_of(again, "valid")) == (1, 2)
+    assert odd(comparable(IDENTITY, "invalid"), comparable(again, "valid")) == (1, 2)
 
 
 def test_an_outcome_keeps_what_tells_the_content() -> None:
@@ -125,7 +127,7 @@ def test_an_outcome_keeps_what_tells_the_content() -> None:
     whole = msgspec.structs.replace(IDENTITY, image=image)
     kept = judged("f", Verdict(validity=Validity.VALID, results=()), whole).identity
     assert kept is not None
-    assert told_of(kept, "") == told_of(whole, "")
+    assert comparable(kept, "") == comparable(whole, "")
 
 
 def note(runs: Sequence[Run]) -> str:

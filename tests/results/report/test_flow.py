@@ -181,7 +181,7 @@ def test_a_client_asks_the_leader_of_the_partition_where_the_quorum_is_drawn() -
     told = story()
     told.quorum()
     made = flow(told, checker="metadata")
-    assert [one.told for one in made.led] == ["leads epoch 3", "leads epoch 4"]
+    assert [one.text for one in made.led] == ["leads epoch 3", "leads epoch 4"]
     assert [event.target for event in made.events if event.kind == "ask"] == ["n1", "n2"]
     assert made.guessed
 

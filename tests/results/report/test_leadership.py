@@ -17,7 +17,7 @@ def view(time_ns: int, leader: int, epoch: int, isr: int = 3) -> PartitionView:
 
 def test_the_metadata_log_tells_leaders_epochs_and_how_they_were_chosen() -> None:
     led = partition_leaders(story().history(), [view(1, 3, 9)], NAMES, PLACE)
-    assert [(one.node, one.told) for one in led] == [
+    assert [(one.node, one.text) for one in led] == [
         ("n1", "leads epoch 4, ISR [1, 2, 3]"),
         ("n2", "leads epoch 5, ISR [2], elected uncleanly"),
         ("", "nobody leads, epoch 6, ISR [2]"),
@@ -28,7 +28,7 @@ def test_the_metadata_log_tells_leaders_epochs_and_how_they_were_chosen() -> Non
 def test_without_it_brokers_views_tell_one_leader_for_each_epoch() -> None:
     views = [view(1, 1, 4), view(2, 1, 4, isr=2), view(3, 7, 5), view(4, -1, 6)]
     led = partition_leaders(Story().history(), views, NAMES, PLACE)
-    assert [(one.time_ns, one.node, one.told) for one in led] == [
+    assert [(one.time_ns, one.node, one.text) for one in led] == [
         (1, "n1", "leads epoch 4"),
         (3, "broker 7", "leads epoch 5"),
         (4, "", "nobody leads, epoch 6"),
@@ -51,7 +51,7 @@ def test_a_leader_that_was_eligible_is_told_so() -> None:
     seen = metadata([Batch(0, len(records))], records=records)
     told.add(45 * S, "observer-n1", "ok", "observe", "metadata-log", seen, node="n1")
     assert (
-        partition_leaders(told.history(), [], NAMES, PLACE)[-1].told == "leads epoch 5, ISR [2], from the ELR"
+        partition_leaders(told.history(), [], NAMES, PLACE)[-1].text == "leads epoch 5, ISR [2], from the ELR"
     )
 
 

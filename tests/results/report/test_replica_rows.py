@@ -98,7 +98,7 @@ def test_the_first_difference_stands_among_some_rows_that_are_alike() -> None:
 
 def test_columns_tell_node_offsets_and_who_was_in_sync() -> None:
     made = table({"n1": ALIKE, "n2": ALIKE[:15], "n3": ALIKE}, 15, isr=(1, 3), leader=3)
-    assert [(column.node, *column.told) for column in made.columns] == [
+    assert [(column.node, *column.texts) for column in made.columns] == [
         ("n1", f"offsets 0{DASH}19", "in the ISR"),
         ("n2", f"offsets 0{DASH}14", "not in the ISR"),
         ("n3", f"offsets 0{DASH}19", "leader after recovery"),
@@ -187,7 +187,7 @@ def test_what_is_not_recorded_is_told() -> None:
         "The log on n3 has no batch; it begins and ends at 0.",
         "The history has no high watermark of this partition.",
     )
-    assert [column.told for column in made.columns] == [(f"offsets 0{DASH}19",)] * 2
+    assert [column.texts for column in made.columns] == [(f"offsets 0{DASH}19",)] * 2
 
 
 def test_one_log_alone_or_none_makes_no_table() -> None:

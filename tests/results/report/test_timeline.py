@@ -12,7 +12,7 @@ from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import Frame
 from results.report.limits import PAGE_BYTES_MAX, STEPS
 from results.report.reading.calls import calls_of
-from results.report.reading.spans import left_out_told
+from results.report.reading.spans import left_out_text
 from results.report.tables.logs import log_table
 from results.report.timeline.cluster import nodes
 from results.report.timeline.events import faults, phases
@@ -254,7 +254,7 @@ def test_points_of_a_long_run_stand_for_more_than_a_second(end_s: int, seconds: 
     ],
 )
 def test_one_that_is_left_out_is_told_in_the_singular(count: int, told: str) -> None:
-    assert left_out_told(count, "shortest", "drawn").startswith(told)
+    assert left_out_text(count, "shortest", "drawn").startswith(told)
 
 
 @pytest.mark.parametrize(

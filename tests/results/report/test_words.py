@@ -9,10 +9,10 @@ from results.report.reading.words import (
     NOWHERE,
     Around,
     answered_text,
-    asked_text,
     error_text,
     is_answer,
     partition_of,
+    request_text,
     value_text,
 )
 
@@ -88,7 +88,7 @@ def test_errors_have_kafkas_names_and_tell_who_raised_them(
     ],
 )
 def test_requests(operation: Operation, told: str) -> None:
-    assert asked_text(operation, HERE, 100) == told
+    assert request_text(operation, HERE, 100) == told
 
 
 READ = {

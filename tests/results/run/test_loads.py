@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from results.run.loads import answer, asked
+from results.run.loads import answer, requested_records
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 
@@ -28,7 +28,7 @@ SENDS = [["send", "a", 0, 1, 10], ["offsets", "g", "in", [[0, 4]]], ["send", "b"
     ],
 )
 def test_what_is_asked_is_counted_by_the_record(f: str, value: Any, count: int) -> None:
-    assert asked(operation(INVOKE, f, value)) == count
+    assert requested_records(operation(INVOKE, f, value)) == count
 
 
 def test_a_batch_is_told_by_the_record() -> None:

@@ -26,7 +26,7 @@ from results.sensitivity import (
     render_page,
 )
 from results.sensitivity.model import best, first_rate_of, rate_of
-from results.sensitivity.sections import alarms_of, told_rate
+from results.sensitivity.sections import alarms_of, rate_text
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_a_rate_is_of_the_bugs_that_were_tried_and_those_with_runs_left_count_as
     untried = sought("untried", "storage", trial(1), trial(2))
     rate = rate_of([FOUND, waiting, failed, untried])
     assert (rate.seen, rate.of) == (1, 3)
-    assert told_rate(rate) == "1 of 3, 33 % (95 % interval 6-79 %)"
-    assert told_rate(rate_of([untried])) == "none was completed"
+    assert rate_text(rate) == "1 of 3, 33 % (95 % interval 6-79 %)"
+    assert rate_text(rate_of([untried])) == "none was completed"
 
 
 def test_the_rate_of_first_runs_is_of_the_bugs_that_had_one() -> None:

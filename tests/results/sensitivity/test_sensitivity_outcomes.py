@@ -7,8 +7,8 @@ import pytest
 from results.campaigns.summary import Outcome
 from results.sensitivity import Control, Ending, Found, Reach, Trial
 from results.sensitivity.outcomes import (
-    Asked,
     Line,
+    MeasurementOptions,
     Origin,
     Outcomes,
     decode_outcomes,
@@ -18,7 +18,7 @@ from results.sensitivity.outcomes import (
     outcomes_of,
 )
 
-ASKED = Asked(kafka_version="4.3.1", preset="nightly", budget="1x120", seed=1)
+ASKED = MeasurementOptions(kafka_version="4.3.1", preset="nightly", budget="1x120", seed=1)
 TRIAL = Trial(
     number=1,
     scenario="exploratory/chaos",
@@ -83,8 +83,8 @@ def test_of_two_lines_of_a_run_the_first_counts() -> None:
 
 
 def test_budgets_of_more_runs_are_the_same_measurement() -> None:
-    longer = Asked(kafka_version="4.3.1", preset="nightly", budget="3x120", seed=1)
-    assert longer.told() == ASKED.told() == "Kafka 4.3.1, preset nightly, seed 1, runs of 120 s"
+    longer = MeasurementOptions(kafka_version="4.3.1", preset="nightly", budget="3x120", seed=1)
+    assert longer.text() == ASKED.text() == "Kafka 4.3.1, preset nightly, seed 1, runs of 120 s"
     assert ASKED.longer(longer) == longer.longer(ASKED) == longer
     assert (longer.runs, longer.duration_s) == (3, 120)
 

@@ -15,7 +15,7 @@ def heat_of(root: Path) -> HeatMap:
 
 def told(root: Path) -> dict[str, list[str]]:
     """What the cells of each scenario say."""
-    return {name: [cell.told for cell in cells] for name, cells in heat_of(root).rows}
+    return {name: [cell.text for cell in cells] for name, cells in heat_of(root).rows}
 
 
 def test_a_cell_counts_the_runs_of_a_day_over_all_versions(tmp_path: Path) -> None:

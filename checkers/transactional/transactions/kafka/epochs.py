@@ -49,7 +49,7 @@ class Given(NamedTuple):
         return f"producer id {self.producer_id} with epoch {self.epoch}"
 
 
-def epochs_told(history: History) -> list[Given]:
+def given_epochs(history: History) -> list[Given]:
     """What initialisations were given, as far as it was reported, in the order of their answers."""
     found = (_given(call) for call in initialisations(history))
     return sorted((given for given in found if given is not None), key=attrgetter("ended.index"))
@@ -59,7 +59,7 @@ def epochs_given_again(history: History) -> Iterator[Anomaly]:
     """Initialisations that got the epoch of another one, or an epoch below it."""
     owner: dict[int, Given] = {}
     by_producer: dict[tuple[int, object], list[Given]] = defaultdict(list)
-    for given in epochs_told(history):
+    for given in given_epochs(history):
         first = owner.setdefault(given.producer_id, given)
         if first.begun.key != given.begun.key:
             yield _found(history, first, given)

@@ -43,7 +43,7 @@ def precommitted_reads(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[
     early = early[np.lexsort((returned_ns[early], nodes[early]))]
     _, first = np.unique(nodes[early], return_index=True)
     for row in rows[early[first]].tolist():
-        yield _told(kafka, story, row)
+        yield _anomaly(kafka, story, row)
 
 
 def _returned_ns(kafka: KafkaTransactions) -> Integers:
@@ -53,7 +53,7 @@ def _returned_ns(kafka: KafkaTransactions) -> Integers:
     return times
 
 
-def _told(kafka: KafkaTransactions, story: KafkaStory, row: int) -> Anomaly:
+def _anomaly(kafka: KafkaTransactions, story: KafkaStory, row: int) -> Anomaly:
     columns = kafka.columns
     node, read = int(kafka.node_of_send[row]), int(kafka.read[row])
     call = int(columns.reads.call[read])

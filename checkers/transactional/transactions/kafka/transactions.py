@@ -20,9 +20,9 @@ import numpy as np
 from checkers.columns.tables import NONE
 from checkers.evidence.coordinators import TRANSACTIONS_TOPIC
 from checkers.history.operations import History
-from checkers.history.sources import untold_damage
+from checkers.history.sources import unassigned_damage
 from checkers.transactional.transactions.kafka.edges import KafkaStory, flow_of, graph_of, own_records
-from checkers.transactional.transactions.kafka.epochs import epochs_given_again, epochs_told
+from checkers.transactional.transactions.kafka.epochs import epochs_given_again, given_epochs
 from checkers.transactional.transactions.kafka.excuses import excused
 from checkers.transactional.transactions.kafka.fencing import zombies
 from checkers.transactional.transactions.kafka.precommitted import compared, precommitted_reads
@@ -75,7 +75,7 @@ def check_transactions(history: History) -> CheckerResult:
             "records": len(kafka.columns.sends.value),
             "ends_timed": int((kafka.ending_ns != NONE).sum()),
             "reads_timed": len(compared(kafka)),
-            "epochs_told": len(epochs_told(history)),
+            "epochs_told": len(given_epochs(history)),
             **observed.figures,
             "cycles": drawings(circular.drawn + observed.drawn),
         },
@@ -91,7 +91,7 @@ def _excuses(found: Iterable[Anomaly]) -> Iterator[str]:
 
 
 def _doubts(kafka: KafkaTransactions) -> Iterator[str]:
-    yield from untold_damage(kafka.history)
+    yield from unassigned_damage(kafka.history)
     yield from kafka.operations.malformed
 
 

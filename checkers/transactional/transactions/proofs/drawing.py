@@ -40,7 +40,7 @@ class _Arc(NamedTuple):
     reason: str
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         """The arrow as a text."""
         because = f": {self.reason}" if self.reason else ""
         return f"T{self.source + 1} {self.sign} T{self.target + 1}{because}"
@@ -141,7 +141,7 @@ def _arrow(arc: _Arc, line: str, tip: str, sides: tuple[tuple[int, int], tuple[i
     dash = ' stroke-dasharray="5 4"' if arc.sign in {"process", "rt"} else ""
     return (
         f'<g class="{arc.sign}" color="{_COLOURS[arc.sign]}" fill="currentColor">'
-        f"<title>{escape(arc.told)}</title>"
+        f"<title>{escape(arc.text)}</title>"
         f'<path d="{line}" fill="none" stroke="currentColor" stroke-width="1.6"{dash}/>'
         f'<polygon points="{points}"/>{told}</g>'
     )

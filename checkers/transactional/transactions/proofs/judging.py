@@ -102,7 +102,7 @@ def judge_edges(graph: Graph, story: Story, forbidden: Callable[[str], bool]) ->
         told[found.id] += 1
         if told[found.id] <= EXAMPLES_PER_ANOMALY:
             kind = msgspec.structs.replace(ANOMALIES[found.id], illegal=forbidden(found.id))
-            anomalies.append(_told(kind, found, story))
+            anomalies.append(_anomaly(kind, found, story))
             drawn.append(drawn_of(found.id, found.cycle, story))
     figures = {
         "edges": _edges_by_kind(graph),
@@ -140,7 +140,7 @@ def _witness(numbers: Iterable[int], story: Story) -> tuple[int, ...]:
     return tuple(sorted({operation for number in numbers for operation in story.operations(number)}))
 
 
-def _told(kind: AnomalyKind, found: Anomalous, story: Story) -> Anomaly:
+def _anomaly(kind: AnomalyKind, found: Anomalous, story: Story) -> Anomaly:
     numbers = _numbers(found.cycle)
     signs = " ".join(f"T{numbers[step.source] + 1} {_SIGNS[step.kind]}" for step in found.cycle)
     name = parted(kind.id)[0]

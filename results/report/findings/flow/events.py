@@ -23,10 +23,10 @@ from results.report.reading.words import (
     NOWHERE,
     Around,
     answered_text,
-    asked_text,
     error_text,
     is_answer,
     partition_of,
+    request_text,
 )
 from results.run.causes import Cause, Shown
 from results.run.observation import FaultSeen, Observed
@@ -212,7 +212,7 @@ class _Calls:
         asked = self._operations[began]
         answer = None if ended == NONE else self._operations[ended]
         who, node = _who(asked), self._asked_node(asked, answer, asked.time_ns)
-        text = f"{who} to {node}: {asked_text(asked, self._around, _TEXT)} ({began})"
+        text = f"{who} to {node}: {request_text(asked, self._around, _TEXT)} ({began})"
         yield Event(time_ns=asked.time_ns, kind="ask", text=text, source=who, target=node, call=number)
         if answer is None or int(self._calls.outcome[row]) == OPEN:
             text = f"{who} got no answer before the history ended"
@@ -286,7 +286,7 @@ def _who(operation: Operation) -> str:
 
 def _elected(one: Led) -> Event:
     node = clean(one.node, _NAME)
-    return Event(time_ns=one.time_ns, kind="leader", text=f"{node} {one.told}".strip(), source=node)
+    return Event(time_ns=one.time_ns, kind="leader", text=f"{node} {one.text}".strip(), source=node)
 
 
 def _leading(led: Sequence[Led], from_ns: int, until_ns: int) -> list[Led]:

@@ -151,7 +151,7 @@ def _reign(number: int, flow: Flow, rows: _Rows) -> Markup:
         end = _y_at(until_ns, flow.events, rows)
     if x is None or end <= _HEAD or end <= top:
         return svg.EMPTY
-    hint = svg.title(f"{led.node} {led.told}")
+    hint = svg.title(f"{led.node} {led.text}")
     place = {"x": x - _LEADER / 2, "y": top, "width": _LEADER, "height": end - top}
     return svg.element("rect", hint, **place, class_="flow-leader")
 

@@ -17,7 +17,7 @@ from checkers.columns.tables import NONE, Integers, PartitionName
 from checkers.evidence.leader_epochs import leader_epochs
 from checkers.evidence.replicas import METADATA_PARTITION, Batches, ReplicaLog, batches_of
 from checkers.history.operations import History
-from checkers.history.setup import Setup, told_setup
+from checkers.history.setup import Setup, recorded_setup
 from checkers.logs.replicas.committed import End, InSync, MetadataEnd, committed_ends, metadata_end
 from checkers.logs.replicas.left import members_of
 from checkers.logs.replicas.together import COMPARED
@@ -39,7 +39,7 @@ class Column(msgspec.Struct, frozen=True):
     """A replica: its node, and what holds of its whole log."""
 
     node: str
-    told: tuple[str, ...]
+    texts: tuple[str, ...]
 
 
 class Row(msgspec.Struct, frozen=True, kw_only=True):
@@ -184,7 +184,7 @@ class ReplicaTables:
 
     @cached_property
     def _setup(self) -> Setup | None:
-        return readable(partial(told_setup, self._history))
+        return readable(partial(recorded_setup, self._history))
 
     @cached_property
     def _members(self) -> dict[PartitionName, InSync]:

@@ -6,7 +6,7 @@ import pytest
 
 from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, OperationType
 from checkers.transactional.client_errors import check_client_errors
-from checkers.transactional.client_errors.told import codes_in, nothing_but
+from checkers.transactional.client_errors.named_errors import codes_in, nothing_but
 from checkers.verdict.verdict import Anomaly, Validity
 
 S = 1_000_000_000

@@ -7,7 +7,7 @@ import pytest
 
 from checkers.judge import CHECKERS, result_by
 from checkers.transactional.transactions import check_transactions
-from checkers.transactional.transactions.kafka.epochs import epochs_given_again, epochs_told
+from checkers.transactional.transactions.kafka.epochs import epochs_given_again, given_epochs
 from checkers.verdict.verdict import Anomaly, Validity
 from tests.checkers.admin_histories import TOPIC, AdminStory
 
@@ -92,7 +92,7 @@ def test_what_is_as_it_should_be(story: Story) -> None:
 def test_an_answer_without_a_value_tells_nothing() -> None:
     story = Story()
     story.both(10, 11, "init-transactions", None, key="t-0")
-    assert epochs_told(story.history()) == []
+    assert given_epochs(story.history()) == []
 
 
 def test_the_checker_tells_it() -> None:

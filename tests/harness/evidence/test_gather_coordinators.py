@@ -14,7 +14,7 @@ from kafka.protocol.admin import (
 
 from checkers.history.operations import Operation
 from checkers.history.reading import read_history
-from harness.evidence.told_coordinators import gather_coordinators
+from harness.evidence.claimed_coordinators import gather_coordinators
 from harness.record.journal import Clock, Journals, Recorder
 from tests.harness.fakes.node import FakeNode
 

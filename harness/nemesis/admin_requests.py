@@ -8,19 +8,19 @@ from msgspec import structs
 from checkers.history.operations import OperationType
 from checkers.history.requested import (
     AdminAnswered,
-    AdminAsked,
+    AdminRequested,
     AnsweredInWords,
-    ElectionAsked,
-    FeatureAsked,
+    ElectionRequested,
+    FeatureRequested,
     HeartbeatAnswered,
     HeartbeatSent,
     PartitionsAdded,
     PartitionsAnswered,
-    ReassignmentAsked,
+    ReassignmentRequested,
     ReassignmentTarget,
     TopicAltered,
-    VoterAsked,
     VoterOffered,
+    VoterRequested,
 )
 from harness.administration.elections import ElectionResult, elect_leaders
 from harness.administration.heartbeats import Heartbeat, HeartbeatAnswer, registered_epoch, send_heartbeat
@@ -72,7 +72,7 @@ Key = int | str | None
 """A node's id, the name of a topic or feature, or the type of an election."""
 
 
-class NobodyToAskError(WireError):
+class NoTargetError(WireError):
     """No request was sent: no broker answers, a node is not known well enough, or limits could not be set."""
 
 
@@ -104,11 +104,11 @@ class Administered(Protocol):
         ...
 
 
-class Asked(NamedTuple):
+class PreparedRequest(NamedTuple):
     """A request as the history keeps it: key, value, name of the node asked; and its listener."""
 
     key: Key
-    value: AdminAsked
+    value: AdminRequested
     to: str
     address: Address
 
@@ -118,10 +118,10 @@ class Answer(NamedTuple):
 
     outcome: OperationType
     codes: tuple[int, ...]
-    told: AdminAnswered
+    content: AdminAnswered
 
 
-class Asking:
+class AdminRequests:
     """Requests to one cluster.
 
     Args:
@@ -139,11 +139,11 @@ class Asking:
         self._told: dict[int, str] = {}
         self.throttles: list[Throttle] = []
 
-    def prepare(self, operation: Concrete, snapshot: ClusterSnapshot) -> Asked:
+    def prepare(self, operation: Concrete, snapshot: ClusterSnapshot) -> PreparedRequest:
         """Determine the request and the node to send it to.
 
         Raises:
-            NobodyToAskError: no broker answers, or a directory id or an epoch is not known.
+            NoTargetError: no broker answers, or a directory id or an epoch is not known.
             LookupError: the operation names a node that the topology does not have.
         """
         if isinstance(operation, LateHeartbeat):
@@ -153,38 +153,40 @@ class Asking:
         address = self.address_of(node)
         if isinstance(operation, AddVoter | RemoveVoter):
             node, address = self._listener_for_voters(node, snapshot)
-        return Asked(key, structs.replace(value, to=node.name), node.name, address)
+        return PreparedRequest(key, structs.replace(value, to=node.name), node.name, address)
 
-    def _prepare_heartbeat(self, operation: LateHeartbeat, snapshot: ClusterSnapshot) -> Asked:
+    def _prepare_heartbeat(self, operation: LateHeartbeat, snapshot: ClusterSnapshot) -> PreparedRequest:
         """A heartbeat for the active controller, with the broker's epoch from the controller's log.
 
         Raises:
-            NobodyToAskError: no active controller is known, or it knows no registration of the broker.
+            NoTargetError: no active controller is known, or it knows no registration of the broker.
             LookupError: the topology does not have that broker.
         """
         broker, quorum = snapshot.node(operation.member), snapshot.quorum
         if quorum is None:
-            raise NobodyToAskError("no leader of the quorum is seen")
+            raise NoTargetError("no leader of the quorum is seen")
         controller = snapshot.by_id[quorum.leader_id]
         try:
             epoch = registered_epoch(self._cluster.home(controller).disk / f"{METADATA_TOPIC}-0", broker.id)
         except OSError as error:
-            raise NobodyToAskError(f"the metadata log of {controller.name} can't be read: {error}") from error
+            raise NoTargetError(f"the metadata log of {controller.name} can't be read: {error}") from error
         if epoch is None:
-            raise NobodyToAskError(f"no registration of {broker.name} is in the log of {controller.name}")
+            raise NoTargetError(f"no registration of {broker.name} is in the log of {controller.name}")
         value = HeartbeatSent(to=controller.name, epoch=epoch, metadata_offset=quorum.high_watermark)
-        return Asked(broker.id, value, controller.name, self._cluster.controller_listeners[controller.name])
+        return PreparedRequest(
+            broker.id, value, controller.name, self._cluster.controller_listeners[controller.name]
+        )
 
     def answering(self, snapshot: ClusterSnapshot) -> Node:
         """The first broker that is alive; those that a fault holds are not even tried.
 
         Raises:
-            NobodyToAskError: there is none.
+            NoTargetError: there is none.
         """
         for node in self._cluster.nodes:
             if node.id in snapshot.brokers_up and answers(*self.address_of(node), _PROBE_S):
                 return node
-        raise NobodyToAskError("no broker answers")
+        raise NoTargetError("no broker answers")
 
     def as_it_moves(self, snapshot: ClusterSnapshot, timeout_ms: int) -> ClusterSnapshot:
         """The snapshot with the ongoing reassignments now; the observed ones may predate the last request.
@@ -214,42 +216,42 @@ class Asking:
                 return other, self._cluster.controller_listeners[other.name]
         return node, self.address_of(node)
 
-    def ask(self, asked: Asked, timeout_ms: int) -> Answer:
+    def ask(self, asked: PreparedRequest, timeout_ms: int) -> Answer:
         """Send the request and wait for its answer.
 
         Raises:
-            NobodyToAskError: the limits that it was to have could not be set.
+            NoTargetError: the limits that it was to have could not be set.
             WireError: no answer; its outcome is unknown.
         """
         address = asked.address
         match asked.key, asked.value:
-            case str(kind), ElectionAsked(partitions=partitions):
+            case str(kind), ElectionRequested(partitions=partitions):
                 election = elect_leaders(address, ElectionType(kind), partitions, timeout_ms)
                 return _by_partition(election.code, None, election.results)
-            case None, ReassignmentAsked(targets=targets, throttle_bytes_per_s=throttle):
+            case None, ReassignmentRequested(targets=targets, throttle_bytes_per_s=throttle):
                 if throttle is not None:
                     self._limit(address, targets, throttle)
                 moving = alter_reassignments(address, targets, timeout_ms)
                 return _by_partition(moving.code, moving.message, moving.results)
-            case int(voter), VoterAsked() as change:
+            case int(voter), VoterRequested() as change:
                 return self._ask_for_voter(address, voter, change, timeout_ms)
             case int(broker), HeartbeatSent(epoch=epoch, metadata_offset=offset):
                 return _of_heartbeat(send_heartbeat(address, Heartbeat(broker, epoch, offset), timeout_ms))
-            case str(name), FeatureAsked() | TopicAltered() | PartitionsAdded() as setting:
+            case str(name), FeatureRequested() | TopicAltered() | PartitionsAdded() as setting:
                 return _plain(_set(name, setting, address, timeout_ms))
         raise AssertionError(asked)
 
-    def _as_value(self, operation: Brokered, snapshot: ClusterSnapshot) -> tuple[Key, AdminAsked]:
+    def _as_value(self, operation: Brokered, snapshot: ClusterSnapshot) -> tuple[Key, AdminRequested]:
         match operation:
             case ElectLeaders(type=kind, partitions=partitions):
-                return str(kind), ElectionAsked(partitions=partitions)
+                return str(kind), ElectionRequested(partitions=partitions)
             case AddVoter() | RemoveVoter():
                 voter = _meant(operation, snapshot)
                 return voter.id, self._voter(operation, voter, snapshot.quorum)
             case Reassign(targets=targets, throttle_bytes_per_s=throttle):
-                return None, ReassignmentAsked(targets=targets, throttle_bytes_per_s=throttle)
+                return None, ReassignmentRequested(targets=targets, throttle_bytes_per_s=throttle)
             case UpdateFeature(feature=feature, level=level):
-                return feature, FeatureAsked(
+                return feature, FeatureRequested(
                     level=self._newest(feature, snapshot) if level is None else level
                 )
             case AlterTopic(topic=topic, config=config, value=wanted):
@@ -261,22 +263,22 @@ class Asking:
         """The newest level of a feature that a broker supports.
 
         Raises:
-            NobodyToAskError: no broker answers, or it does not know the feature.
+            NoTargetError: no broker answers, or it does not know the feature.
         """
         node = self.answering(snapshot)
         try:
             return newest_level(self.address_of(node), feature)
         except WireError as error:
-            raise NobodyToAskError(f"{node.name} reports no level of {feature}: {error}") from error
+            raise NoTargetError(f"{node.name} reports no level of {feature}: {error}") from error
 
     def _voter(
         self, operation: AddVoter | RemoveVoter, voter: Node, quorum: QuorumAnswer | None
-    ) -> VoterAsked:
+    ) -> VoterRequested:
         directory = self._directory(operation, voter, quorum)
         if directory is None:
-            raise NobodyToAskError(f"the directory id of {voter.name} is not known")
+            raise NoTargetError(f"the directory id of {voter.name} is not known")
         if isinstance(operation, RemoveVoter):
-            return VoterAsked(directory_id=directory)
+            return VoterRequested(directory_id=directory)
         return VoterOffered(
             directory_id=directory, endpoints=((_CONTROLLER_LISTENER, *self._endpoint(voter)),)
         )
@@ -298,7 +300,7 @@ class Asking:
         """Address of the voter; for a broker, that of its extra controller listener."""
         return {**self._cluster.observe_listeners, **self._cluster.controller_listeners}[voter.name]
 
-    def _ask_for_voter(self, address: Address, voter: int, asked: VoterAsked, timeout_ms: int) -> Answer:
+    def _ask_for_voter(self, address: Address, voter: int, asked: VoterRequested, timeout_ms: int) -> Answer:
         key, cluster = VoterKey(voter, asked.directory_id or ""), self._cluster.cluster_id
         if isinstance(asked, VoterOffered):
             answer = add_voter(address, cluster, key, asked.endpoints, timeout_ms)
@@ -319,17 +321,17 @@ class Asking:
         try:
             set_throttle(address, throttle)
         except WireError as error:
-            raise NobodyToAskError(f"the limits could not be set: {error}") from error
+            raise NoTargetError(f"the limits could not be set: {error}") from error
 
 
 def _first_topic(snapshot: ClusterSnapshot) -> str:
     """Name of the workload's first topic.
 
     Raises:
-        NobodyToAskError: the workload's topics are not known.
+        NoTargetError: the workload's topics are not known.
     """
     if snapshot.first_topic is None:
-        raise NobodyToAskError("the workload's topics are not known")
+        raise NoTargetError("the workload's topics are not known")
     return snapshot.first_topic.name
 
 
@@ -337,19 +339,19 @@ def _meant(operation: AddVoter | RemoveVoter, snapshot: ClusterSnapshot) -> Node
     """The node that is to join or to leave.
 
     Raises:
-        NobodyToAskError: it is symbolic, and no leader is known or no node fits.
+        NoTargetError: it is symbolic, and no leader is known or no node fits.
         LookupError: the topology does not have it.
     """
     if operation.member is not None:
         return snapshot.node(operation.member)
     if snapshot.quorum is None:
-        raise NobodyToAskError("no leader of the quorum is seen")
+        raise NoTargetError("no leader of the quorum is seen")
     voters = {voter.id for voter in snapshot.quorum.voters}
     leader = {snapshot.quorum.leader_id}
     for node in snapshot.nodes:
         if node.id in leader if isinstance(operation, RemoveVoter) else _may_join(node, voters):
             return node
-    raise NobodyToAskError("nobody fits")
+    raise NoTargetError("nobody fits")
 
 
 def _may_join(node: Node, voters: set[int]) -> bool:
@@ -374,10 +376,10 @@ def _outcome(code: int) -> OperationType:
 
 
 def _set(
-    name: str, asked: FeatureAsked | TopicAltered | PartitionsAdded, address: Address, timeout_ms: int
+    name: str, asked: FeatureRequested | TopicAltered | PartitionsAdded, address: Address, timeout_ms: int
 ) -> SettingAnswer:
     match asked:
-        case FeatureAsked(level=level):
+        case FeatureRequested(level=level):
             return update_feature(address, name, level, timeout_ms)
         case TopicAltered(config=config, value=value):
             return alter_topic(address, name, config, value)

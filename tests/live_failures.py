@@ -1,7 +1,7 @@
-"""What the tests tell while they run, for all of them take long and may be ended from outside.
+"""Prints failures while the tests run, because a whole run takes long and may be stopped from outside.
 
-A failure is shown at once with its last lines, and so is the end of each group that has a worker to itself.
-SIGTERM ends the tests as Ctrl-C does: the summary tells what failed until then.
+The last lines of a failure are printed at once, and so is the end of each group with a worker of its own.
+SIGTERM ends the tests as Ctrl-C does: the summary then lists the failures so far.
 """
 
 import signal
@@ -15,11 +15,11 @@ import pytest
 from tests.sharing import TOGETHER, group_of
 
 LINES = 40
-"""How much of a failure is shown at once; the summary at the end has all of it."""
+"""Number of lines of a failure that are printed at once; the summary has all of them."""
 
 
-class Telling:
-    """Writes to the terminal of the process that hands out the tests."""
+class LiveFailures:
+    """Writes to the terminal of the process that distributes the tests."""
 
     def __init__(self, terminal: pytest.TerminalReporter) -> None:
         self._terminal = terminal
@@ -36,16 +36,16 @@ class Telling:
     @pytest.hookimpl(trylast=True)
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed:
-            self._tell(f"failed: {report.nodeid}", report.longreprtext.splitlines()[-LINES:])
+            self._print(f"failed: {report.nodeid}", report.longreprtext.splitlines()[-LINES:])
         if report.when == "teardown":
             self._count(group_of(report.nodeid))
 
     def _count(self, group: str) -> None:
         self._left[group] -= 1
         if group in TOGETHER and self._left[group] == 0:
-            self._tell(f"ended: {group}")
+            self._print(f"ended: {group}")
 
-    def _tell(self, what: str, lines: Sequence[str] = ()) -> None:
+    def _print(self, what: str, lines: Sequence[str] = ()) -> None:
         minutes, seconds = divmod(int(time.monotonic() - self._began_s), 60)
         self._terminal.write_line(f"\n{minutes}:{seconds:02} {what}")
         for line in lines:

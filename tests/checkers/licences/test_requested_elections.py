@@ -5,9 +5,9 @@ import pytest
 from checkers.administration.elections import check_elections
 from checkers.columns.tables import PartitionName
 from checkers.licences import licences_of
-from checkers.licences.asked import by_request
 from checkers.licences.facts import Facts
 from checkers.licences.permission import UNCLEAN_CONFIG
+from checkers.licences.requested_elections import by_request
 from tests.checkers.admin_histories import TOPIC, AdminStory
 
 HERE = PartitionName(TOPIC, 0)

@@ -13,7 +13,7 @@ import numpy as np
 
 from checkers.evidence.administration import alterations_of
 from checkers.history.operations import History
-from checkers.history.setup import Setup, told_setup
+from checkers.history.setup import Setup, recorded_setup
 from checkers.kraft.metadata.acknowledged import CONFIG_REGISTER
 from checkers.kraft.metadata.loading import Metadata
 from checkers.kraft.metadata.logged import Logged, Record
@@ -38,13 +38,13 @@ class RequestedRecord(NamedTuple):
     what: str
 
 
-def asked_of(history: History, metadata: Metadata, log: Logged) -> list[RequestedRecord]:
+def requested_records(history: History, metadata: Metadata, log: Logged) -> list[RequestedRecord]:
     """Records that certainly were appended after a request, in the order of the log.
 
     Raises:
         msgspec.ValidationError: the set-up is not as docs/histories.md says.
     """
-    setup = told_setup(history)
+    setup = recorded_setup(history)
     found = [*_topics(setup, metadata, log), *_configs(history, setup, log)]
     return sorted(
         (asked for asked in found if asked.record.offset > NONE), key=lambda each: each.record.offset

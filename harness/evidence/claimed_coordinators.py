@@ -13,7 +13,7 @@ from kafka.protocol.admin import (
 )
 
 from checkers.history.observed import CoordinatorsSeen
-from checkers.runs.told_coordinators import COORDINATORS, RELEASED_WITHIN_NS
+from checkers.runs.claimed_coordinators import COORDINATORS, RELEASED_WITHIN_NS
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder
 
@@ -24,7 +24,7 @@ PATIENCE_S = RELEASED_WITHIN_NS / 1e9 + _SLACK_S
 """How long brokers are asked again while two name the same."""
 
 Address = tuple[str, int]
-Told = tuple[list[str] | None, list[str] | None]
+Coordinated = tuple[list[str] | None, list[str] | None]
 """Groups and transactional ids; None where the broker answered with an error, such as while it loads them."""
 
 
@@ -46,7 +46,7 @@ def gather_coordinators(
         pause.wait(_PAUSE_S)
 
 
-def _settled(round_of_answers: list[Told]) -> bool:
+def _settled(round_of_answers: list[Coordinated]) -> bool:
     told = [name for names in round_of_answers for name in names]
     if any(names is None for names in told):
         return False
@@ -56,7 +56,7 @@ def _settled(round_of_answers: list[Told]) -> bool:
     return True
 
 
-def _ask(recorder: Recorder, node: str, address: Address) -> Told:
+def _ask(recorder: Recorder, node: str, address: Address) -> Coordinated:
     began_ns = recorder.journal.clock.now_ns()
     try:
         with Connection(*address, _TIMEOUT_S) as connection:

@@ -10,7 +10,7 @@ def seconds(time_ns: int) -> str:
     return f"{time_ns / NS_PER_S:.3f} s"
 
 
-class Teller:
+class LogTexts:
     """Makes texts about one partition's rows."""
 
     def __init__(self, log: PartitionLog) -> None:
@@ -102,6 +102,6 @@ class Teller:
         return op, f"operation {op} ({seconds(int(calls.completed_ns[call]))}): {kind} by {reader}"
 
 
-def told(*facts: tuple[int, str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+def split_facts(*facts: tuple[int, str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
     """Split facts into the operations, each once and ascending, and the sentences in the order given."""
     return tuple(sorted({op for op, _ in facts})), tuple(text for _, text in facts)

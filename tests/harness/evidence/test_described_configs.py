@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from checkers.history.reading import read_history
-from harness.evidence.told_configs import gather_configs
+from harness.evidence.described_configs import gather_configs
 from harness.record.journal import Clock, Journals, Recorder
 from tests.harness.fakes.configs import ConfigBroker
 

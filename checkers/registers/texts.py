@@ -27,7 +27,7 @@ def shown(value: object) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Teller:
+class RegisterTexts:
     """Makes texts about the operations of a history.
 
     Attributes:

@@ -17,7 +17,7 @@ from checkers.logs.partitions.lives import is_one_life
 from checkers.verdict.verdict import Anomaly
 
 
-def topics_told(facts: Facts) -> Iterator[Anomaly]:
+def misreported_topics(facts: Facts) -> Iterator[Anomaly]:
     """Find partitions that brokers reported although they did not exist, and those that a broker forgot.
 
     Raises:
@@ -26,7 +26,7 @@ def topics_told(facts: Facts) -> Iterator[Anomaly]:
     last: dict[str, tuple[BrokerAnswer, list[PartitionName]]] = {}
     strange: set[PartitionName] = set()
     for answer in answers_of(facts.history):
-        told = [telling.partition for telling in answer.tellings]
+        told = [telling.partition for telling in answer.states]
         before, known = last.get(answer.node, (answer, []))
         last[answer.node] = (answer, told)
         if told != known:

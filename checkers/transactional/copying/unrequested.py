@@ -10,20 +10,20 @@ from checkers.transactional.copying.anomalies import UNASKED
 from checkers.verdict.verdict import Anomaly
 
 
-def find_unasked(history: History) -> Iterator[Anomaly]:
+def find_unrequested(history: History) -> Iterator[Anomaly]:
     """One finding for each partition and answer that reports such an offset.
 
     Args:
         history: as `checkers.history.reading.read_history` returns it.
     """
-    asked = _asked(history)
+    asked = _requested(history)
     for operation in history.of("committed-offsets"):
         if operation.type is OK:
             told = msgspec.convert(operation.value, GroupFound)
-            yield from _unasked(operation, told, asked.get((operation.key, told.topic), {}))
+            yield from _unrequested(operation, told, asked.get((operation.key, told.topic), {}))
 
 
-def _unasked(operation: Operation, told: GroupFound, asked: Mapping[int, set[int]]) -> Iterator[Anomaly]:
+def _unrequested(operation: Operation, told: GroupFound, asked: Mapping[int, set[int]]) -> Iterator[Anomaly]:
     """Offsets of one answer; partitions without any request are reported by another rule."""
     for partition, offset in told.offsets:
         known = asked.get(partition)
@@ -42,7 +42,7 @@ def _unasked(operation: Operation, told: GroupFound, asked: Mapping[int, set[int
             )
 
 
-def _asked(history: History) -> dict[tuple[str, str], dict[int, set[int]]]:
+def _requested(history: History) -> dict[tuple[str, str], dict[int, set[int]]]:
     """By group and topic, of each partition, all offsets that transactions asked to commit."""
     asked: dict[tuple[str, str], dict[int, set[int]]] = {}
     for operation in history.of("txn"):
