@@ -25,7 +25,7 @@ class Content(NamedTuple):
         key: differs between builds of a version: ``tarball sha256:…``, ``image sha256:…``, or
             ``image REF`` if only a tag is known; empty if only the version was requested.
         name: name of the tarball or image; only for people, no part of the key.
-        marks: the identity of every run of this build has one of these: SHA-256 of the tarball, digests of the
+        marks: the identity of every run of this build has one: SHA-256 of the tarball, digests of the
             image, the reference of krucible's own image; empty if that can't be known before a run.
     """
 
