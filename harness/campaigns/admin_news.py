@@ -22,7 +22,7 @@ _SHOWN = 3
 
 
 class _Answer(msgspec.Struct, frozen=True):
-    """The fields that are read of any completion; no code means no answer, or a request of the workload."""
+    """The fields that are read from every completion; no code: no answer, or a request of the workload."""
 
     code: int | None = None
     message: str | None = None
@@ -31,7 +31,7 @@ class _Answer(msgspec.Struct, frozen=True):
 
 
 def admin_news(operation: Operation) -> str | None:
-    """One line of a completion; None of anything else."""
+    """The line for a completion; None for any other operation."""
     words = _WORDS.get(operation.f)
     if words is None or operation.type is OperationType.INVOKE:
         return None

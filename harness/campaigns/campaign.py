@@ -39,10 +39,10 @@ class _State(msgspec.Struct):
     """What a campaign has done so far; seeds are text because they are keys of JSON.
 
     Attributes:
-        asked: what distinguishes it from other campaigns; its folder is named by the hash of this.
+        asked: what distinguishes it from other campaigns; the name of its folder is a hash of this text.
         done: folders of runs.
         failed: why the harness failed.
-        kafka: which bytes of Kafka it is of, for people.
+        kafka: which build of Kafka it runs, as a text for people.
         options: of `RunOptions`, those that its plans share; empty where its plans are not of seeds.
         seeds: of its plans.
     """
@@ -61,7 +61,7 @@ class Recalled(NamedTuple):
     Attributes:
         options: of `RunOptions`, those that its plans share, the seed not among them; empty if unknown.
         seeds: of its plans.
-        done: folders of runs that came to a verdict and are here still, by seed.
+        done: folders of runs that have a verdict and are still in the store, by seed.
         failed: why the harness failed, by seed.
     """
 
@@ -72,7 +72,7 @@ class Recalled(NamedTuple):
 
 
 class Campaign:
-    """Many seeds of one plan; its state is on disk after every run.
+    """Runs of one plan with many seeds; the state is written to disk after every run.
 
     The same command continues with the missing runs, and begins again if none is missing.
 
@@ -129,7 +129,7 @@ class Campaign:
         return {int(seed): why for seed, why in self._state.failed.items()}
 
     def require_its_kafka(self, folder: Path) -> None:
-        """Refuse a run of other bytes: a tarball may have been rebuilt while the campaign ran.
+        """Refuse a run of another build: a tarball may have been rebuilt while the campaign ran.
 
         Raises:
             KrucibleError: the run has another Kafka.
@@ -147,13 +147,13 @@ class Campaign:
             )
 
     def record(self, seed: int, folder: Path) -> None:
-        """A run came to its verdict."""
+        """Record that a run has a verdict."""
         self._state.done[str(seed)] = str(folder)
         self._state.failed.pop(str(seed), None)
         self._save()
 
     def record_failure(self, seed: int, why: str) -> None:
-        """The harness failed in a run."""
+        """Record that the harness failed in a run."""
         self._state.failed[str(seed)] = why
         self._save()
 
@@ -166,7 +166,7 @@ class Campaign:
         return EXIT_CODES[summary.outcome]
 
     def outcomes(self) -> list[RunOutcome]:
-        """Of the runs there are, and of those that failed."""
+        """Outcomes of the runs that exist, and of those in which the harness failed."""
         outcomes = [outcome_of(Path(folder)) for folder in self._state.done.values()]
         outcomes += [
             RunOutcome(folder=f"seed {seed}", outcome=Outcome.FAILED, reasons=(why,))
@@ -211,13 +211,13 @@ class Campaign:
 def sum_up(
     folder: Path, title: str, outcomes: Sequence[RunOutcome], what: str, reports: Mapping[str, str]
 ) -> Summary:
-    """Write the summary of some runs into a folder, and what GitHub shows of a step; say how they ended.
+    """Write the summary of some runs into a folder and for GitHub's step; returns the exit code.
 
     Args:
         folder: that gets ``summary.md``, ``summary.html`` and ``summary.json``.
         title: of the step.
         outcomes: of the runs.
-        what: how many of what there were to be, for the first line.
+        what: the number and kind of the planned runs, for the first line.
         reports: by name of a run's folder, the address of its report from this folder.
     """
     summary = summarise(outcomes)
@@ -236,7 +236,7 @@ def sum_up(
 def look_up(
     runs: Path, scenario: str, plans: Mapping[int, RunPlan], contents: Contents
 ) -> tuple[dict[int, Path], dict[int, str]]:
-    """What a campaign has done in a store, by seed: folders of runs, and why the harness failed.
+    """The state of a campaign in a store, by seed: folders of runs, and why the harness failed.
 
     Nothing is written, and the store may have been moved here from another machine.
 
@@ -253,7 +253,7 @@ def look_up(
 
 
 def folder_for(runs: Path, plan: RunPlan, contents: Contents) -> Path:
-    """Where the campaign of one plan alone has its state in a store; raises as `look_up`."""
+    """The folder with the state of a campaign of a single plan; raises as `look_up`."""
     asked = _options_text({plan.options.seed: plan}, contents.of_plan(plan))
     return _folder_of(runs, plan.options.scenario, asked)
 
@@ -273,15 +273,15 @@ def recall(folder: Path) -> Recalled:
 
 
 def _here(state: _State, place: Path, content: Content) -> dict[int, Path]:
-    """The runs that count, where they are now: recorded paths are of where the command was called then."""
+    """The runs that count, by their current paths: recorded paths depend on where the command was called."""
     done = {int(seed): place / Path(folder).name for seed, folder in state.done.items()}
     return {seed: folder for seed, folder in done.items() if _counts(folder, content)}
 
 
 def _counts(folder: Path, content: Content) -> bool:
-    """Whether a run is there, and does not say that it was of other bytes: a tag may have moved meanwhile.
+    """Whether a run exists and did not use another build: a tag may have been moved since.
 
-    One that was copied in part is not there; one that is damaged is, and its report says so.
+    A run that was copied only in part does not count.  A damaged run does; its report shows the damage.
     """
     if not all((folder / name).is_file() for name in (IDENTITY_FILE, VERDICT_FILE)):
         return False
@@ -292,7 +292,7 @@ def _counts(folder: Path, content: Content) -> bool:
 
 
 def _shared(plan: RunPlan) -> dict[str, Any]:
-    """The options that all plans have, Kafka's version named: another krucible may have another default."""
+    """The options that all plans share, with Kafka's version, whose default may change."""
     given: dict[str, Any] = msgspec.to_builtins(plan.options)
     return {name: value for name, value in given.items() if name != "seed"} | {"kafka_version": plan.version}
 
@@ -302,9 +302,9 @@ def _folder_of(runs: Path, scenario: str, asked: str) -> Path:
 
 
 def _options_text(plans: Mapping[int, RunPlan], content: Content) -> str:
-    """The options that all plans share, Kafka's content, the seeds, and the text of a scenario's file.
+    """A text of the options that all plans share, Kafka's content, the seeds and a scenario's file.
 
-    For a version the content is its number, as in a run that names its version.  An edited file is another
+    If only a version is given, it is the content.  An edited file is another
     scenario: runs of both must not be counted together.
     """
     options = next(iter(plans.values())).options

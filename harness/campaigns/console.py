@@ -26,7 +26,7 @@ REFRESH_PER_SECOND = 4
 _COUNTED = ("send", "txn", "write", "read", "poll", "final-read")
 """Functions of which only the number of completions is shown."""
 _OBSERVED = frozenset({QUORUM, PARTITIONS, NODE})
-"""Keys of the observations that are shown."""
+"""Keys of the observations that the console shows."""
 _WORDS = {"inject": "inject", "heal": "heal", "recover": "recover"}
 
 
@@ -79,7 +79,7 @@ class LineConsole:
 
 
 class LiveConsole:
-    """A panel that is drawn again several times a second; news scroll above it."""
+    """A panel that is redrawn several times a second; lines about events scroll above it."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -93,7 +93,7 @@ class LiveConsole:
         )
 
     def hear(self, event: Event) -> None:
-        """Take it in; print it above the panel if it matters."""
+        """Update the panel; print a line above it for an important event."""
         with self._lock:
             self._board.take(event)
             text = self._board.news(event)
@@ -216,7 +216,7 @@ class Board:
 
 
 def _concerns(written: Operation) -> bool:
-    """Whether more of an operation is looked at than how it ended."""
+    """Whether the console shows more of an operation than its outcome."""
     if written.f == "observe":
         return written.key in _OBSERVED
     return written.f not in _COUNTED

@@ -18,14 +18,14 @@ _ENGINE_LIMIT_S = 5
 
 
 class Content(NamedTuple):
-    """What is known of Kafka's bytes before a run.
+    """A build of Kafka, as far as it is known before a run.
 
     Attributes:
         version: Kafka's, as it was resolved.
-        key: distinguishes them from others of that version: ``tarball sha256:…``, ``image sha256:…``, or
+        key: differs between builds of a version: ``tarball sha256:…``, ``image sha256:…``, or
             ``image REF`` if only a tag is known; empty if only the version was requested.
         name: name of the tarball or image; only for people, no part of the key.
-        marks: one of these is in the identity of every run of them: SHA-256 of the tarball, digests of the
+        marks: the identity of every run of this build has one: SHA-256 of the tarball, digests of the
             image, the reference of krucible's own image; empty if that can't be known before a run.
     """
 
@@ -40,14 +40,14 @@ class Content(NamedTuple):
         return f"Kafka {self.version}{' of ' if of else ''}{', '.join(of)}"
 
     def differs(self, identity: RunIdentity) -> bool:
-        """Whether a run's identity has other bytes."""
+        """Whether a run's identity names another build."""
         had = _marks_of(identity)
         return identity.kafka_version != self.version or bool(self.marks and had and not self.marks & had)
 
     def is_of(self, identity: RunIdentity) -> bool:
-        """Whether a run was of these bytes, by what it recorded, however it was requested.
+        """Whether a run used this build, by what it recorded.
 
-        Of an image that is known by its tag alone it is by the tag; of a version, by that alone.
+        If only an image's tag is known, tags are compared; if only a version is known, versions.
         """
         if identity.kafka_version != self.version:
             return False
@@ -58,13 +58,13 @@ class Content(NamedTuple):
 
 
 class Contents:
-    """Looks bytes up; each tarball is read, and each image requested, once in the life of this object."""
+    """Looks builds up; reads each tarball and inspects each image only once."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, str, str], Content] = {}
 
     def of(self, options: RunOptions, version: str) -> Content:
-        """The bytes that options ask for.
+        """The build that options name.
 
         Raises:
             UsageError: if a tarball can't be read.
@@ -75,16 +75,16 @@ class Contents:
         return self._known[asked]
 
     def of_plan(self, plan: RunPlan) -> Content:
-        """The bytes that a plan asks for, the scenario's default version resolved; raises as `of`."""
+        """The build that a plan names, or the scenario's default version; raises as `of`."""
         return self.of(plan.options, plan.version)
 
     def of_build(self, version: str, options: Mapping[str, Any]) -> Content:
-        """The bytes of a build, by the run options that choose it; raises as `of`."""
+        """The content of a build, by the run options that choose it; raises as `of`."""
         return self.of(RunOptions(scenario="", seed=0, **options), version)
 
 
 def key_of(options: RunOptions, content: Content) -> str:
-    """The options that request it, without seeds, and with Kafka's content instead of paths and defaults."""
+    """The options of a plan without seeds, with Kafka's content instead of paths and defaults."""
     line = reproduce_line(
         msgspec.structs.replace(
             options,
@@ -99,7 +99,7 @@ def key_of(options: RunOptions, content: Content) -> str:
 
 
 def require_two(candidate: Content, baseline: Content) -> None:
-    """Refuse to compare equal bytes, even if their names differ.
+    """Refuse to compare a build with itself, even if the names differ.
 
     Raises:
         UsageError: if both are the same.
@@ -132,7 +132,7 @@ def _known_here(image: str, version: str) -> frozenset[str]:
 
 
 def _marks_of(identity: RunIdentity) -> frozenset[str]:
-    """What a run recorded of its bytes, and the digest in what was requested, which names them as well."""
+    """Digests that a run recorded of its build, and the digest in the requested reference."""
     image = identity.image
     recorded = (image.reference, digest_in(image.checksums.get("upstream", ""))) if image else ()
     asked = digest_in(str(identity.options.get("kafka_image") or ""))

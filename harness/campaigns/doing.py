@@ -19,16 +19,16 @@ from checkers.verdict.verdict import CheckerResult
 PATIENCE_S = 2.0
 """Shorter work shows no progress line."""
 Show = Callable[[str], None]
-"""Takes the name of the step that begins."""
+"""A function that gets the name of the step that begins."""
 
 
 def show_nothing(step: str) -> None:
-    """Keep a step to oneself."""
+    """Show nothing; for output that is no terminal."""
     del step
 
 
 class _Forgiving(io.TextIOBase):
-    """A stream whose reader may go away, which must not affect the judgement."""
+    """A stream that ignores the end of its reader, which must not affect the judgement."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -87,7 +87,7 @@ def shown_on_terminal(steps: int) -> Iterator[Show]:
 
 
 def showing(tell: Show, checkers: Mapping[str, Checker]) -> dict[str, Checker]:
-    """The same checkers, each of which reports its name before it looks."""
+    """The same checkers; each shows its name when it begins."""
     return {name: _showing(tell, name, checker) for name, checker in checkers.items()}
 
 

@@ -21,7 +21,7 @@ EXIT_INTERRUPTED = 130
 
 
 def forgive_streams() -> None:
-    """Have names of files shown that hold what the terminal can't show."""
+    """Show file names although the terminal can't encode them."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -67,7 +67,7 @@ def _saved_traceback(error: Exception) -> str:
         ) as file:
             file.write(text)
         where = file.name
-    except OSError:  # no room even for that
+    except OSError:  # the disk is full
         where = " < ".join(line.strip() for line in reversed(text.splitlines()[-7:]))
     return (
         f"a defect of krucible\n  got:      {type(error).__name__}: {error}\n"

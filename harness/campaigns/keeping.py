@@ -22,7 +22,7 @@ EXIT_CODES = {Validity.VALID: 0, Validity.INVALID: 1, Validity.UNKNOWN: 2}
 
 
 def keep(folder: Path, history: History, verdict: Verdict) -> str:
-    """Write verdict, measures, report and what CI reads into the folder; the last lines of the run.
+    """Write verdict, measures, report and files for CI into the folder; returns the run's last lines.
 
     Raises:
         KrucibleError: if the disk does not take them; the history is untouched.
@@ -58,7 +58,7 @@ def keep_for_ci(
 
 
 def identity_of(folder: Path) -> RunIdentity | None:
-    """None where the harness was killed before it had written one."""
+    """The run's identity; None if the harness was killed before it wrote one."""
     try:
         return load_identity(folder)
     except RunUnreadableError:

@@ -36,7 +36,7 @@ def run_missing(
     Args:
         campaign: the campaign.
         plans: a plan for every seed.
-        venue: where; the run that follows there is the one after the campaign's last.
+        venue: where the runs happen; `following` there is the run after the campaign's last one.
         cancelled: set to end the campaign early.
     """
     missing = campaign.missing()

@@ -14,12 +14,12 @@ from harness.plan.planning import RequestedImage, RunPlan
 def require_images(plans: Iterable[RunPlan]) -> None:
     """Look for every image that runs need, as `krucible doctor` does; nothing is pulled or built.
 
-    What is not here yet and can be had is reported: the first run that wants it waits for it.
+    An image that is missing and can be pulled or built is reported: the first run that needs it waits for it.
 
     Raises:
         UsageError: if there is no such version.
         EngineError: if no engine answers.
-        KrucibleError: if an image is not here and can't be had, with all of those and what provides each.
+        KrucibleError: if images are missing and can't be pulled or built; names each of them and its remedy.
     """
     asked = dict.fromkeys(image for plan in plans for image in plan.images)
     if not asked:

@@ -23,12 +23,12 @@ from results.store.runs import RunSummary, RunUnreadableError, list_runs, load_i
 
 
 class Gathered(NamedTuple):
-    """Everything that a report is made from.
+    """All runs that a report covers.
 
     Attributes:
         runs: of candidate and baseline, those that were not run among them.
         controls: the positive controls.
-        elsewhere: what else the stores hold.
+        elsewhere: other runs in the stores.
     """
 
     runs: tuple[Run, ...]
@@ -49,7 +49,7 @@ class Stores:
         self.contents = contents or Contents()
 
     def folder_of(self, plan: RunPlan) -> Path | None:
-        """Of the run that came to its verdict, if any did."""
+        """The outcome of the run that has a verdict; None if none has."""
         found = (done for done, _failed in self._looked_up(plan))
         return next((folder for folder in found if folder is not None), None)
 
@@ -79,7 +79,7 @@ class Stores:
 
 
 def gather_planned(jobs: Sequence[Job], stores: Stores) -> Gathered:
-    """What became of a matrix."""
+    """The outcomes of a matrix of runs."""
     plans = [(job, plan_run(job.options)) for job in jobs]
     runs = [_planned_run(job, plan, stores) for job, plan in plans if job.control is None]
     sides: dict[str, list[tuple[Job, RunPlan]]] = {}
@@ -93,7 +93,7 @@ def gather_planned(jobs: Sequence[Job], stores: Stores) -> Gathered:
 
 
 def gather_stored(candidate: Build, baseline: Build | None, stores: Stores) -> Gathered:
-    """What stores hold of two builds, however it came there; replays of runs are left out."""
+    """All stored runs of two builds, made by any command; replays are left out."""
     builds = {Side.CANDIDATE: candidate} | ({} if baseline is None else {Side.BASELINE: baseline})
     contents = {
         side: stores.contents.of_build(build.version, build.options) for side, build in builds.items()
@@ -180,7 +180,7 @@ def _side_of(options: RunOptions) -> str:
 
 
 def _settings(options: RunOptions, identity: RunIdentity | None = None) -> str:
-    """By what a run of a control is known: everything but its seed, the version as it really was."""
+    """The key of a control's run: all options except the seed, with the version that really ran."""
     version = identity.kafka_version if identity else options.kafka_version
     return _side_of(msgspec.structs.replace(options, kafka_version=version))
 
@@ -203,7 +203,7 @@ def _options(identity: RunIdentity | None) -> RunOptions | None:
 
 
 def _side_in(contents: Mapping[Side, Content], identity: RunIdentity | None) -> Side | None:
-    """The side whose bytes the run used; None, if both or neither had them."""
+    """The side whose build the run used; None if both or neither are that build."""
     if identity is None:
         return None
     of = [side for side, content in contents.items() if content.is_of(identity)]

@@ -1,4 +1,4 @@
-"""Runs that are made again: planned again from the options and the seed of a run that is stored.
+"""Plans stored runs again, from their options and seeds.
 
 A rerun names its original, as a replay does (`replay_of`). The original keeps its verdict.
 `results.repeats.flakes` compares both, because the same line plans both.
@@ -45,7 +45,7 @@ class Again(NamedTuple):
 
     Attributes:
         name: folder of the original, or the seed where none is left.
-        why: how that ended; ``valid`` where the scenario expects another verdict.
+        why: how the original ended; ``valid`` if the scenario expects another verdict.
         plan: of the rerun.
     """
 
@@ -77,7 +77,7 @@ class _Qualification(msgspec.Struct, frozen=True):
 
 
 def plan_again(folder: Path) -> RunPlan:
-    """The plan of a stored run, made again.
+    """Plan a stored run again.
 
     Raises:
         UsageError: it carried out the schedule of another run, or can't be planned any more.
@@ -199,7 +199,7 @@ def _failures_of_parts(campaigns: Sequence[Path]) -> Failures:
 
 
 def failures_below(folder: Path, runs: Path) -> Failures:
-    """What failed of all runs below a folder; of runs of one line the newest counts, replays and reruns not.
+    """Failed runs below a folder; of runs of one command line the newest counts, without replays and reruns.
 
     Raises:
         UsageError: there are no runs.
@@ -229,7 +229,7 @@ def campaigns_of(
 ) -> list[tuple[Campaign, dict[int, RunPlan]]]:
     """A campaign for all reruns that differ by nothing but their seeds, each with its plans.
 
-    The same reruns again continue with what is missing, and begin again once nothing is.
+    The same command continues with the missing reruns, and begins again if none is missing.
     """
     groups: dict[str, dict[int, RunPlan]] = {}
     for again in failures.again:
@@ -284,7 +284,7 @@ def _failed_in(recalled: Recalled, folder: Path) -> Iterator[Again | str]:
 
 
 def _failed_seeds(folder: Path, known: Collection[str]) -> Iterator[Again | str]:
-    """Of all campaigns below a folder, failed seeds that left no run."""
+    """Failed seeds without a run, of all campaigns below a folder."""
     for state in sorted(folder.rglob(STATE_FILE)):
         recalled = _recalled(state.parent)
         for one in _failed_in(recalled, state.parent) if recalled.options else ():
@@ -369,10 +369,10 @@ def _options(recalled: Recalled, seed: int, folder: Path) -> RunOptions:
 
 
 def _with_its_tarball(options: RunOptions, folder: Path) -> RunOptions:
-    """The options, if the tarball that they name is here: runs of CI name one of another machine.
+    """The options, if this machine has the tarball that they name: runs of CI name one of another machine.
 
     Raises:
-        UsageError: it is not.
+        UsageError: the tarball is missing.
     """
     tarball = options.kafka_tarball
     if tarball is not None and not Path(tarball).is_file():

@@ -19,16 +19,16 @@ from harness.run.runner import Host
 from harness.run.standby import Standby
 
 TOGETHER = "KRUCIBLE_TOGETHER"
-"""Set to 1 it has runs made in the process of the command itself, as a debugger wants it."""
+"""If it is 1, runs are made in the command's own process, which a debugger needs."""
 
 
 class Venue(msgspec.Struct, frozen=True):
-    """Where a run happens, and among which others.
+    """Where a run happens, and to which series it belongs.
 
     Attributes:
         runs: the store that gets the run's folder.
         keep: leave the cluster up afterwards.
-        series: the runs that it is one of; None of a single one.
+        series: the series that it belongs to; None for a single run.
         following: the run that follows, as far as it is known.
     """
 
@@ -43,7 +43,7 @@ class Series:
 
     Args:
         runs: the store.
-        cancelled: when set, the run that is under way ends early, and nothing more is begun.
+        cancelled: when set, the current run ends early and no other begins.
     """
 
     def __init__(self, runs: Path, cancelled: threading.Event) -> None:
@@ -87,7 +87,7 @@ class _Together:
 
 
 class _Apart:
-    """Makes runs in a separate process; if one dies, the next run gets another process."""
+    """Makes runs in a separate process; if it dies, the next run gets another one."""
 
     def __init__(self, runs: Path, cancelled: threading.Event) -> None:
         self._runs = runs
@@ -111,7 +111,7 @@ class _Apart:
             death = self._death(process, under_way[-1] if under_way else None)
             if fresh or under_way:
                 return take_up(death, self._runs)
-            # It died of an earlier cause, and this run was not begun.
+            # The process died before this run began.
             clear_away(death, self._runs)
             return self.run(plan, venue)
         return judged.folder, judged.verdict
@@ -123,7 +123,7 @@ class _Apart:
         process, self._process = self._process, None
         if process is None:
             return
-        if self._cancelled.is_set():  # a cluster that waits need not become ready to be taken down
+        if self._cancelled.is_set():  # a cluster that is starting need not become ready before it is removed
             process.cancel()
         process.close()
 

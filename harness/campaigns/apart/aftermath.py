@@ -1,4 +1,4 @@
-"""After the process of a run has died: ends its faults, removes its cluster, judges its history."""
+"""Cleans up after a process of runs that died: ends its faults, removes its cluster, judges its history."""
 
 import shlex
 import shutil
@@ -43,12 +43,12 @@ class Death(NamedTuple):
 
     @property
     def text(self) -> str:
-        """What became of it."""
+        """How the process ended, as a sentence."""
         return death_text(self.code, self.last_lines)
 
 
 def take_up(death: Death, runs: Path) -> tuple[Path, Verdict]:
-    """Heal, clean up and judge; folder and verdict of the run that was under way.
+    """Heal, clean up and judge; returns folder and verdict of the run in progress.
 
     Raises:
         KrucibleError: the run had recorded nothing, what it left could not be judged, or it shows nothing
@@ -79,7 +79,7 @@ def _kept(death: Death, folder: Path) -> KrucibleError | None:
 
 
 def clear_away(death: Death, runs: Path) -> None:
-    """Remove what a process left that died between two runs: the cluster of the next run.
+    """Remove what a process left that died between two runs, such as the cluster of the next run.
 
     Raises:
         KrucibleError: Docker or a disk refuses.
@@ -90,7 +90,7 @@ def clear_away(death: Death, runs: Path) -> None:
 
 
 def _cleared(death: Death, runs: Path) -> KrucibleError | None:
-    """Heal what it started and remove it; what kept that from being done."""
+    """End its faults and remove its clusters; returns why that failed, or None."""
     known = {folder.resolve() for folder in death.begun}
     try:
         with engine_errors_named(), disk_errors_named(), closing(connect()) as client:

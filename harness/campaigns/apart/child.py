@@ -53,13 +53,13 @@ def main(words: list[str]) -> int:
 
 
 class Desk:
-    """Where orders come in and answers go out.
+    """Receives orders and sends answers.
 
     Args:
         connection: to the parent.
 
     Attributes:
-        cancelled: whether the run that is under way is to end early.
+        cancelled: whether the current run is to end early.
     """
 
     def __init__(self, connection: "Connection[Answer, Order | Word]") -> None:
@@ -81,7 +81,7 @@ class Desk:
             self._orders.put(None)
 
     def next(self) -> Order | None:
-        """The next order, once there is one; None once there is none any more."""
+        """Wait for the next order; None if there will be no more."""
         return self._orders.get()
 
     def reply(self, answer: Answer) -> None:

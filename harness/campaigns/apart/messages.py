@@ -18,12 +18,12 @@ FORESEEN = (HistoryError, KrucibleError, StoreError)
 
 
 class Order(NamedTuple):
-    """A run is to be made.
+    """An order to make a run.
 
     Attributes:
         plan: the plan of the run.
         keep: leave its cluster up.
-        following: the run that is expected to come next.
+        following: the run that is expected next.
     """
 
     plan: RunPlan
@@ -39,7 +39,7 @@ class Word(StrEnum):
 
 
 class Began(NamedTuple):
-    """The run has its folder."""
+    """The folder of the run exists."""
 
     folder: Path
 
@@ -61,7 +61,7 @@ Answer = Began | Judged | Failed
 
 
 def sendable(error: Exception) -> Exception:
-    """An error that the other process can raise: the same one, or one with the same text."""
+    """An error that the other process can raise: this one, or one with the same text."""
     foreseen = isinstance(error, FORESEEN)
     trace = [] if foreseen else ["".join(traceback.format_exception(error))]
     for text in trace:
@@ -75,7 +75,7 @@ def sendable(error: Exception) -> Exception:
 
 
 def _comes_through(error: Exception) -> bool:
-    """Whether it is the same once it was pickled: an error may ask for more than its text."""
+    """Whether the error survives pickling; its constructor may need more arguments than a text."""
     try:
         again = pickle.loads(pickle.dumps(error))  # noqa: S301 - written the moment before
     except Exception:  # noqa: BLE001 - after any error it can't be sent

@@ -24,12 +24,12 @@ _POLL_S = 0.2
 """Interval at which a run checks whether it is to end early, seconds."""
 _LINES_MAX = 400
 _BOUND_S = 30.0
-"""How long what a dead process wrote to stderr may take to come."""
+"""How long to wait for the last output of a dead process."""
 ROOT = Path(harness.__file__).parent.parent
 
 
 class DiedError(Exception):
-    """The process of a run ended without having been asked to."""
+    """The process of a run ended although no order required it."""
 
 
 class Process:
@@ -39,7 +39,7 @@ class Process:
         runs: the store.
 
     Attributes:
-        owner: it, as labels and ledgers name it.
+        owner: the process, as labels and ledgers name it.
     """
 
     def __init__(self, runs: Path) -> None:
@@ -77,19 +77,19 @@ class Process:
         return answer
 
     def bury(self) -> tuple[int, list[str]]:
-        """Await its end, end the processes that it had started; returns exit code and last stderr lines."""
+        """Wait for its end, and end its own processes; returns exit code and last lines of stderr."""
         os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
         code = self._end_all()
         self._connection.close()
         return code, self._said.lines()
 
     def cancel(self) -> None:
-        """Have it begin nothing more; where it is dead, it does not."""
+        """Order the process to begin no more runs; a dead process begins none."""
         with suppress(DiedError):
             self._send(Word.CANCEL)
 
     def close(self) -> None:
-        """Have it end, and what waits in it taken down; a second signal of a person ends it at once."""
+        """Order the process to end and to remove the cluster that waits; a second signal ends it at once."""
         self._connection.close()
         try:
             self._process.wait()
@@ -115,7 +115,7 @@ class Process:
             raise DiedError from error
 
     def _stop(self) -> None:
-        """Stop it like a second interrupt does; another signal kills it."""
+        """Stop the process as a second interrupt does; another signal kills it."""
         try:
             with suppress(DiedError):
                 self._send(Word.STOP)
@@ -124,8 +124,8 @@ class Process:
             self._end_all()
 
     def _end_all(self) -> int:
-        """End it and what is left of its session, such as writers of a bulk load; its exit code."""
-        if self._process.returncode is None:  # until it is waited for, its number is not reused
+        """End the process and its session, such as writers of a bulk load; returns the exit code."""
+        if self._process.returncode is None:  # its number is not reused before `wait` has returned
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         return self._process.wait()
@@ -166,18 +166,18 @@ def handle_of(stream: TextIO | None) -> int | None:
 
 
 class _Stderr:
-    """Passes on what a process writes to stderr, and keeps the last lines."""
+    """Copies a process's stderr to ours, and keeps the last lines."""
 
     def __init__(self, stream: IO[bytes] | None) -> None:
         if stream is None:
-            raise AssertionError("a pipe was asked for")
+            raise AssertionError("stderr must be a pipe")
         self._stream = stream
         self._lines: deque[str] = deque(maxlen=_LINES_MAX)
         self._reading = threading.Thread(target=self._read, name="stderr", daemon=True)
         self._reading.start()
 
     def lines(self) -> list[str]:
-        """What was kept, once all is there."""
+        """The lines that were kept, after the end of the output."""
         self._reading.join(_BOUND_S)
         return list(self._lines)
 

@@ -35,7 +35,7 @@ _BLOCK_BYTES = 65_536
 
 
 def main() -> None:
-    """Make the run that stdin orders; its result goes to the order's desk, its progress to stdout."""
+    """Make the run that stdin orders; the result goes to the command's folder, progress to stdout."""
     faulthandler.enable(all_threads=False)  # see `harness.campaigns.apart.child`
     stdin = sys.stdin.fileno()
     order = decode(_line(stdin), Order)
@@ -96,7 +96,7 @@ def _noting(hear: Callable[[Event], None], desk: Desk, number: int) -> Callable[
 
 
 def _line(handle: int) -> bytes:
-    """The first line; read without a buffer, which would block the thread that waits for the rest."""
+    """Read the first line without a buffer; a buffer would block the thread that waits for the rest."""
     data = b""
     while not data.endswith(b"\n"):
         block = os.read(handle, _BLOCK_BYTES)
@@ -118,7 +118,7 @@ def _watch_desk(desk: Desk, cancelled: threading.Event) -> None:
         try:
             if desk.stopped:
                 cancelled.set()
-        except OSError as error:  # a store that is away for a moment is no reason to end a run
+        except OSError as error:  # a store that can't be reached for a moment does not end the run
             click.echo(f"krucible: {desk.place} can't be read: {error.strerror}", err=True)
 
 

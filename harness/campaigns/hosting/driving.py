@@ -24,7 +24,7 @@ from results.pipeline.errors import PipelineError
 from results.pipeline.spark.hosts import Hosts, hosts_of
 
 GONE_S = 120.0
-"""If there has been no executor for this long, seconds, no host is left."""
+"""After so many seconds without an executor no host is left."""
 PATIENCE_S = 60.0
 """How long a run that was lost may take to heal and clean up on its host."""
 _POLL_S = 0.5
@@ -35,7 +35,7 @@ class RunToDo(NamedTuple):
 
     Attributes:
         plan: of the run.
-        title: what it is among the others, for people.
+        title: describes the run among the others, for people.
     """
 
     plan: RunPlan
@@ -49,7 +49,7 @@ class Work(Protocol):
         """The next run; None if there is none, or none before another one has ended."""
 
     def take(self, asked: RunToDo, report: Report) -> None:
-        """Receive how a run ended."""
+        """Record how a run ended."""
 
 
 class WorkingHosts:
@@ -79,7 +79,7 @@ class WorkingHosts:
         return self._clusters * len(self._usable)
 
     def run_all(self, work: Work, cancelled: threading.Event) -> None:
-        """Have everything done, until nothing is left to do, no host is left, or that is cancelled."""
+        """Assign runs to hosts until none is left, no host is left, or the event is set."""
         seen_at = time.monotonic()
         try:
             while self._hand_out(work, cancelled) or self._busy:
@@ -99,7 +99,7 @@ class WorkingHosts:
         self._clear()
 
     def _hand_out(self, work: Work, cancelled: threading.Event) -> bool:
-        """Give runs to free hosts; returns whether any was given.  Once cancelled, end all runs."""
+        """Assign runs to free hosts; returns whether any was assigned.  Once cancelled, end all runs."""
         if cancelled.is_set():
             self._desk.stop()
             return False
@@ -137,7 +137,7 @@ class WorkingHosts:
             self._ended.put((order.number, report))
 
     def _take(self, work: Work) -> bool:
-        """Wait a moment for a run to end; whether one did."""
+        """Wait a moment for a run to end; returns whether one did."""
         try:
             place, ended = self._ended.get(timeout=_POLL_S)
         except queue.Empty:
@@ -166,7 +166,7 @@ class WorkingHosts:
             click.echo(f"krucible: {asked.title} failed: {report.failure}", err=True)
 
     def _clear(self) -> None:
-        """Have every host that is still there take away what lost runs left."""
+        """Remove what lost runs left on every host that can be reached."""
         patience_s = PATIENCE_S if self._lost else 0.0
         here = self._hosts.names()
         for host in self._usable:
@@ -186,7 +186,7 @@ class WorkingHosts:
 
 @contextmanager
 def working_hosts(asked: OnHosts, runs: Path, images: Iterable[RequestedImage]) -> Iterator[WorkingHosts]:
-    """Hosts that fulfil all requirements, for the block; all were checked, and problems reported.
+    """Check all hosts, report problems, and yield those that fulfil all requirements.
 
     Args:
         asked: which hosts, and how.
@@ -205,8 +205,8 @@ def working_hosts(asked: OnHosts, runs: Path, images: Iterable[RequestedImage]) 
         if not usable:
             raise KrucibleError(
                 "no host can do runs",
-                got=f"{number(len(found), 'host')}, each of which lacks something",
+                got=f"{number(len(found), 'host')}, each with a missing requirement",
                 where=asked.master,
-                next_step="fix what is listed above; docs/hosts.md says what a host needs",
+                next_step="fix what is listed above; docs/hosts.md lists what a host needs",
             )
         yield WorkingHosts(hosts, usable, asked.clusters, desk)

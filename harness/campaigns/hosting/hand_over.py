@@ -19,7 +19,7 @@ from results.store.runs import run_folders
 
 
 def hand_over(folder: Path, scratch: Path, store: Path) -> Path:
-    """Move a run from a host's disk to the store, where it appears whole; its new place.
+    """Move a run from a host's disk to the store, where it appears complete; returns its new place.
 
     Args:
         folder: the run's.
@@ -31,7 +31,7 @@ def hand_over(folder: Path, scratch: Path, store: Path) -> Path:
     """
     scenario = folder.resolve().parent.relative_to(scratch.resolve())
     parent = store / scenario
-    # The same name each time: what a process that was killed had copied is found and taken away.
+    # The name is the same each time, so that the partial copy of a killed process is found and removed.
     where = hashlib.sha256(f"{socket.gethostname()}:{scratch.resolve()}".encode()).hexdigest()[:12]
     arriving = parent / f".arriving-{where}"
     with disk_errors_named():

@@ -1,4 +1,4 @@
-"""Checks what a host lacks, before anything runs there."""
+"""Checks whether a host fulfils the requirements, before anything runs there."""
 
 import os
 import secrets
@@ -32,13 +32,13 @@ _OVER_NETWORK = (
 
 
 class Question(msgspec.Struct, frozen=True):
-    """What a host is asked.
+    """What a host is to check.
 
     Attributes:
-        digest: of the krucible that asks.
-        commit: of it, for people.
+        digest: of krucible on the driver.
+        commit: of krucible on the driver, for people.
         place: the folder of the command, in the shared store.
-        proof: what is in a file there.
+        proof: the content of a file there, by which a host shows that it has the same store.
         scratch: the folder on the host in which runs are to happen; None for its cache.
         images: that runs need.
     """
@@ -52,14 +52,14 @@ class Question(msgspec.Struct, frozen=True):
 
 
 class Seen(msgspec.Struct, frozen=True):
-    """What a host is and has.
+    """A host's identity and the results of its checks.
 
     Attributes:
-        name: what it calls itself.
+        name: its host name.
         machine: the same for all executors on one machine.
         scratch: the folder in which runs happen.
         checks: what was looked at.
-        mark: file that it left in the command's folder; empty where it could leave none.
+        mark: file that it wrote into the command's folder; empty if it could write none.
     """
 
     name: str
@@ -94,12 +94,12 @@ def _krucible(question: Question) -> Check:
     here = commit() or "not a checkout"
     if krucible_digest() == question.digest:
         return Check("krucible", State.OK, here)
-    found = f"{here}; its files differ from those of {question.commit or 'the krucible that asks'}"
+    found = f"{here}; its files differ from those of {question.commit or 'krucible on the driver'}"
     return Check("krucible", State.MISSING, found, "install the same krucible there")
 
 
 def _store(question: Question) -> tuple[Check, str]:
-    """Whether it is the same store, and can be written to; and what was left there to prove it."""
+    """Check that the store is the same and writable; returns also the file that proves it."""
     mark = f"seen-{secrets.token_hex(6)}"
     mend = "mount it there under the same path, writable"
     try:
@@ -114,7 +114,7 @@ def _store(question: Question) -> tuple[Check, str]:
 
 
 def _scratch(scratch: Path) -> Iterator[Check]:
-    """Kafka's disks are folders there: over a network they would be another thing."""
+    """Check that the folder is on a local disk, because Kafka's disks are folders there."""
     mend = "name a folder on a disk of its own with --scratch"
     try:
         scratch.mkdir(parents=True, exist_ok=True)
@@ -132,7 +132,7 @@ def _scratch(scratch: Path) -> Iterator[Check]:
 
 
 def file_system_of(folder: Path, mounts: Path = _MOUNTS) -> str:
-    """The kind of file system that a folder is on, as the kernel names it; empty where it does not report."""
+    """The type of a folder's file system, as the kernel names it; empty if it is unknown."""
     if not mounts.exists():
         return ""
     place, best, kind = folder.resolve(), -1, ""

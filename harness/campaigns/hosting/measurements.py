@@ -13,7 +13,7 @@ from results.sensitivity.outcomes import Place
 
 
 class MeasuringWork:
-    """The missing runs of a measurement; the next try of a bug waits for the result of the last one.
+    """The missing runs of a measurement; a bug's next try waits for the result of the previous one.
 
     Args:
         measuring: the measurement.
@@ -30,7 +30,7 @@ class MeasuringWork:
         self._under_way: dict[str, Planned] = {}
 
     def next(self) -> RunToDo | None:
-        """The next run that is missing and waits for none."""
+        """The next missing run that does not wait for another one."""
         if self._limit_s is not None and monotonic() - self._began >= self._limit_s:
             return None
         under_way = {one.place for one in self._under_way.values()}
@@ -43,7 +43,7 @@ class MeasuringWork:
         return RunToDo(one.plan, title)
 
     def take(self, asked: RunToDo, report: Report) -> None:
-        """Record how a run ended, and look at what it shows."""
+        """Record how a run ended, and read its outcome."""
         one = self._under_way.pop(asked.title)
         record(self._measuring.campaign(one), one.plan, report, self._measuring.runs)
         self._measuring.look()

@@ -1,11 +1,11 @@
-"""How hosts were asked to do runs."""
+"""The options that make runs happen on hosts of a Spark cluster."""
 
 from pathlib import Path
 from typing import NamedTuple
 
 
 class OnHosts(NamedTuple):
-    """How hosts are to make runs.
+    """How runs are made on hosts.
 
     Attributes:
         master: URL of Spark's master.

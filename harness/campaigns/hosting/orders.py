@@ -1,7 +1,7 @@
 """Orders to hosts and their reports: one folder of the shared store for each command.
 
-A run that was begun leaves a note of where; one that came to its end leaves a report, once: a process with
-the same order finds the report and does nothing.
+A host writes a note when it begins a run, and a report when the run has ended.  There is one report for each
+run: a process with the same order finds the report and does nothing.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from results.store.runs import load_record, save_record
 FOLDER = "hosts"
 """In the store: a folder for each command that had runs done on hosts."""
 PROOF_FILE = "proof"
-"""In the folder of a command: what a host reads there to prove that it sees the same store."""
+"""In the folder of a command: a file that a host reads to show that it has the same store."""
 _Record = TypeVar("_Record", bound=msgspec.Struct)
 _WISH = "wish"
 _GO_ON, _STOP = "go on", "stop"
@@ -85,7 +85,7 @@ class Report(msgspec.Struct, frozen=True):
     """How a run ended.
 
     Attributes:
-        host: that did it.
+        host: the host that made the run.
         folder: in the store; empty if there is none.
         text: the last lines of the run.
         failure: why the harness failed; empty if it did not.
@@ -100,7 +100,7 @@ class Report(msgspec.Struct, frozen=True):
 
 
 def encode(record: msgspec.Struct) -> bytes:
-    """A record for its way to a host or back."""
+    """Encode a record that is sent to a host or back."""
     return msgspec.json.encode(record, enc_hook=str)
 
 
@@ -110,7 +110,7 @@ def decode(data: bytes, kind: type[_Record]) -> _Record:
 
 
 class Desk:
-    """The folder of a command, where hosts leave what they report.
+    """The folder of a command, to which hosts write their reports.
 
     Args:
         place: the folder.
@@ -121,7 +121,7 @@ class Desk:
 
     @classmethod
     def opened(cls, store: Path) -> "Desk":
-        """A new one in a store.
+        """Create the folder in a store.
 
         Raises:
             KrucibleError: it can't be made.
@@ -143,21 +143,21 @@ class Desk:
         return self.place / f"{number}.log"
 
     def begin(self, number: int, begun: Begun) -> None:
-        """Leave a note that a run began."""
+        """Write a note that a run began."""
         save_record(self.place / f"{number}-begun-{secrets.token_hex(4)}.json", begun)
 
     def begun(self, number: int) -> list[Begun]:
-        """Every time that a run was begun, in order."""
+        """All notes that a run began, in order."""
         notes = [load_record(path, Begun) for path in self.place.glob(f"{number}-begun-*.json")]
         return sorted(notes, key=lambda note: note.began_at)
 
     def report(self, number: int) -> Report | None:
-        """How a run ended, if it did."""
+        """The report of a run; None if it has not ended."""
         path = self._report(number)
         return load_record(path, Report) if path.exists() else None
 
     def end(self, number: int, report: Report) -> bool:
-        """Leave a report; whether it is the first one, which is the one that counts."""
+        """Write a report; returns whether it is the first one, which alone counts."""
         draft = save_record(self.place / f".{number}-{secrets.token_hex(4)}.json", report)
         try:
             os.link(draft, self._report(number))
@@ -168,9 +168,9 @@ class Desk:
         return True
 
     def stop(self) -> None:
-        """Have every run of the command end early."""
+        """Order every run of the command to end early."""
         with disk_errors_named():
-            # The file is there from the beginning: that one has appeared a host may see late, over a network.
+            # The file exists from the beginning, because over a network a host may see a new file late.
             (self.place / _WISH).write_text(_STOP)
 
     @property
@@ -180,7 +180,7 @@ class Desk:
 
     @property
     def proof(self) -> str:
-        """What is in the file that proves that a store is the same."""
+        """The content of the file that proves that a store is the same."""
         return (self.place / PROOF_FILE).read_text()
 
     def _report(self, number: int) -> Path:

@@ -19,11 +19,11 @@ _POLL_S = 0.5
 
 @contextmanager
 def slot(numbers: Iterable[int], given_up: Callable[[], bool]) -> Iterator[int | None]:
-    """Hold one of a host's slots for the block, once one is free.
+    """Wait for a free slot of the host, and hold it for the block.
 
     Args:
         numbers: numbers of the allowed slots, from 1.
-        given_up: whether the slot is no longer wanted; then None is given.
+        given_up: whether the slot is no longer needed; then None is yielded.
     """
     wanted = tuple(numbers)
     while not given_up():
@@ -48,5 +48,5 @@ def _taken(door: socket.socket, number: int) -> bool:
 
 
 def _engine() -> str:
-    """Identifies Docker engines of a host; a lock's name has room for some hundred bytes only."""
+    """Identifies the Docker engines of a host; short, because a lock's name has about 100 bytes."""
     return hashlib.sha256(engine_address().encode()).hexdigest()[:16]

@@ -22,7 +22,7 @@ class Host(NamedTuple):
 
     Attributes:
         name: that Spark has for it.
-        seen: what it is and has.
+        seen: its identity and checks.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Host(NamedTuple):
 
 
 def look_at(hosts: Hosts, desk: Desk, scratch: Path | None, images: tuple[RequestedImage, ...]) -> list[Host]:
-    """Every host and what it lacks.
+    """Every host with the results of its checks.
 
     Args:
         hosts: hosts of a master.
@@ -54,14 +54,14 @@ def _seen(hosts: Hosts, name: str, question: bytes, desk: Desk) -> Seen:
     seen = decode(answer.data, Seen)
     if not seen.mark or (desk.place / seen.mark).exists():
         return seen
-    found = f"what it wrote into {desk.place} is not visible on {socket.gethostname()}"
+    found = f"the file that it wrote into {desk.place} is not visible on {socket.gethostname()}"
     missing = Check("store", State.MISSING, found, "mount the same store in both places")
     kept = tuple(check for check in seen.checks if check.name != missing.name)
     return msgspec.structs.replace(seen, checks=(*kept, missing))
 
 
 def able(found: Sequence[Host]) -> list[Host]:
-    """Hosts that can make runs, each machine once, for any names that Spark has for it."""
+    """Hosts that can make runs; each machine once, even if Spark has several names for it."""
     machines = {host.seen.machine: host for host in reversed(found) if not host.seen.lacks}
     return [host for host in found if machines.get(host.seen.machine) is host]
 

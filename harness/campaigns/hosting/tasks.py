@@ -25,7 +25,7 @@ CLEAR_SLOTS = f"{__name__}:clear_slots"
 
 
 class Clearing(msgspec.Struct, frozen=True):
-    """A host is to be cleared.
+    """An order to remove leftovers from a host.
 
     Attributes:
         site: of the host.
@@ -55,7 +55,7 @@ def carry_out(data: bytes) -> bytes:
         code = _in_process(data, desk, order.number)
         if desk.report(order.number) is None and not desk.stopped:
             _take_up(order, desk, code)
-        # Without a report it was stopped while it waited, or was killed.
+        # Without a report the process was stopped while it waited, or was killed.
         ended = "" if desk.stopped else f"its process ended with {code}; see {desk.log(order.number)}"
         report = desk.report(order.number) or Report(host_name(), failure=ended, interrupted=desk.stopped)
     return encode(report)
@@ -64,13 +64,13 @@ def carry_out(data: bytes) -> bytes:
 def _in_process(order: bytes, desk: Desk, number: int) -> int:
     command = [sys.executable, "-m", "harness.campaigns.hosting.child"]
     with desk.log(number).open("ab") as log:
-        # In its own session it gets no signal that ends an executor; it only notices that stdin is closed.
+        # A separate session gets no signal that ends an executor; it only notices that stdin is closed.
         process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
         )
         if process.stdin is None:
-            raise AssertionError("a pipe was asked for")
-        # A process that ends before it has read its order breaks the pipe.  Its exit code is reported anyway.
+            raise AssertionError("stdin must be a pipe")
+        # A process that ends before it has read its order breaks the pipe.  Its exit code is still reported.
         with suppress(BrokenPipeError), process.stdin:
             process.stdin.write(order + b"\n")
             process.stdin.flush()
@@ -116,13 +116,13 @@ def clear_slots(data: bytes) -> bytes:
 
 
 def _once_late(until: float) -> Callable[[], bool]:
-    """Asked at least once whether it is too late, to which the first answer is no."""
+    """Whether the time is over; the first call returns False, so that there is at least one attempt."""
     answers = chain([False], (time.monotonic() > until for _ in count()))
     return lambda: next(answers)
 
 
 def _cleared(site: Site, number: int, said: list[str], until: float = 0.0) -> list[Path]:
-    """Folders of the runs that were left in a slot; a failure to clear it is added to the messages."""
+    """Clear a slot; returns the folders of its runs, and adds a failure to the messages."""
     with slot((number,), _once_late(until)) as held:
         if held is None:
             said.append("a run is still under way there; krucible heal there removes what it leaves")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 ERROR = 0.2
 """Share of wrong decisions at each end of a level, at most (before tests are cut off at `RUNS_MAX`)."""
 RUNS_MAX = 12
-"""A test is cut off then, and the likelier side wins."""
+"""After so many runs a test is cut off, and the likelier result counts."""
 UNDECIDED_MAX = 2
 """A candidate with this many runs without a verdict is abandoned."""
 
@@ -27,7 +27,7 @@ class Outcome(StrEnum):
 
 
 class Level(NamedTuple):
-    """A test: how often an anomaly must come back, and how often is too seldom.
+    """A test: the rate at which an anomaly must come back, and the rate that is too low.
 
     Attributes:
         low: a candidate that shows it this often, or less, is kept wrongly with a chance of `ERROR` at most.
@@ -38,7 +38,7 @@ class Level(NamedTuple):
     high: float
 
     def text(self) -> str:
-        """Both bounds, for people."""
+        """Both bounds as a text."""
         return (
             f"kept if it comes back {self.high:.0%} of the time, dropped if {self.low:.0%} "
             f"(each wrong at most {ERROR:.0%} of the time)"
@@ -46,7 +46,7 @@ class Level(NamedTuple):
 
 
 LEVELS = (Level(0.5, 0.9), Level(0.2, 0.5), Level(0.05, 0.25))
-"""From an anomaly that nearly always comes back to one that seldom does."""
+"""The levels, from the highest rate to the lowest."""
 
 
 class Evidence:
@@ -56,7 +56,7 @@ class Evidence:
         self._counts: Counter[Outcome] = Counter()
 
     def add(self, outcome: Outcome) -> None:
-        """Take one more run into account."""
+        """Add the outcome of one more run."""
         self._counts[outcome] += 1
 
     def decision(self, level: Level) -> bool | None:

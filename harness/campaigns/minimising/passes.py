@@ -25,7 +25,7 @@ from harness.vocabulary.scenario import FixedSchedule, Scenario, Step, TimedOper
 from harness.vocabulary.topology import Mode
 
 _GAP_MS = 2_000
-"""Between the end of what came before and the next fault, where nothing else is there."""
+"""Time that is left between an event and the next fault."""
 _WORTH_MS = 2_000
 """A candidate that shortens the schedule by less than this is not tried."""
 _CLIENTS = ("producers", "consumers", "transactors", "clients", "creators", "viewers", "members", "writers")
@@ -53,7 +53,7 @@ def groups(scenario: Scenario) -> Trials:
 
 
 def pieces(scenario: Scenario) -> Trials:
-    """Leave out faults, operations, gambits, blinks, moves of a script: those that are not needed."""
+    """Leave out the faults, operations, gambits, blinks and moves of a script that are not needed."""
     schedule = planned_of(scenario)
     all_of_them = pieces_of(schedule)
     asking = needed(all_of_them)
@@ -97,7 +97,7 @@ def time(scenario: Scenario) -> Trials:
 
 
 def holds(scenario: Scenario) -> Trials:
-    """Hold each fault for as short as the assumptions of the scenario allow, or half as long."""
+    """Hold each fault for the shortest time that the scenario's assumptions allow, or half as long."""
     schedule = scenario.schedule
     if not isinstance(schedule, FixedSchedule):
         return
@@ -186,14 +186,14 @@ PASSES: tuple[Pass, ...] = (
     partitions,
     clients,
 )
-"""What takes most away comes first: each run after it is shorter."""
+"""The passes; those that remove most come first, so that later runs are shorter."""
 
 
 def planned_of(scenario: Scenario) -> Planned:
     """The schedule of a scenario that was planned; see `Scenario.keeps_draws`.
 
     Raises:
-        TypeError: it is to be drawn yet.
+        TypeError: its schedule is random and not drawn yet.
     """
     if not isinstance(scenario.schedule, Planned):
         raise TypeError("a random schedule is drawn before it is made smaller")
@@ -203,7 +203,7 @@ def planned_of(scenario: Scenario) -> Planned:
 def _answered(
     asking: Generator[_Kept, bool, _Kept], smaller: Callable[[_Kept], Trial]
 ) -> Generator[Trial, bool, _Kept]:
-    """Hand on questions about pieces as trials; trials that nothing could run are not kept."""
+    """Turn subsets of pieces into trials; a trial that can't be run is not kept."""
     try:
         kept = next(asking)
         while True:
@@ -230,7 +230,7 @@ def _end_ms(schedule: FixedSchedule) -> int:
 
 
 def _without_gaps(schedule: FixedSchedule) -> FixedSchedule:
-    """The schedule with pieces that begin sooner, in their order, and that ends soon after the last."""
+    """The schedule with earlier pieces in the same order; it ends soon after the last one."""
     sooner: dict[int, int] = {}
     end, saved = LEAD_MS - _GAP_MS, 0
     for begin, over in sorted(_spans(schedule)):

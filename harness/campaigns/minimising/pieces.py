@@ -13,7 +13,7 @@ from harness.vocabulary.scenario import FixedSchedule
 
 FAULTS, OPERATIONS, GAMBITS, BLINKS, MOVES = "faults", "operations", "gambits", "blinks", "moves"
 KINDS = (BLINKS, OPERATIONS, GAMBITS, FAULTS)
-"""Of the pieces of a fixed schedule; those that are many and matter seldom come first."""
+"""The kinds of pieces of a fixed schedule; kinds with many pieces that are rarely needed come first."""
 
 
 class Piece(NamedTuple):
@@ -24,7 +24,7 @@ class Piece(NamedTuple):
 
 
 def pieces_of(schedule: Planned) -> tuple[Piece, ...]:
-    """Everything that can be left out by itself; of a script a fault with its heal is one piece."""
+    """All pieces that can be left out separately; in a script a fault with its heal is one piece."""
     if isinstance(schedule, ScriptedSchedule):
         return tuple(
             Piece(_kind_of(move), place)
@@ -41,7 +41,7 @@ def pieces_of(schedule: Planned) -> tuple[Piece, ...]:
 
 
 def with_pieces(schedule: Planned, pieces: Iterable[Piece]) -> Planned:
-    """The schedule with these of its pieces alone."""
+    """The schedule with only these pieces."""
     kept = set(pieces)
     if isinstance(schedule, ScriptedSchedule):
         return replace(schedule, moves=tuple(_kept_moves(schedule, {piece.place for piece in kept})))
@@ -68,7 +68,7 @@ def removable_moves(gambit: Gambit) -> tuple[int, ...]:
 
 
 def with_moves(gambit: Gambit, places: Iterable[int]) -> Gambit:
-    """The gambit with its choices and these moves; nothing is healed that did not begin."""
+    """The gambit with its choices and these moves; heals of faults that are left out are left out too."""
     kept = set(places)
     moves: list[GambitMove] = []
     begun: set[str] = set()

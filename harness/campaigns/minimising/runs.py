@@ -52,10 +52,10 @@ class Minimising:
 
     Args:
         start: what to start from.
-        kept: what was run already.
+        kept: the runs so far.
         runs: the store.
-        budget: how much may be run.
-        cancelled: when set, the run that is under way is the last one, and does not count.
+        budget: limits of the runs.
+        cancelled: when set, the current run is the last one and does not count.
         replay_of: id of the red run.
 
     Attributes:
@@ -83,7 +83,7 @@ class Minimising:
         self.searched = self.complete = False
 
     def go_on(self) -> None:
-        """Run what the search asks for, then what measures the rate, as far as the budget goes.
+        """Make the runs that the search needs, then those that measure the rate, within the budget.
 
         Raises:
             KrucibleError: the harness failed twice, one run after the other; all runs before are kept.
@@ -126,7 +126,7 @@ class Minimising:
         return True
 
     def _search(self, venue: Venue) -> None:
-        """Feed the search with what is known, and then with new runs."""
+        """Give the search the known outcomes, then those of new runs."""
         asking, used = self.search.runs_needed(), dict[str, int]()
         try:
             trial = next(asking)
@@ -148,7 +148,7 @@ class Minimising:
             self._run(Trial(best, "how often it comes back"), venue, confirming=True)
 
     def _run(self, trial: Trial, venue: Venue, *, confirming: bool) -> Outcome:
-        """What one more run shows; a run in which the harness failed is made again, once."""
+        """The outcome of one more run; it is repeated once if the harness failed."""
         while True:
             self._require_budget(confirming=confirming)
             plan = self._plan(trial)
@@ -177,7 +177,7 @@ class Minimising:
             return outcome
 
     def _require_budget(self, *, confirming: bool) -> None:
-        """Refuse another run where none may begin."""
+        """Raise if no further run may begin."""
         reserved_s = 0.0 if confirming else self._budget.confirming * self._last_s
         ends_s = time.monotonic() - self._began + self._longest_s + reserved_s
         spent = self._budget.runs_max is not None and self._made >= self._budget.runs_max

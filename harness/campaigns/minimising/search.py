@@ -1,7 +1,7 @@
-"""Searches the smallest scenario that still shows an anomaly; it asks its caller for runs.
+"""Searches the smallest scenario that still shows an anomaly; the caller makes the runs.
 
-Nothing is run here: the same outcomes lead to the same questions, so a search can be continued from the
-recorded outcomes.
+Nothing is run here: the same outcomes lead to the same trials, so a search can be continued from the recorded
+outcomes.
 """
 
 import hashlib
@@ -25,11 +25,11 @@ class Trial(NamedTuple):
 Pass = Callable[[Scenario], Generator[Trial, bool, None]]
 """Ways to make a scenario smaller: yields smaller ones, and is sent whether each was kept."""
 RunsNeeded = Generator[Trial, Outcome, None]
-"""Yields what to run, once each time, and is sent what the run showed."""
+"""Yields a trial for each run, and is sent the outcome of that run."""
 
 
 def key_of(scenario: Scenario) -> str:
-    """What distinguishes a scenario from others, the same whenever it is requested."""
+    """A key of a scenario; equal scenarios have the same key."""
     return hashlib.sha256(write_scenario(scenario, "").encode()).hexdigest()[:_DIGITS]
 
 
@@ -38,12 +38,12 @@ class Search:
 
     Args:
         starts: scenarios to start from; the first that shows the anomaly is taken.
-        passes: are tried one after the other.
+        passes: ways to make it smaller, tried one after the other.
 
     Attributes:
         best: the smallest scenario so far that shows the anomaly; None: none does yet.
         level: how often it must come back, by what the start showed.
-        kept: what each step took away, in order.
+        kept: what each step removed, in order.
     """
 
     def __init__(self, starts: Sequence[Trial], passes: Sequence[Pass]) -> None:
@@ -76,7 +76,7 @@ class Search:
             return
 
     def _judged(self, trial: Trial) -> Generator[Trial, Outcome, bool]:
-        """Whether a trial shows the anomaly often enough; one that was judged before is not run again."""
+        """Whether a trial shows the anomaly often enough; a decided trial is not run again."""
         key = key_of(trial.scenario)
         if key not in self._decided:
             evidence = Evidence()

@@ -12,10 +12,10 @@ _MS_PER_S = 1_000
 
 
 class Size(NamedTuple):
-    """The sizes of a scenario that are made smaller.
+    """The size of a scenario.
 
     Attributes:
-        faults: those that stand alone and those of gambits, without blinks.
+        faults: those of the schedule and those of gambits, without blinks.
         pieces: of its schedule, by kind.
         nodes: of its cluster.
         partitions: of each topic.
@@ -32,7 +32,7 @@ class Size(NamedTuple):
 
 
 def size_of(scenario: Scenario) -> Size:
-    """How large a scenario is, of which the schedule was planned."""
+    """The size of a scenario whose schedule is planned."""
     schedule, workload = planned_of(scenario), scenario.workload
     return Size(
         faults=len(faults_of(schedule)) - len(blinks_of(schedule)),
@@ -53,7 +53,7 @@ def reduction_text(before: Size, after: Size) -> str:
 
 
 def taken_away(before: Size, after: Size) -> tuple[str, ...]:
-    """What is less than it was, one text each."""
+    """A text for each size that is smaller than before."""
     pairs = {
         "faults": (before.faults, after.faults),
         **{kind: (count, after.pieces.get(kind, 0)) for kind, count in before.pieces.items()},

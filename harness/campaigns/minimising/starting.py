@@ -29,7 +29,7 @@ class Start(NamedTuple):
         wanted: id of the anomaly that is to come back.
         whole: the scenario of the run, with the schedule that it planned.
         trials: what the search may start from; the first that shows the anomaly is taken.
-        options: of every run, but for scenario and file.
+        options: of every run, except scenario and file.
     """
 
     wanted: str
@@ -39,7 +39,7 @@ class Start(NamedTuple):
 
 
 def start_of(recorded: Recorded, verdict: Verdict, asked: str | None) -> Start:
-    """What to start from.
+    """Choose the anomaly and the scenarios to start from.
 
     Args:
         recorded: the run.
@@ -75,7 +75,7 @@ def start_of(recorded: Recorded, verdict: Verdict, asked: str | None) -> Start:
 
 
 def shows(verdict: Verdict, wanted: str) -> bool:
-    """Whether a verdict has an anomaly against what is promised."""
+    """Whether a verdict has an illegal anomaly of this id."""
     return any(anomaly.id == wanted for anomaly in _illegal(verdict))
 
 
@@ -132,5 +132,5 @@ def _illegal(verdict: Verdict) -> Iterator[Anomaly]:
 
 
 def _moment(anomaly: Anomaly) -> tuple[bool, int, str]:
-    """Those without a time come last."""
+    """Sort key by time; anomalies without a time come last."""
     return anomaly.time_ns is None, anomaly.time_ns or 0, anomaly.id

@@ -24,9 +24,9 @@ class Tried(msgspec.Struct, frozen=True):
 
     Attributes:
         key: of the scenario that was run.
-        outcome: what it showed.
+        outcome: its result with regard to the anomaly.
         folder: the run's.
-        confirming: whether it was made after the search, to measure the rate of what the search chose.
+        confirming: whether it was made after the search, to measure the rate of the chosen scenario.
     """
 
     key: str
@@ -36,7 +36,7 @@ class Tried(msgspec.Struct, frozen=True):
 
 
 class State(msgspec.Struct, frozen=True):
-    """What a minimisation of one run for one anomaly has run so far.
+    """The runs of a minimisation of one run for one anomaly.
 
     Attributes:
         run: id of the run.
@@ -58,7 +58,7 @@ class Kept:
         wanted: the anomaly that is to come back.
 
     Attributes:
-        folder: everything of this minimisation.
+        folder: the files of this minimisation.
 
     Raises:
         KrucibleError: what was kept can't be read, or is of another run.
@@ -72,11 +72,11 @@ class Kept:
             self.state = self._read()
 
     def outcomes(self, key: str, *, confirming: bool = False) -> list[Outcome]:
-        """What the runs of a scenario showed, in order."""
+        """The outcomes of a scenario's runs, in order."""
         return [each.outcome for each in self.state.tried if (each.key, each.confirming) == (key, confirming)]
 
     def add(self, tried: Tried) -> None:
-        """Keep one more run."""
+        """Store one more run."""
         self.state = msgspec.structs.replace(self.state, tried=(*self.state.tried, tried))
         with disk_errors_named():
             self.folder.mkdir(parents=True, exist_ok=True)

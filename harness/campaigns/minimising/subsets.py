@@ -15,7 +15,7 @@ def needed(pieces: tuple[_Piece, ...]) -> Generator[tuple[_Piece, ...], bool, tu
     """Pieces of which none can be left out, if the answers are consistent.
 
     Yields:
-        Fewer pieces, in their order; whether these are enough is to be sent back.
+        Fewer pieces, in their order; the caller sends back whether they are enough.
     """
     parts = 2
     while len(pieces) > 1:

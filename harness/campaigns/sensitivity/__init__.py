@@ -1,1 +1,1 @@
-"""Measures how many seeded bugs are found: which runs have which bug, and whether they saw it."""
+"""Measures how many seeded bugs are found: plans runs with each bug, and reads whether they found it."""

@@ -55,7 +55,7 @@ def _tries(
 
 
 def _misfit(run: StoredRun, options: RunOptions, asked: MeasurementOptions) -> str:
-    """Why a run does not count as a try, for a message; empty if it counts."""
+    """Why a run does not count as a try; empty if it counts."""
     if run.identity.kafka_version != asked.kafka_version:
         return f"is of Kafka {run.identity.kafka_version}"
     if options.duration_s != asked.duration_s:
@@ -89,12 +89,12 @@ def _controls(store: StoredRuns, bug: SeededBug, number: int, options: RunOption
 
 
 def _mode(options: RunOptions) -> str:
-    """Of the cluster; empty where a scenario that is no longer there decided it."""
+    """The mode of the cluster; empty if only a scenario that no longer exists gives it."""
     if options.mode is not None:
         return options.mode
     return load_scenario(options.scenario).topology.mode if options.scenario in scenario_names() else ""
 
 
 def _fits(bug: SeededBug, options: RunOptions) -> bool:
-    """Whether the scenario draws what the bug takes; one that is no longer there is not held to it."""
+    """Whether the scenario draws what the bug needs; True if the scenario no longer exists."""
     return options.scenario not in scenario_names() or fits(bug, options.scenario)

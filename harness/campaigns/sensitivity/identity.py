@@ -14,22 +14,22 @@ _NODES = "# nodes:"
 
 
 def bug_digest(bug: SeededBug) -> str:
-    """Of what a bug does: its rules, and the roles of the nodes that get them.
+    """Digest of what a bug does: its rules, and the roles of the nodes that get them.
 
-    Texts of its header and what it is expected to show make no difference: the run would have been the same.
+    Texts of the header and expected anomalies are left out: they do not change a run.
     """
     return _digest(_essence(bug.rules))
 
 
 def is_script_of(script: str, bug: SeededBug) -> bool:
-    """Whether the script that a run's nodes got is that of a bug, by the same measure."""
+    """Whether the script on a run's nodes is that of a bug, by the same digest."""
     return _essence(script) == _essence(script_of(bug))
 
 
 def schedule_digest(schedule: Planned) -> str:
-    """Of what a run plans.
+    """Digest of what a run plans.
 
-    A field that the vocabulary gains makes no difference where it is at its default.
+    A new field of the vocabulary does not change the digest while it has its default.
     """
     return _digest(json.dumps(_bare(schedule), sort_keys=True))
 

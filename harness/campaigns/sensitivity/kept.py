@@ -20,16 +20,16 @@ SUFFIX = ".json"
 
 
 class KeptOutcomes:
-    """What files report about a measurement; of a run that several report the first counts.
+    """The outcomes of a measurement in files; if several have the same run, the first counts.
 
     Args:
-        asked: what is measured.
-        target: the file that is renewed, if any; it need not be there yet.
+        asked: options of the measurement.
+        target: the file that is rewritten, if any; it need not exist yet.
         others: files and folders that are read.
-        series: what the measurement is called; by default as in the target, or by the target's name.
+        series: name of the measurement; by default that in the target, or the target's name.
 
     Attributes:
-        ignored: files that are of another measurement, with what they are of.
+        ignored: files of another measurement, with the options of that one.
 
     Raises:
         UsageError: a file is no file of outcomes, or the target is of another measurement.
@@ -53,13 +53,13 @@ class KeptOutcomes:
 
     @property
     def lines(self) -> Mapping[Place, Line]:
-        """What is known, by bug, number of the try, and whether it is the control."""
+        """The known outcomes, by bug, number of the try, and whether it is the control."""
         return self._lines
 
     def renew(self, lines: Iterable[Line]) -> None:
-        """Write what counts now into the target, before what it has; nothing is taken out of it.
+        """Add the current outcomes to the target, before the older ones; nothing is removed.
 
-        It is read again first: another process may have renewed it meanwhile.
+        The target is read again first: another process may have changed it meanwhile.
         """
         if self._target is None:
             return
@@ -76,19 +76,19 @@ class KeptOutcomes:
 
 
 def read_all(paths: Iterable[Path]) -> Mapping[Path, Outcomes]:
-    """Files of outcomes, and those in folders, by their paths in the order of names.
+    """Files of outcomes, including those in folders, in the order of their names.
 
     Raises:
-        UsageError: one is not there, or is no such file.
+        UsageError: one does not exist, or is no file of outcomes.
     """
     return {file: read_outcomes(file) for path in paths for file in _files(path)}
 
 
 def read_outcomes(path: Path) -> Outcomes:
-    """A file of outcomes.
+    """Read a file of outcomes.
 
     Raises:
-        UsageError: it is not there, or is no such file.
+        UsageError: it does not exist, or is no file of outcomes.
     """
     if not path.exists():
         raise _refused(path, "there is no such file", "name another file")
@@ -136,7 +136,7 @@ def _target_of(target: Path | None, asked: MeasurementOptions, series: str | Non
 
 
 def _same(one: MeasurementOptions, other: MeasurementOptions) -> bool:
-    """Whether runs of one are runs of the other: all but their number is the same."""
+    """Whether both are the same measurement: all options but the number of runs are equal."""
     return one.text() == other.text()
 
 

@@ -27,13 +27,13 @@ def measurements_in(paths: Iterable[Path]) -> tuple[Sensitivity, ...]:
 def measurement_of(
     series: str, asked: MeasurementOptions, lines: Mapping[Place, Line], bugs: Collection[SeededBug]
 ) -> Sensitivity:
-    """A measurement by its lines.
+    """Make a measurement from its lines.
 
     Args:
-        series: what it is called.
-        asked: what was measured.
-        lines: the outcomes; those of other bugs are none of it.
-        bugs: that were looked for; those that do not fit the version are withheld.
+        series: its name.
+        asked: its options.
+        lines: the outcomes; those of other bugs are ignored.
+        bugs: the bugs that were searched for; those that do not fit the version are left out.
     """
     names = {bug.name for bug in bugs}
     mine = {
@@ -67,7 +67,7 @@ def _measured(series: str, files: Mapping[Path, Outcomes]) -> Sensitivity:
 
 
 def _options_in(series: str, files: Mapping[Path, Outcomes]) -> MeasurementOptions:
-    """What a series is of; the number of runs is that of the file that has most.
+    """The options of a series; the number of runs is that of the file with most.
 
     Raises:
         UsageError: two files differ in more than that.
@@ -87,7 +87,7 @@ def _options_in(series: str, files: Mapping[Path, Outcomes]) -> MeasurementOptio
 
 
 def _misfit(line: Line, asked: MeasurementOptions) -> str:
-    """Why a line does not count; the plan that it was of may be that of an older krucible."""
+    """Why a line does not count; an older krucible may have planned its run differently."""
     bug = seeded_bugs().get(line.bug)
     if bug is None:
         return "the catalogue no longer has this bug"
@@ -120,7 +120,7 @@ def _trials(bug: SeededBug, asked: MeasurementOptions, lines: Mapping[Place, Lin
 
 
 def _controls(sought: Sought, lines: Mapping[Place, Line]) -> Iterator[Control]:
-    """Of every run that was made; of one that was not it is unknown what its control is."""
+    """The controls of all runs that were made; the control of any other run is unknown."""
     for trial in sought.trials:
         line = lines.get((sought.name, trial.number, True))
         if line is not None:

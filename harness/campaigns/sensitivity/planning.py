@@ -49,15 +49,15 @@ _CONTROLLERS = frozenset({Target.ACTIVE_CONTROLLER, Target.VOTER, Target.QUORUM_
 _BROKERS = frozenset({Target.PARTITION_LEADER, Target.BROKER})
 _ALONE = {Among.CONTROLLERS: Role.CONTROLLER, Among.BROKERS: Role.BROKER}
 _OF_THE_QUORUM = frozenset({Area.KRAFT, Area.VOTERS})
-"""Areas of bugs that lie in how controllers vote and replicate: no fault of a broker comes near them."""
+"""Areas of bugs in the votes and the replication of controllers: no fault of a broker affects them."""
 _PARTS_OF_QUORUM = ("controller", "voter-")
-"""How the parts begin that a choice of the quorum gives; see `ChooseQuorum`."""
+"""Prefix of the parts that a choice of the quorum gives; see `ChooseQuorum`."""
 _SCHEDULES = 24
 """Number of schedules of a scenario from which frequencies of faults are estimated."""
 
 
 class Budget(NamedTuple):
-    """Number and length of the runs for each bug, as long as it was not seen."""
+    """Maximum number and the length of the runs for each bug."""
 
     runs: int
     duration_s: int
@@ -85,15 +85,15 @@ class Drawn(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """One try to see a bug, and its control: the same run without it.
+    """One try to find a bug, and its control: the same run without the bug.
 
     Attributes:
-        bug: which one.
+        bug: the bug.
         number: of the try, from 1 on.
         seeded: the run with the bug.
         control: the run without it.
         control_first: whether the control is run before the other.
-        fitting: whether the scenario has the load that the bug takes and draws a fault that it takes.
+        fitting: whether the scenario has the load and draws a fault that the bug needs.
     """
 
     bug: SeededBug
@@ -127,7 +127,7 @@ def slots(
 
 
 def in_order(some: Sequence[Slot], controls: Controls) -> Iterator[tuple[Slot, RunOptions]]:
-    """Every run of some tries in the order in which they are made, each with the try that it is of."""
+    """Every run of some tries in the order in which they are made, each with its try."""
     if controls is Controls.BETWEEN:
         yield from ((slot, options) for slot in some for options in slot.both)
         return
@@ -147,7 +147,7 @@ def drawn_runs(preset: Preset, version: str) -> Iterator[Drawn]:
 
 
 def fits(bug: SeededBug, scenario: str) -> bool:
-    """Whether a scenario, by its name, has a load that a bug takes, and draws something that it takes."""
+    """Whether the scenario of that name has a load, and draws a fault or operation, that a bug needs."""
     return _loaded(bug, scenario) and (not bug.faults or _often(bug, scenario) > 0)
 
 
@@ -159,7 +159,7 @@ def draws_of(name: str, whom: Role | None = None) -> Mapping[str, float]:
 
     Args:
         name: name of the scenario.
-        whom: leave out faults that hit only nodes of the other role, if no node has both.
+        whom: role of the nodes: faults that hit only the other role are left out, unless nodes have both.
 
     Returns:
         Mean numbers per schedule of the scenario's length; kinds that none of its first schedules has are
@@ -245,7 +245,7 @@ def _of_bug(bug: SeededBug, budget: Budget, pool: Sequence[Drawn], version: str,
 
 
 def _in_drawn_order(bug: SeededBug, runs: Iterable[Drawn], source: random.Random) -> list[Drawn]:
-    """Runs in an order drawn so that each is the likelier to be next the oftener it draws what the bug takes.
+    """Runs in a random order; a run that draws more of what the bug needs is likelier to be early.
 
     Weighted random sampling without replacement: Efraimidis and Spirakis, Information Processing Letters
     97(5), 2006.
@@ -255,11 +255,11 @@ def _in_drawn_order(bug: SeededBug, runs: Iterable[Drawn], source: random.Random
 
 
 def _often(bug: SeededBug, scenario: str) -> float:
-    """How many faults and operations that a bug takes are in a schedule of a scenario, in the mean.
+    """Mean number of faults and operations that a bug needs in a schedule of a scenario.
 
-    What hits controllers does nothing to a bug that brokers alone have.  What hits brokers does nothing
-    to votes and to the log of the quorum, but something to other bugs of controllers: when a broker ends,
-    they decide who is in sync and who leads.
+    Faults of controllers do not affect a bug of brokers.  Faults of brokers do not affect
+    votes and the log of the quorum, but they do affect other bugs of controllers: when a broker ends,
+    controllers change ISRs and leaders.
     """
     drawn = draws_of(scenario, _near(bug))
     return sum(drawn.get(fault, 0) for fault in bug.faults)

@@ -12,7 +12,7 @@ from results.store.runs import RunUnreadableError, load_verdict
 
 
 def read_trial(planned: Trial, bug: str, folder: Path) -> Trial:
-    """What became of a run with a bug, by its folder."""
+    """The outcome of a run with a bug, from its folder."""
     ended = outcome_of(folder)
     stage = stage_in(folder, bug)
     reach = None if stage is None else Reach(stage.value)
@@ -28,7 +28,7 @@ def read_trial(planned: Trial, bug: str, folder: Path) -> Trial:
 
 
 def read_control(planned: Control, folder: Path) -> Control:
-    """What became of a run without a bug, by its folder."""
+    """The outcome of a run without a bug, from its folder."""
     ended = outcome_of(folder)
     return replace(
         planned,
@@ -41,7 +41,7 @@ def read_control(planned: Control, folder: Path) -> Control:
 
 
 def _run_ms(folder: Path) -> int:
-    """How long the run took; 0 where its numbers were not kept."""
+    """Duration of the run; 0 if its measures were not stored."""
     try:
         return load_measures(folder).duration_ms
     except RunUnreadableError:

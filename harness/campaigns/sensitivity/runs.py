@@ -29,11 +29,11 @@ class Planned(NamedTuple):
     """One run of a measurement.
 
     Attributes:
-        slot: the try that it is of.
+        slot: the try that it belongs to.
         control: whether it is the one without the bug.
-        plan: what it does.
-        bug: digest of the bug's file; empty of a control.
-        schedule: digest of what is planned.
+        plan: its plan.
+        bug: digest of the bug's file; empty for a control.
+        schedule: digest of its plan.
     """
 
     slot: Slot
@@ -44,11 +44,11 @@ class Planned(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """By what it is known in a file of outcomes."""
+        """Its key in a file of outcomes."""
         return self.slot.bug.name, self.slot.number, self.control
 
     def misfit(self, command: str, origin: Origin) -> str:
-        """Why something is not what this run would be today; empty where it is."""
+        """Why a stored run differs from what this run would be today; empty if it does not."""
         if command != self.plan.reproduce:
             return "another run is planned by now"
         if origin.bug != self.bug:
@@ -56,7 +56,7 @@ class Planned(NamedTuple):
         return "" if origin.schedule == self.schedule else "the scenario plans other faults by now"
 
     def read(self, run: StoredRun) -> Line:
-        """What came of it, by a run of a store."""
+        """Its outcome, from a run of a store."""
         bug = self.slot.bug.name
         if self.control:
             control = read_control(self.as_control(), run.folder)
@@ -65,7 +65,7 @@ class Planned(NamedTuple):
         return line_of_trial(bug, trial, run.origin, fitting=self.slot.fitting)
 
     def failed(self, why: str) -> Line:
-        """It as one in which the harness failed."""
+        """The outcome of a run in which the harness failed."""
         bug, origin = self.slot.bug.name, Origin(bug=self.bug, schedule=self.schedule)
         if self.control:
             control = replace(self.as_control(), outcome=Outcome.FAILED, why=why)
@@ -74,18 +74,18 @@ class Planned(NamedTuple):
         return line_of_trial(bug, trial, origin, fitting=self.slot.fitting)
 
     def as_trial(self) -> Trial:
-        """It as a run with a bug that was not made."""
+        """The outcome of a run with a bug that was not made."""
         scenario, mode = self.plan.options.scenario, self.plan.scenario.topology.mode
         return Trial(number=self.slot.number, scenario=scenario, mode=mode, command=self.plan.reproduce)
 
     def as_control(self) -> Control:
-        """It as a run without a bug that was not made."""
+        """The outcome of a run without a bug that was not made."""
         scenario, mode = self.plan.options.scenario, self.plan.scenario.topology.mode
         return Control(scenario=scenario, mode=mode, command=self.plan.reproduce)
 
 
 class Measuring:
-    """A plan, and what a store and files of outcomes have of it; what the store has wins.
+    """A plan, with its outcomes in a store and in files; those in the store take precedence.
 
     Args:
         slots: the plan, in its order.
@@ -115,7 +115,7 @@ class Measuring:
         self._lines: dict[Place, Line | None] = {}
 
     def plan_text(self) -> str:
-        """Every run that there would be if no bug were seen any more, a line each, then how many."""
+        """A line for each run that would be made if no bug were found, then their number."""
         missing = self._missing()
         bugs = len({one.slot.bug.name for one in missing})
         told = f"at most {number(len(missing), 'run')} for {number(bugs, 'bug')}"
@@ -125,9 +125,9 @@ class Measuring:
         return [one for one in self._ordered if not self._is_done(one) and self._is_sought(one.slot)]
 
     def run_all(self, cancelled: threading.Event, limit_s: float | None, over: Callable[[], None]) -> None:
-        """Make the missing runs, in order; a bug that was seen is not run again.
+        """Make the missing runs, in order; a bug that was found is not run again.
 
-        Each run is a separate campaign, whose state has the harness's error.
+        Each run is a separate campaign; an error of the harness is in the state of that campaign.
 
         Args:
             cancelled: when set, the current run is the last one.
@@ -143,23 +143,23 @@ class Measuring:
                     click.echo("the time is used up; the same command continues with what is missing")
                     return
                 tried.add(one.place)
-                then = self.next_missing(tried)  # unless this one sees the bug of that one
+                then = self.next_missing(tried)  # unless this run finds the bug of that one
                 venue = Venue(self.runs, series=series, following=then.plan if then else None)
                 self._run(one, venue, cancelled)
                 over()
 
     def plans(self) -> Iterator[RunPlan]:
-        """Of runs that are missing, some of which may turn out not to be needed."""
+        """The number of missing runs; some of them may turn out not to be needed."""
         return (one.plan for one in self._missing())
 
     def next_missing(
         self, tried: Collection[Place], under_way: Collection[Place] = frozenset()
     ) -> Planned | None:
-        """The first run that is missing; None if there is none, or none before another one is over.
+        """The first missing run; None if there is none, or if another run must end first.
 
         Args:
             tried: runs that are not to be made again, whatever their result.
-            under_way: those that are not over; while one may see a bug, its next tries wait.
+            under_way: runs in progress; while one may find a bug, the next tries of that bug wait.
         """
         awaited = {(bug, tries) for bug, tries, control in under_way if not control}
         for one in self._ordered:
@@ -171,22 +171,22 @@ class Measuring:
         return None
 
     def title(self, one: Planned) -> str:
-        """What a run is among the others, for people."""
+        """A text that describes a run among the others."""
         role = "control" if one.control else "with the bug"
         return f"{self._ordered.index(one) + 1} of {len(self._ordered)}, {one.slot.bug.name}, {role}"
 
     def campaign(self, one: Planned) -> Campaign:
-        """The campaign that a run is; a complete one begins anew: what it has is of another bug or faults."""
+        """The campaign of a run; a complete one begins again: its run had another bug or other faults."""
         plans = {one.plan.options.seed: one.plan}
         return Campaign(self.runs, one.plan.options.scenario, plans, contents=self._campaigns.contents)
 
     def look(self) -> None:
-        """Look again at what the store has."""
+        """Read the store again."""
         self._stored.look()
         self._lines.clear()
 
     def sought(self) -> tuple[Sought, ...]:
-        """Every bug with its runs, up to the one in which it was seen; by area and name."""
+        """Every bug with its runs, up to the one that found it; by area and name."""
         bugs = {slot.bug.name: slot.bug for slot in self._slots}
         return tuple(
             Sought(
@@ -222,7 +222,7 @@ class Measuring:
         return tuple(found)
 
     def _tried(self, name: str) -> Iterator[Slot]:
-        """The tries of a bug up to the one in which it was seen."""
+        """The tries of a bug up to the one that found it."""
         slots = (one for one in self._slots if one.bug.name == name)
         for slot in sorted(slots, key=lambda one: one.number):
             yield slot
@@ -230,11 +230,11 @@ class Measuring:
                 return
 
     def _is_sought(self, slot: Slot) -> bool:
-        """Whether no try before this one saw the bug; the control of the one that did may be missing yet."""
+        """Whether no earlier try found the bug; the control of the one that did may be missing."""
         return any(one is slot for one in self._tried(slot.bug.name))
 
     def _is_done(self, one: Planned) -> bool:
-        """Whether it came to a verdict; where the harness failed it did not."""
+        """Whether it has a verdict; it has none if the harness failed."""
         line = self._line(one)
         return line is not None and not line.failed
 
@@ -249,7 +249,7 @@ class Measuring:
         return one.as_control() if line is None else line.as_control()
 
     def _line(self, one: Planned) -> Line | None:
-        """What came of a run: by the store, by a file, or else why the harness failed in it."""
+        """The outcome of a run: from the store, from a file, or else why the harness failed."""
         if one.place not in self._lines:
             self._lines[one.place] = self._looked_up(one)
         return self._lines[one.place]

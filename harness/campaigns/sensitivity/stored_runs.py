@@ -21,7 +21,7 @@ from results.store.runs import RunUnreadableError, load_identity, load_verdict, 
 
 RUNNER_JOURNAL = "history-runner.jsonl"
 _OVER = f'"f":"{PHASE}","key":"{Phase.DONE}"'.encode()
-"""What the runner's journal has once a run came to its end; one that was interrupted has not."""
+"""What the runner's journal has if the run reached its end; the journal of an interrupted run lacks it."""
 _DIGITS = 12
 
 
@@ -53,18 +53,18 @@ class StoredRuns:
         self._judged: dict[Path, StoredRun] = {}
 
     def look(self) -> None:
-        """Look for runs that came meanwhile."""
+        """Look for new runs."""
         for folder in run_folders(self._root):
             identity = self._known.get(folder) or _identity(folder)
             if identity is not None:
                 self._known[folder] = identity
 
     def of(self, command: str) -> Iterator[StoredRun]:
-        """Runs that one command makes, from the oldest on."""
+        """The runs of one command, oldest first."""
         return self._chosen(lambda identity: identity.reproduce == command)
 
     def with_bug(self, name: str) -> Iterator[StoredRun]:
-        """Runs of Kafka with a bug, from the oldest on."""
+        """The runs with a bug, oldest first."""
         return self._chosen(lambda identity: identity.seeded_bug == name)
 
     def _chosen(self, wanted: Callable[[RunIdentity], bool]) -> Iterator[StoredRun]:
@@ -76,7 +76,7 @@ class StoredRuns:
 
 
 def _identity(folder: Path) -> RunIdentity | None:
-    """None of a replay, and where it can't be read."""
+    """The stored run in a folder; None for a replay, and if it can't be read."""
     try:
         identity = load_identity(folder)
     except RunUnreadableError:
@@ -111,7 +111,7 @@ def _origin(folder: Path, identity: RunIdentity) -> Origin:
 
 
 def _schedule(folder: Path) -> str:
-    """Digest of what a run planned; empty where today's vocabulary can't express it."""
+    """Digest of a run's plan; empty if the current vocabulary can't express it."""
     try:
         return schedule_digest(decode(_bytes(folder / SCHEDULE_FILE)))
     except msgspec.DecodeError:
@@ -119,6 +119,6 @@ def _schedule(folder: Path) -> str:
 
 
 def _bytes(file: Path) -> bytes:
-    """What a file of a run has; nothing if there is none."""
+    """The content of a run's file; empty if there is no such file."""
     with disk_errors_named():
         return file.read_bytes() if file.is_file() else b""

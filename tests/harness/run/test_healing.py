@@ -77,6 +77,8 @@ class Engine:
             containers = {"n1": engine.node}  # noqa: RUF012 - a stand-in
             nodes = ()
             addresses: dict[str, str] = {}  # noqa: RUF012
+            images: dict[str, str] = {}  # noqa: RUF012
+            version = "4.3.1"
             description = type("Description", (), {"run": engine.described})
 
         return Cluster()
