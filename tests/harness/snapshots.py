@@ -27,7 +27,7 @@ def led(
         place: PartitionAnswer(place[1], leader, 0, (leader,), (leader,), None)
         for place, leader in zip(size.places, leaders, strict=True)
     }
-    known: dict[str, Any] = {"told": told(states), "topics": (size,), **more}
+    known: dict[str, Any] = {"reported": told(states), "topics": (size,), **more}
     return ClusterSnapshot(nodes, quorum=active(active_controller), **known)
 
 
