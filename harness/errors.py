@@ -9,6 +9,7 @@
         ├── NotReadyError            one start of a cluster did not become ready
         ├── ClusterNotReadyError     no start of a cluster became ready
         ├── TimedError               a part of the schedule was not carried out as planned
+        ├── JavaDiedError            the process of kafka-clients ended during a run
         ├── WorkloadError            a worker of the load died, or did not stop in time
         └── JournalError             the history can't be written any further
 

@@ -24,11 +24,7 @@ from checkers.history.requested import (
 )
 from harness.administration.elections import ElectionResult, elect_leaders
 from harness.administration.heartbeats import Heartbeat, HeartbeatAnswer, registered_epoch, send_heartbeat
-from harness.administration.reassignments import (
-    ReassignmentResult,
-    alter_reassignments,
-    list_reassignments,
-)
+from harness.administration.reassignments import ReassignmentResult, alter_reassignments, list_reassignments
 from harness.administration.settings import (
     SettingAnswer,
     add_partitions,

@@ -103,10 +103,8 @@ class RunPlan(msgspec.Struct, frozen=True):
     def images(self) -> tuple[RequestedImage, ...]:
         """What its nodes are started from: Kafka's first, then other versions that nodes have at any time."""
         others = sorted(versions_of(self.schedule, self.scenario.topology, self.version) - {self.version})
-        return (
-            RequestedImage(self.version, *self.options.image_from),
-            *(RequestedImage(version, self.options.image_source, "") for version in others),
-        )
+        own = RequestedImage(self.version, *self.options.image_from)
+        return own, *(RequestedImage(version, self.options.image_source, "") for version in others)
 
 
 def plan_run(options: RunOptions) -> RunPlan:
@@ -131,8 +129,7 @@ def plan_run(options: RunOptions) -> RunPlan:
     if problems := [*problems_of(schedule), *problems]:
         raise _misfit(options, problems)
     reasons = {fault.unavailable_because(scenario.topology) for fault in faults_of(schedule)}
-    unavailable = sorted(reason for reason in reasons if reason)
-    if unavailable:
+    if unavailable := sorted(reason for reason in reasons if reason):
         raise _misfit(options, unavailable)
     expectation = _expectation(scenario, options, version)
     # Named even where it was not requested: another krucible may have another default.

@@ -8,20 +8,17 @@ fails on the way, what was recorded by then is judged.
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, wait
+from concurrent.futures import wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from checkers.evidence.coordinators import OFFSETS_TOPIC
-from checkers.history.operations import History
 from checkers.history.phases import Phase
 from checkers.history.reading import read_history
 from checkers.judge import judge
-from checkers.verdict.verdict import Verdict
 from harness.clients.java.process import JavaProcess
 from harness.cluster.containers import in_parallel
 from harness.cluster.engine import engine_errors_named
@@ -43,6 +40,7 @@ from harness.record.folder import RUNS, point_latest
 from harness.record.journal import JournalError, Recorder
 from harness.record.mishaps import Mishaps
 from harness.run.beside import nothing
+from harness.run.ended import Ended, Played
 from harness.run.execution import Execution
 from harness.run.healing import bench_of
 from harness.run.java import java_clients, require_java
@@ -101,54 +99,6 @@ class Host(msgspec.Struct, frozen=True):
         if self.standby is not None and not self.keep:
             return self.standby.stage(plan, self.following, hear)
         return open_stage(plan, self.runs, hear, cancelled, keep=self.keep)
-
-
-class Played(NamedTuple):
-    """A run of which all is recorded.
-
-    Attributes:
-        folder: the run's.
-        mishap: what went wrong with the harness itself, if anything; the history records it too.
-        going: its cluster, which is being taken away.
-    """
-
-    folder: Path
-    mishap: KrucibleError | None
-    going: "Future[None]"
-
-    @property
-    @disk_errors_named()
-    @engine_errors_named()
-    def failure(self) -> KrucibleError | None:
-        """What went wrong with the harness, the removal of the cluster included, which is waited for."""
-        error = self.going.exception()
-        if error is None or isinstance(error, KrucibleError):
-            return self.mishap or error
-        raise error
-
-
-class Ended(NamedTuple):
-    """A run that was judged.
-
-    Attributes:
-        played: the run.
-        history: read back from its folder.
-        verdict: on it.
-    """
-
-    played: Played
-    history: History
-    verdict: Verdict
-
-    @property
-    def folder(self) -> Path:
-        """The folder of the run."""
-        return self.played.folder
-
-    @property
-    def failure(self) -> KrucibleError | None:
-        """As promised by `Played.failure`."""
-        return self.played.failure
 
 
 @disk_errors_named()

@@ -25,7 +25,13 @@ def unsaid(history: History) -> History:
     return invented(history, _EFFECTS[2:])
 
 
-def _renamed(operation: Operation, without: frozenset[str]) -> Operation:
+def stated(history: History) -> History:
+    """The history, with faults whose injections state what they do, as every new run records them."""
+    told = [_renamed(operation, frozenset(), prefix="") for operation in history.operations]
+    return msgspec.structs.replace(history, operations=tuple(told))
+
+
+def _renamed(operation: Operation, without: frozenset[str], prefix: str = PREFIX) -> Operation:
     value: Any = operation.value
     known = operation.f in {"inject", "heal"} and isinstance(value, dict) and value.get("kind") in _WORDS
     if not known:
@@ -34,4 +40,4 @@ def _renamed(operation: Operation, without: frozenset[str]) -> Operation:
     effects = {name: getattr(word, name) for name in _EFFECTS if name not in without}
     said = {name: effect for name, effect in effects.items() if effect is not None}
     cleared = {name: each for name, each in value.items() if name not in _EFFECTS}
-    return msgspec.structs.replace(operation, value=cleared | said | {"kind": PREFIX + value["kind"]})
+    return msgspec.structs.replace(operation, value=cleared | said | {"kind": prefix + value["kind"]})

@@ -81,7 +81,7 @@ class JavaProcess:
 
     @property
     def pid(self) -> int:
-        """Its number."""
+        """The number of the process."""
         return self._process.pid
 
     def connect(self) -> "Connection[Options | Call, Answer]":

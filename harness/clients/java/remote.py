@@ -103,7 +103,7 @@ class Remote:
 
 
 class RemoteProducer:
-    """A `LogProducer`."""
+    """A `LogProducer` in the JVM."""
 
     def __init__(self, process: JavaProcess, options: ProducerOptions) -> None:
         self._bound_s = options.delivery_ms / 1000
@@ -123,7 +123,7 @@ class RemoteProducer:
 
 
 class RemoteConsumer:
-    """A `LogConsumer`."""
+    """A `LogConsumer` in the JVM."""
 
     def __init__(self, process: JavaProcess, options: ConsumerOptions) -> None:
         self._request_s = options.request_ms / 1000
@@ -162,7 +162,7 @@ class RemoteConsumer:
 
 
 class RemoteTransactionalProducer:
-    """A `TransactionalProducer`."""
+    """A `TransactionalProducer` in the JVM."""
 
     def __init__(self, process: JavaProcess, options: TransactionalOptions) -> None:
         self._bound_s = options.delivery_ms / 1000

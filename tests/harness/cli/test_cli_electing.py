@@ -73,7 +73,7 @@ def test_the_file_of_the_kip(
         "message": None,
     }
     assert (said["type"], said["code"], said["error"]) == ("preferred", 0, None)
-    assert said["tally"] == {"elected": 0, "not_needed": 2, "refused": 0, "untold": 0}
+    assert said["tally"] == {"elected": 0, "not_needed": 2, "refused": 0, "unanswered": 0}
     assert node.elections == [(0, [("foo", [1, 0])], 60_000)]
 
 

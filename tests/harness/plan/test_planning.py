@@ -39,7 +39,9 @@ def parsed(line: str) -> RunOptions:
     assert (program, command) == ("krucible", "run")
     with run.make_context("run", words) as context:
         given = dict(context.params)
-    for name in ("again", "seeds", "keep", "dry_run", "runs", "master", "clusters_per_host", "scratch"):
+    for name in ("again", "seeds", "keep", "dry_run", "as_json", "runs"):
+        given.pop(name)
+    for name in ("master", "clusters_per_host", "scratch"):
         given.pop(name)
     pairs = {name: dict(given[name]) for name in ("feature", "config")}
     return RunOptions(**(given | pairs))

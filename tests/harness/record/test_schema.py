@@ -27,7 +27,7 @@ WRITERS = ("cluster", "evidence", "faults", "nemesis", "observers", "record", "r
 """Rooms of the harness whose modules have recorders."""
 RECORDING = {"operation": 0, "invoke": 0, "observe": 0, "Entry": 2}
 """What writes an operation, and which of its arguments is the function."""
-TELLING = {"tell", "tell_news"}
+TELLING = {"record", "record_changes"}
 """By what observers write; the first argument is the key."""
 GOLDEN = [
     line

@@ -46,7 +46,7 @@ def test_the_process_has_the_jars_of_the_runs_version_and_ends_with_the_load(
     monkeypatch.setattr(java, "JavaProcess", Process)
     monkeypatch.setattr(java.maven, "resolve", resolved)
     plan = plan_run(RunOptions(scenario="exploratory/txn-java", seed=1, kafka_version="4.2.0"))
-    stage: Any = SimpleNamespace(plan=plan, folder=tmp_path, tell=None)
+    stage: Any = SimpleNamespace(plan=plan, folder=tmp_path, report=None)
     with pytest.raises(KeyError), java_clients(stage):
         raise KeyError
 

@@ -19,6 +19,7 @@ from harness.record.mishaps import Mishaps
 from harness.run import runner
 from harness.run.beside import beside, nothing
 from harness.run.diagnosis import Diagnosis
+from harness.run.ended import Ended, Played
 from harness.run.starting import ClusterNotReadyError
 from harness.workloads.worker import WorkloadError
 from tests.harness.waiting import BOUND_S, StandingTime
@@ -52,7 +53,7 @@ def test_limits_that_nobody_takes_away_are_told() -> None:
 
     runner._settle(stage, execution)
 
-    stage.tell.assert_called_once_with("recover", "throttles of reassignments are left: no broker answers")
+    stage.report.assert_called_once_with("recover", "throttles of reassignments are left: no broker answers")
 
 
 def test_limits_are_taken_away_before_recovery_as_soon_as_brokers_answer(
@@ -65,7 +66,7 @@ def test_limits_are_taken_away_before_recovery_as_soon_as_brokers_answer(
     runner._lift(stage, execution, threading.Event())
 
     assert execution.settle.call_count == 3
-    stage.tell.assert_not_called()
+    stage.report.assert_not_called()
 
 
 @pytest.mark.parametrize("cancelled", [True, False])
@@ -81,7 +82,7 @@ def test_limits_that_stay_into_the_recovery_are_told(
     runner._lift(stage, execution, over)
 
     execution.settle.assert_called_once_with()
-    stage.tell.assert_called_once_with("heal", "throttles of reassignments are left: no broker answers")
+    stage.report.assert_called_once_with("heal", "throttles of reassignments are left: no broker answers")
 
 
 @pytest.mark.parametrize("failure", [None, DIED])
@@ -111,7 +112,7 @@ def test_nothing_is_awaited_of_brokers_that_all_ended_by_themselves() -> None:
 
     over.wait.assert_not_called()
     execution.settle.assert_called_once_with()
-    stage.tell.assert_called_once_with("heal", "throttles of reassignments are left: no broker answers")
+    stage.report.assert_called_once_with("heal", "throttles of reassignments are left: no broker answers")
 
 
 def test_brokers_that_ended_by_themselves_are_asked_nothing_at_the_end(
@@ -160,7 +161,9 @@ def test_retention_that_goes_on_is_told() -> None:
 
     runner._settle(stage, execution)
 
-    stage.tell.assert_called_once_with("recover", "retention.ms of log-0 is still reported by 1 of 3 brokers")
+    stage.report.assert_called_once_with(
+        "recover", "retention.ms of log-0 is still reported by 1 of 3 brokers"
+    )
 
 
 class Play:
@@ -176,7 +179,7 @@ class Play:
         self.nemesis = SimpleNamespace(heal_all=lambda: self.reach("heal"))
         execution = SimpleNamespace(carry_out=lambda _schedule: self.reach("schedule"), nemesis=self.nemesis)
         monkeypatch.setattr(runner, "Execution", lambda *_: execution)
-        monkeypatch.setattr(runner, "_context", lambda _stage: None)
+        monkeypatch.setattr(runner, "_context", lambda *_: None)
         for name in ("lift", "recover", "settle", "read_everything", "gather_evidence"):
             monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name, **told: self.do(name, **told))
         for name in ("observed", "loaded"):
@@ -350,7 +353,7 @@ def test_an_invalid_verdict_outweighs_a_harness_that_failed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, validity: Validity, failure: KrucibleError | None
 ) -> None:
     verdict = Verdict(validity=validity, results=())
-    ended = runner.Ended(runner.Played(tmp_path, failure, nothing()), MagicMock(), verdict)
+    ended = Ended(Played(tmp_path, failure, nothing()), MagicMock(), verdict)
     monkeypatch.setattr(performing, "execute", lambda *_: ended)
     kept: list[Verdict] = []
     monkeypatch.setattr(performing, "keep", lambda _folder, _history, one: kept.append(one))
