@@ -15,10 +15,7 @@ from harness.plan.catalogue import load_scenario
 from harness.vocabulary import FixedSchedule, Kill, Scenario, Step, Target, TxnWorkload
 from results.store.runs import find_run, load_verdict
 
-pytestmark = [
-    pytest.mark.cluster,
-    pytest.mark.skipif(java_missing() is not None, reason=f"kafka-clients is not offered: {java_missing()}"),
-]
+pytestmark = pytest.mark.cluster
 LIBRARIES = {"kafka-python", "confluent-kafka", "kafka-clients"}
 
 
@@ -28,6 +25,7 @@ def of_one_fault(name: str) -> Scenario:
     return msgspec.structs.replace(load_scenario(name), schedule=schedule)
 
 
+@pytest.mark.skipif(java_missing() is not None, reason=f"kafka-clients is not offered: {java_missing()}")
 def test_kafkas_own_client_has_its_share_of_the_load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "load_scenario", of_one_fault)
     name = "exploratory/txn-java"

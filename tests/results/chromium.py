@@ -11,6 +11,8 @@ from typing import Any, Self
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 ANSWER_S = 180
+_PAGE_LEFT = "Inspected target navigated or closed"
+"""The error of a question to a page that another one replaced before the answer."""
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -63,6 +65,11 @@ class Chromium:
 
     def call(self, method: str, **params: Any) -> Any:
         """One command; events that come before its answer are noted."""
+        answer = self._answer(method, params)
+        assert "error" not in answer, answer
+        return answer["result"]
+
+    def _answer(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
         self._last_id += 1
         message = {"id": self._last_id, "method": method, "params": params}
         if self._session is not None:
@@ -71,8 +78,7 @@ class Chromium:
         while True:
             answer = self._read()
             if answer.get("id") == self._last_id:
-                assert "error" not in answer, answer
-                return answer["result"]
+                return answer
 
     def open(self, page: Path | str) -> None:
         """Go to a file or an address, and wait until it is loaded."""
@@ -92,8 +98,11 @@ class Chromium:
         """Whether a JavaScript expression becomes true within `ANSWER_S`, on whatever page is then shown."""
         end_s = time.monotonic() + ANSWER_S
         while time.monotonic() < end_s:
-            answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
-            if answer["result"].get("value") is True:
+            answer = self._answer("Runtime.evaluate", {"expression": expression, "returnByValue": True})
+            if answer.get("error", {}).get("message") == _PAGE_LEFT:
+                continue
+            assert "error" not in answer, answer
+            if answer["result"]["result"].get("value") is True:
                 return True
         return False
 
