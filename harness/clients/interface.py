@@ -100,7 +100,7 @@ class ProducerOptions(msgspec.Struct, frozen=True):
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
         pipelined: whether each record is a separate batch, with up to five in flight to one partition; only
-            librdkafka does that, kafka-python sends the next batch after the answer to the last.
+            librdkafka can be told to; kafka-clients always may, kafka-python never does.
     """
 
     bootstrap: tuple[str, ...]

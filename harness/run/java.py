@@ -6,7 +6,7 @@ from pathlib import Path
 
 from harness.clients.interface import ClientKind
 from harness.clients.java.process import JAVA_MEND, JavaProcess, java_missing
-from harness.cluster.images import maven
+from harness.cluster.images import Progress, maven
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from harness.run.stage import Stage
@@ -16,19 +16,22 @@ _JARS = ("kafka-clients-", "lz4-java-", "snappy-java-", "zstd-jni-", "slf4j-api-
 """The jars of the library and of what it needs; without a backend for logging it logs nothing."""
 
 
-def require_java(plan: RunPlan) -> None:
-    """Refuse a run that needs kafka-clients on a host that does not have it.
+def require_java(plan: RunPlan, say: Progress) -> None:
+    """Refuse a run that needs kafka-clients where there is none, before anything is started.
 
     Raises:
-        KrucibleError: there is no Java here.
+        KrucibleError: there is no Java here, or no jars of the run's version.
     """
-    if uses(plan.scenario.workload, ClientKind.JAVA) and (reason := java_missing()):
+    if not uses(plan.scenario.workload, ClientKind.JAVA):
+        return
+    if reason := java_missing():
         raise KrucibleError(
             f"the scenario asks for the client {ClientKind.JAVA}, which this host can't run",
             got=reason,
             expected="Java 11 or newer",
             next_step=f"{JAVA_MEND}; or leave it out of the scenario's libraries",
         )
+    maven.resolve(plan.version, say)
 
 
 @contextmanager

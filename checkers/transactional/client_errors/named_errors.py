@@ -1,6 +1,6 @@
-"""Names of Kafka's errors in the error texts of either client library.
+"""Names of Kafka's errors in the error texts of the client libraries.
 
-librdkafka reports an error's name before a colon (``OUT_OF_ORDER_SEQUENCE_NUMBER: Broker: …``), kafka-python
+librdkafka and kafka-clients report an error's name before a colon (``OUT_OF_ORDER_SEQUENCE_NUMBER: …``), kafka-python
 its number in brackets (``[Error 45]``).  What is in parentheses is krucible's comment or a detail, and the
 errors of several records are joined by semicolons.
 """

@@ -11,13 +11,18 @@ import msgspec
 from harness.cli.runs.dry_run import answers_min, targets_of
 from harness.plan.planning import RunPlan
 from harness.plan.schedule import agenda, blinks_of
+from harness.plan.upgrades import other_versions
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.scenario import FixedSchedule, Step
 from harness.vocabulary.topology import Topology
 
 
 class Cluster(msgspec.Struct, frozen=True):
-    """The cluster that a run would have; features and config are those that are not the default."""
+    """The cluster that a run would have; features and config are those that are not the default.
+
+    Attributes:
+        first_versions: node name to the version of Kafka that it begins with, if it is not the run's.
+    """
 
     mode: str
     quorum: str
@@ -25,6 +30,8 @@ class Cluster(msgspec.Struct, frozen=True):
     brokers: tuple[str, ...]
     features: dict[str, int]
     config: dict[str, str]
+    node_config: dict[str, dict[str, str]]
+    first_versions: dict[str, str]
 
 
 class Load(msgspec.Struct, frozen=True):
@@ -116,7 +123,7 @@ def document_of(plan: RunPlan, store: str = "") -> str:
         scenario_file=plan.options.scenario_file,
         seed=plan.options.seed,
         kafka_version=plan.version,
-        cluster=_cluster(scenario.topology),
+        cluster=_cluster(scenario.topology, plan.version),
         load=Load(
             workload=str(workload.__struct_config__.tag),
             rate_per_s=workload.rate,
@@ -143,7 +150,7 @@ def document_of(plan: RunPlan, store: str = "") -> str:
     return msgspec.json.encode(document).decode()
 
 
-def _cluster(topology: Topology) -> Cluster:
+def _cluster(topology: Topology, version: str) -> Cluster:
     nodes = topology.nodes()
     return Cluster(
         mode=topology.mode.value,
@@ -152,6 +159,8 @@ def _cluster(topology: Topology) -> Cluster:
         brokers=tuple(node.name for node in nodes if node.is_broker),
         features=topology.features,
         config=topology.config,
+        node_config=topology.node_config,
+        first_versions=other_versions(topology, version),
     )
 
 

@@ -4,7 +4,6 @@ It has its own session, so that Ctrl-C reaches only the parent.  Each client has
 that arrives as a file over the socket to the parent.  At the end of that socket the process ends at once.
 """
 
-import faulthandler
 import os
 import socket
 import sys
@@ -34,7 +33,6 @@ def main(words: list[str]) -> None:
     Args:
         words: number of the socket's file, the file that the JVM writes if it crashes, and the jars.
     """
-    faulthandler.enable(all_threads=False)
     parent = socket.socket(fileno=int(words[0]))
     parent.set_inheritable(False)
     jvm.start(words[2:], Path(words[1]))
@@ -96,6 +94,8 @@ def serve(connection: "Connection[Answer, Options | Call]", make: Callable[[Opti
         except (EOFError, OSError):
             if client is not None:
                 _answer(client.close, 0.0)
+        finally:
+            jvm.detach()
 
 
 def _answer(method: Callable[..., Any], *arguments: Any) -> Answer:

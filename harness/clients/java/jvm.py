@@ -30,6 +30,12 @@ def java(name: str) -> Any:
     return jpype.JClass(name)
 
 
+def detach() -> None:
+    """Let the JVM forget this thread, which ends; JPype attaches threads by itself, but detaches none."""
+    if jpype.isJVMStarted():
+        java("java.lang.Thread").detach()
+
+
 def class_of(error: BaseException) -> str:
     """The name of an exception's class, without its package."""
     return str(error.getClass().getSimpleName())  # type: ignore[attr-defined]  # `JavaError` has it

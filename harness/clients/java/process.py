@@ -113,6 +113,14 @@ class JavaProcess:
             next_step=f"read {LOG_FILE} and, if it is there, {CRASH_FILE} next to it",
         )
 
+    def hung(self, why: str) -> JavaDiedError:
+        """End it, because it no longer makes clients; a load without them must not pass for one with them."""
+        self._process.kill()
+        self._process.wait()
+        return JavaDiedError(
+            f"the client {ClientKind.JAVA} hangs", got=why, where=str(self._log), next_step=f"read {LOG_FILE}"
+        )
+
     def close(self) -> None:
         """End it; what its clients do is not awaited."""
         self._ours.close()

@@ -42,7 +42,7 @@ class Remote:
 
     Raises:
         ClientFailedError: it could not be made.
-        JavaDiedError: the process has ended, as every call raises.
+        JavaDiedError: the process has ended, as every call raises, or makes no client any more.
     """
 
     def __init__(self, process: JavaProcess, options: Options) -> None:
@@ -53,7 +53,7 @@ class Remote:
             self._asked("making it", options, _MAKE_S)
         except SilentError as error:
             self._connection.close()
-            raise ClientFailedError(str(error)) from error
+            raise self._process.hung(str(error)) from error
         except ClientFailedError:
             self._connection.close()
             raise
