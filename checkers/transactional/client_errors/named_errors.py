@@ -1,14 +1,16 @@
 """Names of Kafka's errors in the error texts of the client libraries.
 
-librdkafka and kafka-clients report an error's name before a colon (``OUT_OF_ORDER_SEQUENCE_NUMBER: …``), kafka-python
-its number in brackets (``[Error 45]``).  What is in parentheses is krucible's comment or a detail, and the
-errors of several records are joined by semicolons.
+librdkafka and kafka-clients report an error's name before a colon (``OUT_OF_ORDER_SEQUENCE_NUMBER: …``),
+kafka-python its number in brackets (``[Error 45]``).  What is in parentheses is krucible's comment or a
+detail, and the errors of several records are joined by semicolons.
 """
 
 import re
 from collections.abc import Iterable
 
 OUT_OF_ORDER, OLD_EPOCH, TXN_STATE, PRODUCER_ID_MAPPING, UNKNOWN_PRODUCER, FENCED = 45, 47, 48, 49, 59, 90
+KAFKA_CLIENTS = "kafka-clients"
+"""Kafka's own client in Java."""
 SCRIPT = "raw"
 """The client of scripts, which ask for what no library would."""
 _NAMES = {

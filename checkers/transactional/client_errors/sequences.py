@@ -14,7 +14,8 @@ whatever was lost.  A producer with an outdated epoch gets another error.
 A leader that has to verify a transaction (KIP-890, for producers without a new epoch for each) remembers the
 lowest sequence number that it had to verify since, and refuses all above it.  An unanswered batch that was
 sent again may arrive a second time after its successors.  It is refused, and so are the batches after it,
-although nothing was lost.  librdkafka reports that it had sent a batch of the partition again.
+although nothing was lost.  librdkafka reports that it had sent a batch of the partition again.  kafka-clients
+does not report it, so there the time that the transaction took decides whether it may have.
 """
 
 from bisect import bisect_left
@@ -26,6 +27,7 @@ from typing import Any
 import msgspec
 
 from checkers.columns.tables import PartitionName
+from checkers.evidence.producers import transactions
 from checkers.history.operations import INVOKE, OK, History, Operation, once
 from checkers.history.sends import is_answered
 from checkers.history.setup import Setup
@@ -33,6 +35,7 @@ from checkers.history.transactions import sends_of
 from checkers.licences import licences_of
 from checkers.transactional.client_errors.anomalies import SEQUENCE_LOST
 from checkers.transactional.client_errors.named_errors import (
+    KAFKA_CLIENTS,
     OUT_OF_ORDER,
     SCRIPT,
     UNKNOWN_PRODUCER,
@@ -45,6 +48,10 @@ _CODES = frozenset((OUT_OF_ORDER, UNKNOWN_PRODUCER))
 _TRANSACTION = "txn"
 _BEGINNING = "init-transactions"
 _SENT_AGAIN = "last partition error _TIMED_OUT (actions Retry"
+_SENT_ONCE_NS = 1_000_000_000
+"""Within this kafka-clients has sent no batch again: its requests may take two seconds."""
+_WITHOUT_VERIFICATION = 2
+"""Level of ``transaction.version`` from which on leaders verify none of kafka-clients (KIP-890)."""
 _OFFSET = 4
 """Place of the offset in a send of a completed transaction."""
 
@@ -72,7 +79,8 @@ def _names_records(operation: Operation) -> bool:
 def _judged(history: History, setup: Setup, operation: Operation) -> Anomaly:
     partitions = _partitions(operation, acknowledged=False)
     before = _acknowledged_before(history, operation, partitions)
-    doubt = _doubt(setup, operation, partitions, before) or _licence(history, operation, partitions)
+    own = _own_doubt(history, setup, operation)
+    doubt = own or _doubt(operation, partitions, before) or _licence(history, operation, partitions)
     told = ", ".join(map(str, sorted(partitions)))
     anomaly = SEQUENCE_LOST.found(
         f"Process {operation.process} got an error for {told}: {operation.error}",
@@ -87,13 +95,17 @@ def _judged(history: History, setup: Setup, operation: Operation) -> Anomaly:
     return anomaly if doubt is None else msgspec.structs.replace(anomaly, illegal=False, licence=doubt)
 
 
+def _own_doubt(history: History, setup: Setup, operation: Operation) -> str | None:
+    """Why an error of this producer proves no loss; None if it may prove one."""
+    if operation.f != _TRANSACTION:
+        return _of_send(setup, operation)
+    return _of_transaction(history, setup, operation)
+
+
 def _doubt(
-    setup: Setup, operation: Operation, partitions: frozenset[PartitionName], before: Sequence[Operation]
+    operation: Operation, partitions: frozenset[PartitionName], before: Sequence[Operation]
 ) -> str | None:
     """Why an error proves no loss; None if it proves one."""
-    own = _of_send(setup, operation) if operation.f != _TRANSACTION else _of_transaction(operation)
-    if own is not None:
-        return own
     if not nothing_but(operation.error or "", _CODES):
         return "other errors are reported as well: an earlier batch may have been given up before it arrived"
     if not partitions or partitions & _partitions(operation, acknowledged=True):
@@ -112,13 +124,23 @@ def _of_send(setup: Setup, operation: Operation) -> str | None:
     return None
 
 
-def _of_transaction(operation: Operation) -> str | None:
+def _of_transaction(history: History, setup: Setup, operation: Operation) -> str | None:
     if _SENT_AGAIN in (operation.error or ""):
         return (
             "a batch was sent there twice, and if the copy arrives last the leader refuses all "
             "batches after it"
         )
+    verified = setup.features.get("transaction.version", 0) < _WITHOUT_VERIFICATION
+    silent = verified and operation.value.get("client") == KAFKA_CLIENTS
+    if silent and _took_ns(history, operation) > _SENT_ONCE_NS:
+        return "a batch may have been sent there twice, which kafka-clients does not report"
     return None
+
+
+def _took_ns(history: History, operation: Operation) -> int:
+    """How long a transaction took, from its invocation to its completion."""
+    call = next(each for each in transactions(history) if each.ended is operation)
+    return operation.time_ns - call.begun.time_ns
 
 
 def _licence(history: History, operation: Operation, partitions: frozenset[PartitionName]) -> str | None:

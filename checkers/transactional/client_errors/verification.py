@@ -23,7 +23,7 @@ from checkers.transactional.client_errors.named_errors import TXN_STATE, nothing
 _NOT_ADDED = "Partition was not added to the transaction"
 """What a leader adds to INVALID_TXN_STATE for a batch; ``kafka.server.ReplicaManager``.
 
-kafka-python reports it, and so does kafka-clients 3.6 and 3.7; later ones get TRANSACTION_ABORTABLE, without a text.
+kafka-python and kafka-clients 3.6 and 3.7 report it.  Later ones get TRANSACTION_ABORTABLE without a text.
 """
 ASKED_ONCE_NS = 1_000_000_000
 """Within this no library has given an attempt up: its requests may take two seconds."""

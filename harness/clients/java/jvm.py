@@ -8,7 +8,7 @@ import jpype
 
 JavaError: type[BaseException] = jpype.JException
 """Everything that Java throws."""
-_SMALL = ("-Xmx192m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xrs")
+_SMALL = ("-Xmx192m", "-XX:+ExitOnOutOfMemoryError", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xrs")
 """Brokers need the host more than a client does; ``-Xrs`` leaves signals to Python."""
 
 

@@ -116,6 +116,14 @@ def test_what_is_no_whole_number_is_said_in_words_of_ours(
     assert f"Invalid value for '{words[0]}': {problem}" in capsys.readouterr().err
 
 
+def test_json_has_the_versions_that_nodes_begin_with(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["run", "upgrades/rolling", "--seed", "3", "--dry-run", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    nodes = ("c1", "c2", "c3", "b1", "b2", "b3")
+    assert document["cluster"]["first_versions"] == dict.fromkeys(nodes, "3.9.0")
+    assert document["cluster"]["node_config"] == {}
+
+
 def test_json_is_one_document_with_the_same_content(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,6 +9,8 @@ import sys
 import threading
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -40,6 +42,8 @@ OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 REFLECTION = """
 import json, sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from harness.clients.java import jvm
 jars = sys.argv[1:]
 jvm.start(jars, Path("crash"))
@@ -146,7 +150,7 @@ def test_a_process_that_dies_is_told_by_every_client(tmp_path: Path) -> None:
         producer = open_producer(ClientKind.JAVA, ProducerOptions((broker.bootstrap,), "log-0"), process)
         consumer = open_consumer(ClientKind.JAVA, ConsumerOptions((broker.bootstrap,), "log-0"), process)
         os.kill(process.pid, signal.SIGSEGV)
-        with pytest.raises(JavaDiedError, match="SIGSEGV") as caught:
+        with pytest.raises(JavaDiedError, match="SIGABRT") as caught:
             producer.send([Record(0, b"a")])
         with pytest.raises(JavaDiedError):
             consumer.poll(0)
@@ -157,6 +161,7 @@ def test_a_process_that_dies_is_told_by_every_client(tmp_path: Path) -> None:
             open_producer(ClientKind.JAVA, ProducerOptions((broker.bootstrap,), "log-0"), process)
     process.close()
     assert caught.value.where == str(tmp_path / LOG_FILE)
+    assert (tmp_path / CRASH_FILE).exists()
     assert "SLF4J" not in caught.value.got
 
 
@@ -180,6 +185,8 @@ def test_a_process_ends_with_its_parent(tmp_path: Path, how: signal.Signals) -> 
 PARENT = """
 import sys, threading
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 from harness.clients.java.process import JavaProcess
 process = JavaProcess([Path(jar) for jar in sys.argv[2:]], Path(sys.argv[1]))
 print(process.pid, flush=True)
@@ -250,6 +257,23 @@ class Deaf:
 
     def end(self) -> None:
         self._theirs.close()
+
+
+def test_a_process_that_makes_no_client_any_more_ends_the_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(remote, "_MAKE_S", 0.05)
+    monkeypatch.setattr(remote, "_GRACE_S", 0.0)
+    ours, theirs = socket.socketpair()
+    ended: list[str] = []
+
+    def hung(why: str) -> JavaDiedError:
+        ended.append(why)
+        return JavaDiedError("the client kafka-clients hangs")
+
+    process: Any = SimpleNamespace(connect=lambda: Connection(ours.detach()), hung=hung)
+    with pytest.raises(JavaDiedError, match="hangs"):
+        remote.RemoteProducer(process, ProducerOptions((), "log-0"))
+    assert len(ended) == 1
+    theirs.close()
 
 
 def test_silence_of_the_process_is_open_and_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

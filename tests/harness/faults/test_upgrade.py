@@ -104,6 +104,19 @@ def test_a_node_that_does_not_log_the_version_is_not_believed(node: Node, says: 
         active.healed()
 
 
+def test_without_a_majority_the_image_alone_shows_the_version(
+    node: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "answers", lambda *_, **__: False)
+    monkeypatch.setattr(process, "PROBE_BOUND_S", 0.0)
+    node.says = ""
+    active = fault(node, Upgrade())
+    active.inject()
+    active.heal()
+    healed = active.healed()
+    assert (healed["answers"], healed["version"]) == (False, None)
+
+
 def test_a_candidate_logs_its_version_without_the_suffix(node: Node) -> None:
     (first, *_) = Topology().nodes()
     images, containers = {"4.4.0-rc1": "kafka:4.4.0"}, {"n1": cast("NodeContainers", node)}

@@ -13,16 +13,28 @@ from harness.run.java import jars_of_client, java_clients, require_java
 
 
 def test_only_a_scenario_that_asks_for_it_is_refused_without_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    resolved: list[str] = []
+    monkeypatch.setattr(java.maven, "resolve", lambda version, _say: resolved.append(version))
     monkeypatch.setattr(java, "java_missing", lambda: "java is not installed")
-    require_java(plan_run(RunOptions(scenario="exploratory/chaos", seed=1)))
+    require_java(plan_run(RunOptions(scenario="exploratory/chaos", seed=1)), print)
     for name in ("exploratory/chaos-java", "exploratory/txn-java"):
         plan = plan_run(RunOptions(scenario=name, seed=1))
         with pytest.raises(KrucibleError, match="asks for the client kafka-clients") as caught:
-            require_java(plan)
+            require_java(plan, print)
         assert caught.value.got == "java is not installed"
-        monkeypatch.setattr(java, "java_missing", lambda: None)
-        require_java(plan)
-        monkeypatch.setattr(java, "java_missing", lambda: "java is not installed")
+        assert resolved == []
+
+
+def test_the_jars_are_resolved_before_anything_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(version: str, _say: object) -> None:
+        raise KrucibleError(f"there is no Kafka {version}")
+
+    monkeypatch.setattr(java, "java_missing", lambda: None)
+    monkeypatch.setattr(java.maven, "resolve", refuse)
+    with pytest.raises(KrucibleError, match=r"there is no Kafka 4\.2\.0"):
+        require_java(
+            plan_run(RunOptions(scenario="exploratory/chaos-java", seed=1, kafka_version="4.2.0")), print
+        )
 
 
 def test_the_process_has_the_jars_of_the_runs_version_and_ends_with_the_load(

@@ -12,6 +12,7 @@ import pytest
 from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import Validity, Verdict
 from harness.campaigns import performing
+from harness.clients.java.process import JavaDiedError
 from harness.errors import EngineError, KrucibleError
 from harness.kafka.wire import WireError
 from harness.record.journal import JournalError
@@ -25,6 +26,7 @@ from harness.workloads.worker import WorkloadError
 from tests.harness.waiting import BOUND_S, StandingTime
 
 DIED = WorkloadError("worker producer-1 died")
+JAVA_DIED = JavaDiedError("the client kafka-clients died")
 
 
 def test_faults_are_healed_even_when_the_history_takes_nothing_more() -> None:
@@ -275,9 +277,12 @@ def test_a_recovery_that_could_not_be_looked_at_shortens_no_final_read(play: Pla
     "where",
     ["schedule", "lift", "recover", "end of loaded", "read_everything", "end of observed", "gather_evidence"],
 )
-def test_a_mishap_prevents_neither_healing_nor_reading_nor_evidence(play: Play, where: str) -> None:
-    play.raised[where] = DIED
-    assert play.play() is DIED
+@pytest.mark.parametrize("error", [DIED, JAVA_DIED])
+def test_a_mishap_prevents_neither_healing_nor_reading_nor_evidence(
+    play: Play, where: str, error: KrucibleError
+) -> None:
+    play.raised[where] = error
+    assert play.play() is error
     assert play.reached == ALL
 
 

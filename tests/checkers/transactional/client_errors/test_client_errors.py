@@ -14,6 +14,7 @@ LOST = "OUT_OF_ORDER_SEQUENCE_NUMBER: Broker: Broker received an out of order se
 LOST_PYTHON = (
     "OutOfOrderSequenceNumberError: [Error 45] OutOfOrderSequenceNumberError: None (about a sequence)"
 )
+LOST_NAMED = "OUT_OF_ORDER_SEQUENCE_NUMBER: The broker received an out of order sequence number"
 FENCED = "_FENCED: Failed to end transaction: Local: This instance has been fenced by a newer instance"
 FENCED_PYTHON = (
     "ProducerFencedError: [Error 90] ProducerFencedError (epochs are compared before the decision)"
@@ -305,6 +306,22 @@ class TestSequencesOfTransactions:
         ).anomaly()
         assert anomaly is not None
         assert anomaly.illegal
+
+    @pytest.mark.parametrize(
+        ("took_s", "level", "illegal"), [(0.9, 1, True), (1.1, 1, False), (1.1, 2, True)]
+    )
+    def test_kafka_clients_may_have_sent_a_batch_twice_if_that_took_long(
+        self, *, took_s: float, level: int, illegal: bool
+    ) -> None:
+        story = Story().initialise(7).transact(client="kafka-clients")
+        told = self.told(
+            story, f"{LOST_NAMED}; its commit was never asked for", took_s=took_s, client="kafka-clients"
+        )
+        told.operations[0].value["features"] = {"transaction.version": level}
+        anomaly = told.anomaly()
+        assert anomaly is not None
+        assert anomaly.illegal is illegal
+        assert illegal or "does not report" in (anomaly.licence or "")
 
     def test_records_that_were_acknowledged_beside_it_leave_a_doubt(self) -> None:
         assert "out of order" in self.told(Story().transact(), offset=9).doubt()
