@@ -51,6 +51,23 @@ def is_decided(call: Call) -> bool:
     return any(map(is_acknowledged, sends_of(ended)))
 
 
+def earlier_transactions(history: History, call: Call, producer: Call) -> list[Call]:
+    """Transactions of the same process and id since an initialisation, before another transaction.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        call: the transaction before which they began.
+        producer: the initialisation after which they began.
+    """
+    return [
+        each
+        for each in transactions(history)
+        if each.begun.process == call.begun.process
+        and each.begun.key == call.begun.key
+        and producer.begun.index < each.begun.index < call.begun.index
+    ]
+
+
 def asked_ns(call: Call) -> int:
     """When a transaction's end was requested at the earliest."""
     value = call.ended.value if call.ended is not None else None

@@ -20,6 +20,7 @@ from checkers.columns.tables import NEVER
 from checkers.evidence.producers import (
     Call,
     asked_ns,
+    earlier_transactions,
     initialisations,
     is_acknowledged,
     is_decided,
@@ -195,11 +196,4 @@ def _timed_out(setup: Setup, call: Call, producer: Call | None) -> bool:
 
 def _decided(history: History, call: Call, producer: Call) -> list[Call]:
     """Earlier transactions of the same producer that the coordinator ended as the producer asked."""
-    return [
-        each
-        for each in transactions(history)
-        if each.begun.process == call.begun.process
-        and each.begun.key == call.begun.key
-        and producer.begun.index < each.begun.index < call.begun.index
-        and is_decided(each)
-    ]
+    return [each for each in earlier_transactions(history, call, producer) if is_decided(each)]

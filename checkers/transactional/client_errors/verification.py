@@ -16,7 +16,7 @@ moved: a former coordinator can answer from what it knew.
 
 from checkers.evidence.coordinators import transactions_partition
 from checkers.evidence.partition_changes import partition_changes
-from checkers.evidence.producers import Call, asked_ns, is_decided, transactions
+from checkers.evidence.producers import Call, asked_ns, earlier_transactions, is_decided
 from checkers.history.operations import History
 from checkers.transactional.client_errors.named_errors import TXN_STATE, nothing_but
 
@@ -48,21 +48,11 @@ def doubt_of_refusal(history: History, call: Call, producer: Call | None) -> str
     """
     if producer is None or call.ended is None:
         return "no acknowledged initialisation of this producer is in the history"
-    if not all(map(_ended_once, _before(history, call, producer))):
+    if not all(map(_ended_once, earlier_transactions(history, call, producer))):
         return (
             "the end of an earlier transaction of this producer may have been requested twice (KAFKA-17754)"
         )
     return _moved(history, str(call.begun.key), producer.begun.time_ns, call.ended.time_ns)
-
-
-def _before(history: History, call: Call, producer: Call) -> list[Call]:
-    return [
-        each
-        for each in transactions(history)
-        if each.begun.process == call.begun.process
-        and each.begun.key == call.begun.key
-        and producer.begun.index < each.begun.index < call.begun.index
-    ]
 
 
 def _ended_once(call: Call) -> bool:
