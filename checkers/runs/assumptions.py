@@ -20,6 +20,7 @@ from checkers.history.phases import PHASE, Phase, phase_began_ns
 from checkers.history.polls import FinalReadRequested
 from checkers.history.runner import FAILURE, LASTED, HarnessFailed
 from checkers.history.setup import RequiredNumbers, Setup, setup_of
+from checkers.history.transactions import sends_of
 from checkers.history.units import NS_PER_MS
 from checkers.runs.additions import additions_loaded
 from checkers.runs.blinks import blink_figures, check_blinks
@@ -32,6 +33,8 @@ from checkers.verdict.needs import NOTHING
 from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 
 CHECKER = "assumptions"
+_OFFSET = 4
+"""Where a send of a completed transaction has its offset, if it came to it."""
 PLAYER = "moves"
 """The process that plays a scenario's moves."""
 
@@ -145,6 +148,7 @@ def _loaded(acked: Acknowledged, history: History) -> Assumption:
     width = int(acked.partition.max(initial=0)) + 1
     codes = np.unique(acked.topic[under_load] * width + acked.partition[under_load])
     loaded = {(acked.topics[code // width], code % width) for code in codes.tolist()}
+    loaded |= _loaded_by_transactions(history, ended_ns)
     idle = [str(name) for name in _made_to_be_loaded(history) if name not in loaded]
     return Assumption(
         "partitions-loaded",
@@ -152,6 +156,20 @@ def _loaded(acked: Acknowledged, history: History) -> Assumption:
         "each partition acknowledged a record before phase heal",
         f"without any: {first_of(idle)}",
     )
+
+
+def _loaded_by_transactions(history: History, until_ns: int) -> set[tuple[str, int]]:
+    """Partitions that acknowledged a record of a transaction, whatever the end of the transaction.
+
+    `acknowledged` leaves out the transactions that did not commit; their records were appended all the same.
+    """
+    return {
+        (send[1], send[2])
+        for operation in history.of("txn")
+        if operation.type is not INVOKE and operation.time_ns < until_ns and operation.value is not None
+        for send in sends_of(operation)
+        if len(send) > _OFFSET and send[_OFFSET] is not None
+    }
 
 
 def _polled(history: History, setup: Setup) -> Assumption:

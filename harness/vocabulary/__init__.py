@@ -94,18 +94,20 @@ from harness.vocabulary.scenario import (
     TimedOperation,
 )
 from harness.vocabulary.topology import DiskKind, Mode, Node, NodeFile, Quorum, Role, Topology
-from harness.vocabulary.workloads import (
-    BulkWorkload,
-    CompactedWorkload,
+from harness.vocabulary.transactional import (
     CopyWorkload,
-    GroupsWorkload,
-    LogWorkload,
-    MetadataWorkload,
-    OffsetsWorkload,
     Script,
     ScriptedTransactions,
     TransactionalWorkload,
     TxnWorkload,
+)
+from harness.vocabulary.workloads import (
+    BulkWorkload,
+    CompactedWorkload,
+    GroupsWorkload,
+    LogWorkload,
+    MetadataWorkload,
+    OffsetsWorkload,
     Workload,
     WorkloadTopic,
 )

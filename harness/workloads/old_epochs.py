@@ -17,7 +17,7 @@ from harness.clients.raw_batches import Batch, append_batch, request_producer_id
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import Connection, WireError
-from harness.vocabulary.workloads import TransactionalWorkload
+from harness.vocabulary.transactional import TransactionalWorkload
 from harness.workloads.context import Address, WorkloadContext
 from harness.workloads.values import Values
 from harness.workloads.worker import Worker

@@ -48,7 +48,7 @@ class ProducerWorker(Worker):
         kinds = context.libraries
         self._kind = ClientKind.CONFLUENT if workload.pipelined else kinds[number % len(kinds)]
         self._eager = number % (2 * len(kinds)) < len(kinds)
-        self._values = Values(number)
+        self._values = Values(number, workload.is_resting)
         self._random = random.Random(number)
         self._pace = Pace(workload.producers / workload.rate, number / workload.rate)
         self._recorder = context.recorder(number, "producer")

@@ -1,23 +1,38 @@
 """Values that are unique in a run, and the bytes that carry them."""
 
 import re
+from collections.abc import Callable
 
 WORKER_STRIDE = 1_000_000_000
 FOREIGN_CHARS_MAX = 200
 
 
-class Values:
-    """The values of one worker: ``worker x 10^9 + sequence``, sequence from 1."""
+def _never(value: int) -> bool:
+    del value
+    return False
 
-    def __init__(self, worker: int) -> None:
+
+class Values:
+    """The values of one worker: ``worker x 10^9 + sequence``, sequence from 1.
+
+    Args:
+        worker: the worker's number.
+        is_skipped: which values are not used.
+    """
+
+    def __init__(self, worker: int, is_skipped: Callable[[int], bool] = _never) -> None:
         self._next = worker * WORKER_STRIDE
+        self._is_skipped = is_skipped
 
     def draw(self) -> int:
-        """The next value."""
-        return self.draw_many(1)
+        """The next value that is not skipped."""
+        value = self.draw_many(1)
+        while self._is_skipped(value):
+            value = self.draw_many(1)
+        return value
 
     def draw_many(self, count: int) -> int:
-        """The first of the next ``count`` values; they are consecutive."""
+        """The first of the next ``count`` values; they are consecutive, and none is skipped."""
         first = self._next + 1
         self._next += count
         return first

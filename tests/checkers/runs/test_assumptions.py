@@ -191,6 +191,30 @@ def test_each_partition_must_have_had_traffic(story: Story, text: str, observed:
 
 
 @pytest.mark.parametrize(
+    ("second", "kind", "send", "met"),
+    [
+        pytest.param(4, OperationType.FAIL, ["send", "log-0", 1, 7, 3], True, id="aborted"),
+        pytest.param(4, OperationType.INFO, ["send", "log-0", 1, 7, 3], True, id="without a known end"),
+        pytest.param(14, OperationType.FAIL, ["send", "log-0", 1, 7, 3], False, id="after the heal"),
+        pytest.param(4, OperationType.INVOKE, ["send", "log-0", 1, 7], False, id="not answered"),
+        pytest.param(4, OperationType.FAIL, ["send", "log-0", 1, 7, None], False, id="not acknowledged"),
+        pytest.param(4, OperationType.FAIL, ["send", "log-0", 1, 7], False, id="not sent"),
+    ],
+)
+def test_what_a_transaction_appended_is_traffic_even_if_it_was_aborted(
+    story: Story, second: int, kind: OperationType, send: list[object], *, met: bool
+) -> None:
+    topics = [{"name": "log-0", "partitions": 2}]
+    history = story(run(heal_phase="13 phase heal"), setup={"topics": topics})
+    value = {"client": "c", "end": "commit", "mops": [send]}
+    transaction = Operation(0, second * 10**9, 9, kind, "txn", "id", value)
+    result = check_assumptions(
+        msgspec.structs.replace(history, operations=(*history.operations, transaction))
+    )
+    assert ("partitions-loaded" not in {one.name for one in result.assumptions if not one.met}) == met
+
+
+@pytest.mark.parametrize(
     ("consumers", "text", "observed"),
     [
         pytest.param(0, "", "without any: none", id="no consumers"),

@@ -36,6 +36,7 @@ from harness.workloads.metadata import metadata_final_workers, metadata_workers
 from harness.workloads.offsets import offsets_final_workers, offsets_workers
 from harness.workloads.offsets_erasing import Erasing
 from harness.workloads.opening import implementation_of
+from harness.workloads.values import Values
 from harness.workloads.worker import Worker
 from tests.harness.fakes.administrator import FakeCluster
 from tests.harness.fakes.log import FakeLog
@@ -210,6 +211,27 @@ def test_one_record_of_a_key_in_so_many_is_a_tombstone() -> None:
     assert [value for value in range(30) if workload.is_tombstone(value)] == [*range(14, 21)]
     assert not any(CompactedWorkload(tombstones=0).is_tombstone(value) for value in range(3000))
     assert not OffsetsWorkload().is_tombstone(1)
+
+
+def test_a_producer_writes_some_keys_several_times_and_then_leaves_them() -> None:
+    workload = CompactedWorkload(keys=12, active_keys=8)
+    values = Values(0, workload.is_resting)
+    keys = [workload.key_of(values.draw()) for _ in range(31)]
+    first, second, third, fourth = keys[:7], keys[7:15], keys[15:23], keys[23:31]
+    assert first == [1, 2, 3, 4, 5, 6, 7]  # sequences begin with 1
+    assert second == [2, 3, 4, 5, 6, 7, 8, 9]
+    assert third == [4, 5, 6, 7, 8, 9, 10, 11]
+    assert sorted(fourth) == [0, 1, 6, 7, 8, 9, 10, 11]
+    assert not any(OffsetsWorkload().is_resting(value) for value in range(100))
+
+
+def test_all_producers_write_the_same_keys_at_the_same_pace() -> None:
+    workload = CompactedWorkload()
+    drawn = [
+        {workload.key_of(values.draw()) for _ in range(workload.active_keys * 3)}
+        for values in (Values(worker, workload.is_resting) for worker in range(workload.producers))
+    ]
+    assert all(keys == {*range(1, 240)} for keys in drawn)  # sequences begin with 1
 
 
 def test_a_tombstone_has_its_value_in_a_header() -> None:
