@@ -67,6 +67,7 @@ from harness.vocabulary.topology import DiskKind, Topology
 
 _LATE_MS = (4_000, 8_000)
 """What was held for about so long is sent again within as long."""
+_AWAY_CHANCE = 0.7
 _HELD_MS = (200, 6_000)
 """TCP sends again after 0.2 s, and then after twice as long each time."""
 _LOST_PERCENT = (20, 60)
@@ -267,27 +268,31 @@ def torn_writes(source: random.Random, _: Topology) -> Script:
 
 
 def late_reports(source: random.Random, _: Topology) -> Script:
-    """A broker's packets to controllers arrive after its next process has registered."""
-    who = source.choice(("leader", "leader", "follower-1"))
-    moves: list[GambitMove] = [ChooseCopies(fresh_draw(source), copies=len(COPIES))]
-    moves += [
-        Strike((Blow("f1", who, HeldReports(draw=fresh_draw(source))),)),
-        Pass(source.randint(0, 1_000)),
-    ]
-    names = ["f2"]
-    if even(source):
-        # A leader that loses a follower asks for another ISR.
-        moves += [Strike((Blow("f3", "follower-2", Stop()),)), Pass(source.randint(200, 1_000))]
-        names.append("f3")
-    return (
-        *moves,
-        Strike((Blow("f2", who, source.choice((Kill, Kill, Stop))()),)),
-        Mend(shuffled(source, names), source.randint(0, 500)),
-        Until(AllInSync(), BACK_MS),
+    """A leader asks for another ISR, and this arrives after its next process has registered.
+
+    The request is to add a follower, which often is away by then.  The leader first asks for an ISR without
+    the follower: this opens the connection that is held later, because only existing connections are.
+    """
+    deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
+    moves: list[GambitMove] = [
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        Strike((Blow("f1", "follower-1", deaf),)),
+        Until(OutOfSync("follower-1"), SEVERAL_S_MS),
+        Strike((Blow("f2", "leader", HeldReports(draw=fresh_draw(source))),)),
         Mend(("f1",)),
-        Pass(source.randint(*_LATE_MS)),
+        # The follower connects again within a second, and then catches up in about as long.
+        Pass(source.randint(1_500, 3_500)),
+        Strike((Blow("f3", "leader", Kill()),)),
+        Mend(("f3",), source.randint(0, 500)),
         Until(AllInSync(), BACK_MS),
-    )
+    ]
+    away = source.random() < _AWAY_CHANCE
+    if away:
+        ends = source.choice((Stop, Kill))
+        moves += [Strike((Blow("f4", "follower-1", ends()),)), Until(OutOfSync("follower-1"), SEVERAL_S_MS)]
+    moves += [Mend(("f2",)), Pass(source.randint(*_LATE_MS))]
+    moves += [Mend(("f4",))] if away else []
+    return *moves, Until(AllInSync(), BACK_MS)
 
 
 def held_sends(source: random.Random, _: Topology) -> Script:

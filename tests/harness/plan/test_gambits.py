@@ -416,16 +416,24 @@ def test_writes_are_torn_of_one_copy_or_more() -> None:
     assert len(draws) > 20
 
 
-def test_reports_come_late_after_the_next_process_is_in_sync() -> None:
+def test_a_request_for_an_isr_comes_late_after_the_next_process_is_in_sync() -> None:
+    ends = set()
     for seed in range(20):
         moves = script("late-reports", seed)
-        held, *_, ended = [move for move in moves if isinstance(move, Strike)]
-        assert isinstance(held.blows[0].fault, HeldReports)
-        assert held.blows[0].at == ended.blows[0].at
-        back, let_go = [move for move in moves if isinstance(move, Mend)]
-        assert "f2" in back.names
-        assert let_go == Mend(("f1",))
+        _, held, ended, *away = [move.blows[0] for move in moves if isinstance(move, Strike)]
+        assert isinstance(held.fault, HeldReports)
+        assert held.at == ended.at == "leader"
+        catches_up, back, let_go, *_ = [move for move in moves if isinstance(move, Mend)]
+        assert (catches_up.names, back.names, let_go.names) == (("f1",), ("f3",), ("f2",))
+        assert moves.index(Strike((held,))) < moves.index(catches_up) < moves.index(Strike((ended,)))
         assert Until(AllInSync(), 30_000) in moves[moves.index(back) : moves.index(let_go)]
+        for gone in away:
+            assert gone.at == "follower-1"
+            out = moves.index(Strike((gone,))) + 1
+            assert (moves[out], moves[out + 1]) == (Until(OutOfSync("follower-1"), 15_000), let_go)
+            ends.add(type(gone.fault))
+        ends.add(len(away))
+    assert ends == {Stop, Kill, 0, 1}
 
 
 def test_voters_leave_while_the_leader_can_not_commit_it() -> None:
