@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import get_args
 
 import msgspec
@@ -210,8 +210,8 @@ def _by_chance(
 ) -> Iterator[tuple[int, Fault]]:
     """One fault, or two, of which the second begins a little later."""
     lag = source.randint(0, _LAG_MS) if source.random() < schedule.overlap else None
-    second = [] if lag is None else [(lag, _fault(schedule, topology, source))]
-    yield 0, _fault(schedule, topology, source)
+    second = [] if lag is None else [(lag, drawn_fault(schedule.kinds, topology, source))]
+    yield 0, drawn_fault(schedule.kinds, topology, source)
     yield from second
 
 
@@ -224,8 +224,9 @@ def _without_majority(
         yield 0, _fault_at(controller(place), schedule, topology, source)
 
 
-def _fault(schedule: RandomSchedule, topology: Topology, source: random.Random) -> Fault:
-    kind = source.choice(schedule.kinds)
+def drawn_fault(kinds: Sequence[str], topology: Topology, source: random.Random) -> Fault:
+    """A fault of one of some kinds, named as in `RandomSchedule.kinds`, at a drawn target."""
+    kind = source.choice(kinds)
     draw = source.randrange(DRAWS)
     target = source.choice(_TARGETS)
     if kind == "packet-loss":

@@ -1,7 +1,6 @@
 """Makes the plan of a run from a scenario and its overrides; all errors are reported at once."""
 
 import shlex
-from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,11 +17,12 @@ from harness.plan.gambits import GAMBITS
 from harness.plan.misfits import located, misfits_of
 from harness.plan.scenario_files import load_file
 from harness.plan.schedule import Planned, faults_of, plan, problems_of
+from harness.plan.topologies import topology_of
 from harness.plan.upgrades import upgrade_problems, versions_of
 from harness.seeded_bugs.catalogue import bug_named
-from harness.vocabulary.scenario import Expectation, Majority, RandomSchedule, Scenario
-from harness.vocabulary.topology import Mode, NodeFile, Quorum, Topology
-from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, VersionShapeError, parse_version
+from harness.vocabulary.scenario import Expectation, Majority, RandomSchedule, RollingSchedule, Scenario
+from harness.vocabulary.topology import Mode, NodeFile, Quorum
+from harness.vocabulary.version import VersionShapeError, parse_version
 from harness.vocabulary.workloads import LogWorkload, Workload
 
 ACKS = ("all", "1", "0")
@@ -43,6 +43,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seed: int
     scenario_file: str | None = None
     kafka_version: str | None = None
+    from_version: str | None = None
     duration_s: int | None = None
     fault: tuple[str, ...] = ()
     gambit: tuple[str, ...] = ()
@@ -115,7 +116,7 @@ def plan_run(options: RunOptions) -> RunPlan:
     """
     scenario = scenario_of(options)
     version = options.kafka_version or scenario.kafka_version
-    problems = _version_problems(version, scenario)
+    problems = _version_problems(version, options.from_version, scenario)
     if problems:
         raise _misfit(options, problems)
     scenario = _with_options(scenario, options, version)
@@ -156,7 +157,7 @@ def source_of(options: RunOptions) -> Path:
 def _planned(scenario: Scenario, seed: int) -> Planned:
     """The planned schedule for a seed; kept draws are not changed."""
     schedule = scenario.schedule
-    if scenario.keeps_draws and not isinstance(schedule, RandomSchedule):
+    if scenario.keeps_draws and not isinstance(schedule, RandomSchedule | RollingSchedule):
         return schedule
     return plan(schedule, scenario.topology, seed)
 
@@ -202,9 +203,10 @@ def option_words(field: str, value: Any) -> list[str]:
             return [f"--{name}", str(value)]
 
 
-def _version_problems(version: str, scenario: Scenario) -> list[str]:
+def _version_problems(version: str, from_version: str | None, scenario: Scenario) -> list[str]:
     try:
         numbers = parse_version(version)
+        parse_version(from_version or version)
     except VersionShapeError as error:
         return [str(error)]
     if numbers < parse_version(scenario.versions_min):
@@ -242,6 +244,7 @@ def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scen
         config=options.config,
         jvm_option=options.jvm_option,
         node_file=options.node_file,
+        from_version=options.from_version,
     )
     assigned = scenario.workload.assignments
     copies = min(len(assigned[0]) if assigned else scenario.workload.replication_factor, topology.brokers)
@@ -263,48 +266,6 @@ def _workload_options(workload: Workload, options: RunOptions) -> dict[str, Any]
         if options.acks not in (None, "all") and options.idempotent is None:
             chosen["idempotent"] = False  # Kafka refuses idempotence without acks=all
     return {name: value for name, value in chosen.items() if value is not None}
-
-
-def topology_of(
-    topology: Topology,
-    version: str,
-    *,
-    mode: Mode | None = None,
-    controllers: int | None = None,
-    brokers: int | None = None,
-    quorum: Quorum | None = None,
-    feature: Mapping[str, int] | Sequence[tuple[str, int]] = (),
-    config: Mapping[str, str] | Sequence[tuple[str, str]] = (),
-    jvm_option: Sequence[str] = (),
-    node_file: Sequence[NodeFile] = (),
-) -> Topology:
-    """A topology with some values replaced; None leaves a value as it is.
-
-    In combined mode one number is that of controllers and of brokers.
-    """
-    chosen = mode or topology.mode
-    if chosen is Mode.COMBINED:
-        controllers, brokers = controllers or brokers, brokers or controllers
-    kept = quorum or _quorum(topology, version)
-    voting, count = topology.initial_voters, controllers or topology.controllers
-    return msgspec.structs.replace(
-        topology,
-        # In a static quorum every controller votes.
-        initial_voters=None if voting is None or kept is Quorum.STATIC else min(voting, count),
-        mode=chosen,
-        controllers=count,
-        brokers=brokers or topology.brokers,
-        quorum=kept,
-        features=topology.features | dict(feature),
-        config=topology.config | dict(config),
-        jvm_options=topology.jvm_options + tuple(jvm_option),
-        node_files=topology.node_files + tuple(node_file),
-    )
-
-
-def _quorum(topology: Topology, version: str) -> Quorum:
-    """The scenario's quorum, but static if the version has no other."""
-    return topology.quorum if parse_version(version) >= FIRST_DYNAMIC_QUORUM else Quorum.STATIC
 
 
 def _workload_problems(scenario: Scenario, options: RunOptions) -> list[str]:
@@ -342,7 +303,7 @@ def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
     found = _drawing_problems(schedule) if isinstance(schedule, RandomSchedule) else []
     if options.fault and not isinstance(schedule, RandomSchedule):
         found.append(f"{options.scenario} has faults of its own; drop --fault")
-    if scenario.keeps_draws and isinstance(schedule, RandomSchedule):
+    if scenario.keeps_draws and isinstance(schedule, RandomSchedule | RollingSchedule):
         found.append("a random schedule is drawn whole, so it has no draws to keep; drop keeps_draws")
     found += _gambit_problems(options)
     if options.duration_s is None:

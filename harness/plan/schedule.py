@@ -6,11 +6,12 @@ import msgspec
 
 from harness.plan.blinks import drawn_blinks
 from harness.plan.chance import DRAWS, drawn_acts, drawn_mix, drawn_steps, symbolic, with_disks, with_losses
+from harness.plan.rolling import drawn_roll
 from harness.vocabulary.administration import AdminOperation, Moving
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.gambits import Ask, AskThere, Gambit, MoveThere, Strike
 from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
-from harness.vocabulary.scenario import FixedSchedule, RandomSchedule, Step, TimedOperation
+from harness.vocabulary.scenario import FixedSchedule, RandomSchedule, RollingSchedule, Step, TimedOperation
 from harness.vocabulary.topology import Topology
 
 Planned = FixedSchedule | ScriptedSchedule
@@ -18,14 +19,18 @@ Planned = FixedSchedule | ScriptedSchedule
 
 
 def plan(
-    schedule: FixedSchedule | RandomSchedule | ScriptedSchedule, topology: Topology, seed: int
+    schedule: FixedSchedule | RandomSchedule | RollingSchedule | ScriptedSchedule,
+    topology: Topology,
+    seed: int,
 ) -> Planned:
     """What a run executes.
 
-    A fixed or scripted schedule keeps its order and takes its draws from the seed; a random one is drawn
-    whole.
+    A fixed or scripted schedule keeps its order and takes its draws from the seed; a random or rolling one is
+    drawn whole.
     """
     source = random.Random(seed)
+    if isinstance(schedule, RollingSchedule):
+        return drawn_roll(schedule, topology, source)
     if isinstance(schedule, ScriptedSchedule):
         moves = tuple(_moved(move, source) for move in schedule.moves)
         return ScriptedSchedule(moves=moves, duration_ms=schedule.duration_ms)

@@ -8,7 +8,7 @@ from checkers.verdict.verdict import Validity
 from harness.vocabulary.administration import AdminOperation
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.gambits import Gambit
-from harness.vocabulary.moves import ScriptedSchedule
+from harness.vocabulary.moves import Move, ScriptedSchedule
 from harness.vocabulary.topology import Topology
 from harness.vocabulary.version import DEFAULT_VERSION
 from harness.vocabulary.workloads import LogWorkload, Workload
@@ -101,6 +101,33 @@ class RandomSchedule(msgspec.Struct, frozen=True):
     blink_gap_ms: tuple[int, int] = (500, 3_500)
 
 
+class RollingSchedule(msgspec.Struct, frozen=True):
+    """A rolling upgrade drawn from a seed: each node gets the run's version, with faults in between.
+
+    The order is that of Kafka's documentation, controllers before brokers, or another one.  The upgrade ends
+    with the feature levels, or is undone before all nodes have the new version.
+
+    Attributes:
+        between: moves before each node and each fault: conditions under which the next node may go.
+        kinds: names of the fault kinds to draw from.
+        hold_ms: shortest and longest time a fault is held.
+        fault_chance: chance that a fault follows an upgrade of a node.
+        mixed_chance: chance that the order of the nodes is another one than the documented one.
+        undone_chance: chance that the upgrade is undone.
+        features: features that are raised at the end.
+        duration_ms: about how long it takes; for progress alone.
+    """
+
+    between: tuple[Move, ...]
+    kinds: tuple[str, ...] = ("partition", "kill", "pause", "stop")
+    hold_ms: tuple[int, int] = (1_500, 6_000)
+    fault_chance: float = 0.6
+    mixed_chance: float = 0.3
+    undone_chance: float = 0.3
+    features: tuple[str, ...] = ("metadata.version",)
+    duration_ms: int = 100_000
+
+
 class Assumptions(msgspec.Struct, frozen=True):
     """Conditions that a valid verdict needs; a scenario that lowers one states why.
 
@@ -146,7 +173,7 @@ class Scenario(msgspec.Struct, frozen=True):
     Attributes:
         summary: what happens, in a sentence.
         why: why it triggers that, in a sentence.
-        schedule: fixed, random or scripted.
+        schedule: fixed, random, rolling or scripted.
         topology: the cluster.
         workload: the load.
         kafka_version: the version it runs on unless another is named.
@@ -162,7 +189,7 @@ class Scenario(msgspec.Struct, frozen=True):
 
     summary: str
     why: str
-    schedule: FixedSchedule | RandomSchedule | ScriptedSchedule
+    schedule: FixedSchedule | RandomSchedule | RollingSchedule | ScriptedSchedule
     topology: Topology = Topology()
     workload: Workload = LogWorkload()
     kafka_version: str = DEFAULT_VERSION

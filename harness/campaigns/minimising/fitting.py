@@ -9,13 +9,15 @@ from harness.plan.misfits import misfits_of, parts_of
 from harness.plan.planning import problems_of_load
 from harness.plan.schedule import faults_of, problems_of
 from harness.vocabulary.gambits import Given
-from harness.vocabulary.scenario import RandomSchedule, Scenario
+from harness.vocabulary.scenario import RandomSchedule, RollingSchedule, Scenario
 
 
 def fits(scenario: Scenario) -> bool:
     """Whether topology, schedule and load go together."""
     schedule, topology = scenario.schedule, scenario.topology
-    if isinstance(schedule, RandomSchedule) or problems_with(topology, scenario.kafka_version):
+    if isinstance(schedule, RandomSchedule | RollingSchedule) or problems_with(
+        topology, scenario.kafka_version
+    ):
         return False
     if problems_of(schedule) or any(fault.unavailable_because(topology) for fault in faults_of(schedule)):
         return False

@@ -24,7 +24,8 @@ from harness.cluster.leftovers import leftovers
 from harness.cluster.logs import save_logs
 from harness.cluster.rendering import problems_with
 from harness.errors import KrucibleError, UsageError, disk_errors_named
-from harness.plan.planning import RunOptions, topology_of
+from harness.plan.planning import RunOptions
+from harness.plan.topologies import topology_of
 from harness.record.folder import create_cluster_folder
 from harness.record.ledger import Ledger, RunOpened
 from harness.record.ownership import this_process

@@ -239,6 +239,11 @@ def topology_options(function: F) -> F:
         click.option(
             "--jvm-option", multiple=True, metavar="OPT", help="Option of every node's JVM; repeatable."
         ),
+        click.option(
+            "--from-version",
+            metavar="V",
+            help="Kafka's version that nodes begin with, in scenarios that upgrade them to --kafka-version.",
+        ),
         click.option("--node-file", type=Mount(), multiple=True, help="File for every node; repeatable."),
         image_options,
     )

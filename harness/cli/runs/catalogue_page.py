@@ -5,7 +5,14 @@ from itertools import groupby
 
 from checkers.verdict.verdict import Validity
 from harness.plan.catalogue import Forecast, folder_story, forecasts_of, load_scenario, scenario_names
-from harness.vocabulary.scenario import Expectation, FixedSchedule, Majority, RandomSchedule, Scenario
+from harness.vocabulary.scenario import (
+    Expectation,
+    FixedSchedule,
+    Majority,
+    RandomSchedule,
+    RollingSchedule,
+    Scenario,
+)
 from harness.vocabulary.topology import DiskKind, Mode, Topology
 from harness.vocabulary.workloads import BulkWorkload, LogWorkload, Workload
 from results.markup.markdown import number, table
@@ -101,6 +108,8 @@ def _schedule(scenario: Scenario) -> str:
             return f"{duration} without faults"
         acts = f" and {number(len(schedule.acts), 'admin operation')}" if schedule.acts else ""
         return f"{duration}, {number(len(schedule.steps), 'fault')}{acts} at given times"
+    if isinstance(schedule, RollingSchedule):
+        return f"about {duration}, a rolling upgrade drawn from the seed, with {', '.join(schedule.kinds)}"
     return f"about {duration}, a script of {number(len(schedule.moves), 'move')}"
 
 

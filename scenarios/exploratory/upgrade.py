@@ -1,0 +1,18 @@
+"""exploratory/upgrade: a drawn rolling upgrade, with faults between its steps, that may be undone."""
+
+from harness.vocabulary import Mode, RollingSchedule, Scenario, Topology
+from scenarios.upgrading import HELD, LOAD, OLDEST, WHOLE
+
+SCENARIO = Scenario(
+    summary="Upgrade all nodes from 3.9.0 under load, with faults in between, or undo it half way.",
+    why=(
+        "While nodes of two versions serve one cluster, each reads what the other wrote. Which node goes "
+        "first, and which one a fault hits meanwhile, decides who depends on whom."
+    ),
+    schedule=RollingSchedule(between=WHOLE),
+    topology=Topology(mode=Mode.ISOLATED, start_version=OLDEST),
+    workload=LOAD,
+    assumptions=HELD,
+    versions_min="3.9.0",
+    ticket="KIP-584, KIP-778",
+)
