@@ -9,13 +9,15 @@ SCENARIO = Scenario(
     ),
     why=(
         "The current configuration decides what is committed, who is eligible and who may lead. A defect "
-        "here follows a configuration that is no longer in force, or ignores the one that is."
+        "here follows a configuration that is no longer in force, or ignores the one that is; or it changes "
+        "an ISR at the late request of a process that has ended."
     ),
     schedule=mostly_gambits(
         {
             "switched-configs": 6,
             "stale-elected": 5,
             "eligible-again": 4,
+            "late-reports": 4,
             "last-in-sync": 1,
             "held-follower": 1,
             "isr-and-controller": 1,

@@ -12,7 +12,6 @@ SCENARIO = Scenario(
     schedule=mostly_gambits(
         {
             "absent-replica": 6,
-            "late-reports": 4,
             "cut-off-controller": 2,
             "colliding-elections": 2,
             "isr-and-controller": 1,
