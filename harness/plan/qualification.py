@@ -78,6 +78,7 @@ _DISKS = (
     "broker-replaced", "leader-replaced", "one-of-two", "power-loss", "replaced-during-reassignment",
     "two-of-three-controllers", "voter-replaced-during-voter-change",
 )  # fmt: skip
+_UPGRADES = ("exploratory/upgrade", "upgrades/rolling", "upgrades/rolled-back")
 _REACHED = ("leader_changes", "elections", "isr_shrinks")
 _REACHED_ALL = (*_REACHED, "faults_of_disks", "voter_sets", "unclean_elections", "requests", "completed")
 
@@ -93,6 +94,7 @@ def _entries(chaos: int, workloads: int, gambits: int, scripts: int, duration_s:
         *(Entry(f"exploratory/{name}", (None,), gambits, duration_s) for name in _GAMBITS),
         *(Entry(f"kips/{name}", (None,), scripts) for name in _KIPS),
         *(Entry(f"disks/{name}", (None,), scripts) for name in _DISKS),
+        *(Entry(name, (None,), scripts) for name in _UPGRADES),
     )
 
 
@@ -294,12 +296,14 @@ def _control_options(known: KnownOutcome, side: Side, seed: int) -> RunOptions:
 
 def _able(scenario: str, builds: Mapping[Role, Build]) -> tuple[dict[Role, Build], list[str]]:
     """The builds that a scenario makes sense on, and a sentence for each of the others."""
-    least = _scenario(scenario).versions_min
+    least, begins = _scenario(scenario).versions_min, _scenario(scenario).topology.start_version
     able: dict[Role, Build] = {}
     too_old: list[str] = []
     for role, build in builds.items():
         if parse_version(build.version) < parse_version(least):
             too_old.append(f"{scenario} needs Kafka {least}, so it is not run on the {role}")
+        elif begins and parse_version(build.version) <= parse_version(begins):
+            too_old.append(f"{scenario} upgrades from Kafka {begins}, so it is not run on the {role}")
         else:
             able[role] = build
     return able, too_old

@@ -61,7 +61,7 @@ def test_shards_take_about_as_long(preset: str, count: int) -> None:
 
 @pytest.mark.parametrize(
     ("preset", "baseline", "minutes_max"),
-    [("smoke", None, 15), ("nightly", OLD, 265), ("release", OLD, 1_720)],
+    [("smoke", None, 15), ("nightly", OLD, 275), ("release", OLD, 1_720)],
 )
 def test_presets_take_what_is_said_of_them(preset: str, baseline: Build | None, minutes_max: int) -> None:
     jobs = jobs_of(preset, baseline)
@@ -116,6 +116,16 @@ def test_what_makes_no_sense_on_a_build_is_said() -> None:
     run_on_both = {job.options.scenario for job in planned.jobs if job.role is Role.BASELINE}
     assert "disks/broker-replaced" not in run_on_both
     assert "exploratory/chaos" in run_on_both
+
+
+def test_a_version_is_not_upgraded_to_itself() -> None:
+    first = Build("3.9.0", "3.9.0", {"kafka_version": "3.9.0"})
+    planned = matrix(PRESETS["nightly"], NEW, first)
+    upgrade = [job.role for job in planned.jobs if job.options.scenario == "exploratory/upgrade"]
+    assert upgrade == [Role.CANDIDATE]
+    assert (
+        "exploratory/upgrade upgrades from Kafka 3.9.0, so it is not run on the baseline" in planned.withheld
+    )
 
 
 def test_a_build_is_not_compared_to_itself() -> None:
