@@ -137,26 +137,30 @@ def first_permit(
     returned: Booleans,
     offset: Integers,
     *,
+    known_ns: Integers | None = None,
     removable: bool = False,
 ) -> Integers:
     """Find, for each of many losses in one partition, the first permit that covers it.
 
     Args:
         permits: the partition's permits.
-        since_ns: shape (n,), last moment at which the record is known to have been there.
+        since_ns: shape (n,), time before which the record was not there.
         until_ns: shape (n,), first moment at which it is known to be gone.
         returned: shape (n,), whether a consumer had received it.
         offset: shape (n,), its offset, the lowest one if several are possible; `NONE` if unknown.
+        known_ns: shape (n,), when the record was first known to be there, because it was acknowledged or
+            returned; `since_ns` if not given.
         removable: whether the loss may be due to the removal of records, and not only to a truncation.
 
     Returns:
         Shape (n,), indices into `permits`, `NONE` where nothing permits the loss.
     """
     first = np.full(len(since_ns), NONE, dtype=np.int64)
+    known_ns = since_ns if known_ns is None else known_ns
     for index in reversed(range(len(permits))):
         event = permits[index].event
         covered = (event.from_ns <= until_ns) & (event.to_ns >= since_ns)
-        covered &= since_ns >= event.known_from_ns
+        covered &= known_ns >= event.known_from_ns
         if event.below is not None:
             covered &= removable & (offset != NONE) & (offset < event.below)
         if event.above is not None:

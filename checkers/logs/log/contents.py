@@ -117,7 +117,8 @@ def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[LogFind
         return Example(subject, summary, witness, (*lines, attribution.lines[index]))
 
     kept = np.ones(len(doubled), np.bool_)
-    licence, texts = truncated(log, since_ns, until_ns, kept, claims.offset[pairs].min(axis=0))
+    known_ns, lowest = claims.known_ns[pairs].min(axis=0), claims.offset[pairs].min(axis=0)
+    licence, texts = truncated(log, since_ns, until_ns, kept, lowest, known_ns=known_ns)
     if not log.columns.idempotent:
         relaxed = (licence == NONE) & ~_sent_strictly(log)[doubled] & ~attribution.of_broker
         licence, texts = np.where(relaxed, len(texts), licence), (*texts, _NOT_IDEMPOTENT)
@@ -166,7 +167,9 @@ def _inconsistent(log: PartitionLog) -> Iterator[LogFinding]:
         summary = f"{subject} is {teller.value_of(one)!r} to one and {teller.value_of(other)!r} to another"
         return Example(subject, summary, witness, lines)
 
-    licensed = truncated(log, since_ns, until_ns, kept, claims.slots[slots])
+    # What was known first is what was truncated; the other record may have been written before it.
+    known_ns = claims.known_ns[rivals[0]]
+    licensed = truncated(log, since_ns, until_ns, kept, claims.slots[slots], known_ns=known_ns)
     yield LogFinding("inconsistent-offsets", until_ns, claims.offset[rivals[0]], *licensed, example)
 
 

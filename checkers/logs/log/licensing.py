@@ -26,18 +26,25 @@ Licensed = tuple[Integers, tuple[str | None, ...]]
 
 
 def truncated(
-    log: PartitionLog, since_ns: Integers, until_ns: Integers, kept: Booleans, offset: Integers
+    log: PartitionLog,
+    since_ns: Integers,
+    until_ns: Integers,
+    kept: Booleans,
+    offset: Integers,
+    *,
+    known_ns: Integers | None = None,
 ) -> Licensed:
     """What permits anomalies that only a truncation of the log can cause.
 
     Args:
         log: the partition.
-        since_ns: shape (n,), last moment at which the record is known to have been there.
+        since_ns: shape (n,), time before which the record was not there.
         until_ns: shape (n,), first moment at which it is known to be gone.
         kept: shape (n,), whether a consumer received it, or all in-sync replicas had it.
         offset: shape (n,), the lowest offset that must have been truncated; `NONE` if unknown.
+        known_ns: shape (n,), when the record was first known to be there; `since_ns` if not given.
     """
-    return first_permit(log.permits, since_ns, until_ns, kept, offset), log.licences
+    return first_permit(log.permits, since_ns, until_ns, kept, offset, known_ns=known_ns), log.licences
 
 
 def vanished(
@@ -54,7 +61,8 @@ def vanished(
     """
     places = log.claims.offset[claims]
     since_ns = log.claims.since_ns[claims]
-    licence = first_permit(log.permits, since_ns, until_ns, kept, places, removable=True)
+    known_ns = log.claims.known_ns[claims]
+    licence = first_permit(log.permits, since_ns, until_ns, kept, places, known_ns=known_ns, removable=True)
     if not log.compacted:
         return licence, log.licences
     replaced = log.visibility.never[claims] | (replaced_ns[claims] < until_ns)

@@ -53,7 +53,8 @@ def _realtime(log: PartitionLog) -> Iterator[LogFinding]:
     until_ns = np.maximum(claims.known_ns[late], claims.known_ns[early])
     # What is at the lower offset was appended there after the log had been cut off below it.
     since_ns, lowest = claims.since_ns[early], claims.offset[late]
-    licence, texts = truncated(log, since_ns, until_ns, log.kept[early], lowest)
+    known_ns = claims.known_ns[early]
+    licence, texts = truncated(log, since_ns, until_ns, log.kept[early], lowest, known_ns=known_ns)
     if log.columns.foreign:
         licence, texts = np.where(licence == NONE, len(texts), licence), (*texts, _ACKS_UNKNOWN)
     yield LogFinding("realtime-order", until_ns, claims.offset[late], licence, texts, example)
@@ -135,7 +136,8 @@ def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -
         return Example(subject, summary, witness, lines)
 
     since_ns, until_ns = sends.invoked_ns[one.row], _reported_ns(log, other)
-    licence, texts = truncated(log, since_ns, until_ns, _was_kept(log, one), other.offset)
+    known_ns = _reported_ns(log, one)
+    licence, texts = truncated(log, since_ns, until_ns, _was_kept(log, one), other.offset, known_ns=known_ns)
     if not within:
         return LogFinding("nonmonotonic-send", until_ns, other.offset, licence, texts, example)
     if not log.columns.idempotent:

@@ -121,19 +121,24 @@ def test_a_doubt_outweighs_a_gap_which_permits_nothing() -> None:
 
 TIME = st.integers(0, 9)
 EVENT = st.builds(
-    lambda a, b, below, above: Event(min(a, b), max(a, b), HERE, "", below=below, above=above),
+    lambda a, b, below, above, known: Event(
+        min(a, b), max(a, b), HERE, "", below=below, above=above, known_from_ns=known
+    ),
     TIME,
     TIME,
     st.none() | TIME,
     st.none() | TIME,
+    st.just(0) | TIME,
 )
 PERMIT = st.builds(lambda event, returned: Permit(event, returned, ""), EVENT, st.booleans())
-LOSS = st.tuples(TIME, TIME, st.booleans(), st.integers(-1, 9))
+LOSS = st.tuples(TIME, TIME, st.booleans(), st.integers(-1, 9), TIME)
 
 
-def _covers(permit: Permit, loss: tuple[int, int, bool, int], *, removable: bool) -> bool:
+def _covers(permit: Permit, loss: tuple[int, int, bool, int, int], *, removable: bool) -> bool:
     """The rule for one permit and one loss, as it is told in words."""
-    event, (since_ns, until_ns, returned, offset) = permit.event, loss
+    event, (since_ns, until_ns, returned, offset, known_ns) = permit.event, loss
+    if known_ns < event.known_from_ns:
+        return False
     if event.from_ns > until_ns or event.to_ns < since_ns or (returned and not permit.covers_returned):
         return False
     if event.below is not None and not (removable and 0 <= offset < event.below):
@@ -144,13 +149,15 @@ def _covers(permit: Permit, loss: tuple[int, int, bool, int], *, removable: bool
 @given(st.lists(PERMIT, max_size=4), st.lists(LOSS, max_size=6), st.booleans())
 def test_the_first_permit_agrees_with_a_plain_loop(
     permits: list[Permit],
-    losses: list[tuple[int, int, bool, int]],
+    losses: list[tuple[int, int, bool, int, int]],
     removable: bool,  # noqa: FBT001 - drawn
 ) -> None:
-    since_ns, until_ns, returned, offset = (
-        np.array([loss[i] for loss in losses], dtype=np.bool_ if i == 2 else np.int64) for i in range(4)
+    since_ns, until_ns, returned, offset, known_ns = (
+        np.array([loss[i] for loss in losses], dtype=np.bool_ if i == 2 else np.int64) for i in range(5)
     )
-    found = first_permit(tuple(permits), since_ns, until_ns, returned, offset, removable=removable)
+    found = first_permit(
+        tuple(permits), since_ns, until_ns, returned, offset, known_ns=known_ns, removable=removable
+    )
     assert found.tolist() == [
         next((i for i, p in enumerate(permits) if _covers(p, loss, removable=removable)), NONE)
         for loss in losses

@@ -87,8 +87,9 @@ def _permits(
     places = [(lost, int(kafka.offset[lost])), *((row, _marker(kafka, history, row)) for row in parts)]
     for row, place in places:
         permits = licences.of(kafka.partition(int(sends.partition[row])))
-        since = sends.invoked_ns[row : row + 1]
-        found = first_permit(permits, since, ended, np.zeros(1, dtype=np.bool_), np.array([place]))
+        since, known = sends.invoked_ns[row : row + 1], sends.completed_ns[row : row + 1]
+        given, offset = np.zeros(1, dtype=np.bool_), np.array([place])
+        found = first_permit(permits, since, ended, given, offset, known_ns=known)
         if found[0] != NONE:
             yield permits[int(found[0])]
 
