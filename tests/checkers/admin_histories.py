@@ -192,11 +192,12 @@ class AdminStory:
             self.add(heal_ms, "nemesis", OperationType.INVOKE, "heal", key=key, value=plan)
             self.add(heal_ms + 0.5, "nemesis", OperationType.OK, "heal", key=key, value=done)
 
-    def send(self, at_ms: float, value: int, offset: int) -> None:
-        """A record that was acknowledged at once."""
+    def send(self, at_ms: float, value: int, offset: int, *, until_ms: float | None = None) -> None:
+        """A record that was acknowledged at once, or at a later time."""
         process = len(self._told)
+        ended_ms = at_ms + 0.5 if until_ms is None else until_ms
         self.add(at_ms, process, OperationType.INVOKE, "send", key=TOPIC, value=[[0, value]])
-        self.add(at_ms + 0.5, process, OperationType.OK, "send", key=TOPIC, value=[[0, value, offset, "ok"]])
+        self.add(ended_ms, process, OperationType.OK, "send", key=TOPIC, value=[[0, value, offset, "ok"]])
 
     def final(self, *records: tuple[int, int], end: int, at_ms: float = 800) -> None:
         """A final read of the partition: offsets and values."""

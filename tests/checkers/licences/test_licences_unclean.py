@@ -488,6 +488,28 @@ class TestMissedEpochs:
         story.epochs((0, 0), (1, 5), node="n3")
         assert "lost-write" in illegal(judged(story))
 
+    @pytest.mark.parametrize(("until_ms", "due"), [(39, True), (45, False)])
+    def test_what_was_sent_before_and_acknowledged_in_it_may_vanish(
+        self,
+        until_ms: float,
+        due: bool,  # noqa: FBT001 - a parameter
+    ) -> None:
+        story = self.forked(sent_ms=45)
+        story.send(10, 101, 7, until_ms=until_ms)
+        story.epochs((0, 0), (1, 5), node="n3")
+        assert ("lost-write" in illegal(judged(story))) == due
+
+    def test_what_it_replaced_may_be_back_although_it_was_sent_earlier(self) -> None:
+        """Broker 2 has record 99 at offset 6, which nobody was told of; broker 3 has record 100 there."""
+        story = self.forked(sent_ms=41)
+        story.add(11, 700, OperationType.INVOKE, "send", key=TOPIC, value=[[0, 99]])
+        story.add(31, 700, OperationType.INFO, "send", key=TOPIC, value=[[0, 99, None, "info"]])
+        story.final((6, 99), end=10, at_ms=820)
+        story.epochs((0, 0), (1, 5), node="n3")
+        result = judged(story)
+        assert "inconsistent-offsets" in {anomaly.id for anomaly in result.anomalies}
+        assert illegal(result) == set()
+
     def test_where_nothing_tells_where_it_began_there_is_a_doubt(self) -> None:
         assert judged(self.forked()).validity is Validity.UNKNOWN
         assert "lost-write" in illegal(judged(self.forked(sent_ms=10)))
