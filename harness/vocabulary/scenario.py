@@ -120,7 +120,7 @@ class RollingSchedule(msgspec.Struct, frozen=True):
 
     between: tuple[Move, ...]
     kinds: tuple[str, ...] = ("partition", "kill", "pause", "stop")
-    hold_ms: tuple[int, int] = (1_500, 6_000)
+    hold_ms: tuple[int, int] = (3_000, 7_000)
     fault_chance: float = 0.6
     mixed_chance: float = 0.3
     undone_chance: float = 0.3

@@ -1,5 +1,7 @@
 """exploratory/upgrade: a drawn rolling upgrade, with faults between its steps, that may be undone."""
 
+import msgspec
+
 from harness.vocabulary import Mode, RollingSchedule, Scenario, Topology
 from scenarios.upgrading import HELD, LOAD, OLDEST, WHOLE
 
@@ -11,7 +13,8 @@ SCENARIO = Scenario(
     ),
     schedule=RollingSchedule(between=WHOLE),
     topology=Topology(mode=Mode.ISOLATED, start_version=OLDEST),
-    workload=LOAD,
+    # Twice the producers of the scripts: a fault may hold up each of them for some seconds.
+    workload=msgspec.structs.replace(LOAD, producers=4),
     assumptions=HELD,
     versions_min="3.9.0",
     ticket="KIP-584, KIP-778",
