@@ -13,6 +13,7 @@ import click
 
 from checkers.history.reading import HistoryError
 from harness.errors import KrucibleError, UsageError, refused
+from results.pipeline.errors import NotTablesError
 from results.store.runs import RunNotFoundError, StoreError
 
 EXIT_FAILED = KrucibleError.exit_code
@@ -47,7 +48,7 @@ def _explained(error: Exception) -> tuple[str, int]:
     match error:
         case click.Abort():
             return "interrupted", EXIT_INTERRUPTED
-        case RunNotFoundError():
+        case RunNotFoundError() | NotTablesError():
             return str(error), EXIT_USAGE
         case HistoryError() | StoreError():
             return str(error), EXIT_FAILED
