@@ -20,6 +20,7 @@ from harness.campaigns.sensitivity.stored_runs import StoredRuns
 from harness.cli.options.hosts import hosts_options, requested_hosts
 from harness.cli.options.places import File
 from harness.cli.options.shared import SEED_MAX, Time, Whole, Word, runs_option
+from harness.cli.parsing import Command
 from harness.errors import disk_errors_named
 from harness.plan.planning import DURATION_S_MIN
 from harness.plan.qualification import PRESETS
@@ -64,7 +65,7 @@ class BudgetShape(click.ParamType[Budget]):
         return budget
 
 
-@click.command("sensitivity")
+@click.command("sensitivity", cls=Command)
 @click.argument("bugs", nargs=-1, metavar="[BUG…]")
 @click.option(
     "--area",

@@ -15,6 +15,7 @@ from harness.campaigns.making import run_missing
 from harness.campaigns.series import Series, Venue
 from harness.cli.options.places import File
 from harness.cli.options.shared import Whole, runs_option
+from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
 from harness.plan.catalogue import known_outcomes
 from harness.plan.planning import RunOptions, plan_run, reproduce_line
@@ -31,7 +32,7 @@ from results.store.runs import write_whole
 EXIT_CODES = {Standing.AS_EXPECTED: 0, Standing.UNEXPECTED: 1, Standing.UNKNOWN: 2, Standing.FAILED: 3}
 
 
-@click.command("track-record")
+@click.command("track-record", cls=Command)
 @click.option("--only", multiple=True, metavar="NAME", help="A ticket or a scenario; repeatable.")
 @click.option(
     "--seeds",

@@ -18,6 +18,7 @@ from harness.administration.elections import (
     elect_leaders,
 )
 from harness.cli.options.shared import Whole, Word
+from harness.cli.parsing import Command
 from harness.errors import KrucibleError, UsageError
 from harness.kafka.wire import WireError
 from harness.vocabulary.administration import ElectionType
@@ -81,7 +82,7 @@ def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
     return selecting
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--type", "election", type=Word(list(ElectionType)), required=True, help="Type of election.")
 @click.option("--topic", metavar="T", help="Topic of the partitions.")
 @click.option(

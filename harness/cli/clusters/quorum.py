@@ -21,6 +21,7 @@ from harness.cli.clusters.quorum_nodes import Address, NodeView, find_voter, lis
 from harness.cli.clusters.quorum_text import outcome_lines, records_lines, replication_lines, status_lines
 from harness.cli.options.places import Folder
 from harness.cli.options.shared import Whole
+from harness.cli.parsing import Group
 from harness.errors import KrucibleError, UsageError, disk_errors_named
 from harness.kafka.wire import WireError
 
@@ -71,7 +72,7 @@ _timeout_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def quorum() -> None:
     """Show the voters of the quorum, and change them."""
 

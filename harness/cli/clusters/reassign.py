@@ -42,6 +42,7 @@ from harness.administration.sighting import cluster_of, status_of
 from harness.administration.throttles import Move, Throttle, remove_throttle, set_throttle, throttle_for
 from harness.cli.clusters.reassign_text import as_json, lines, requested_at, view_for
 from harness.cli.options.shared import Whole
+from harness.cli.parsing import Group
 from harness.errors import KrucibleError
 from harness.kafka.wire import WireError
 
@@ -102,7 +103,7 @@ request_option = click.option(
 json_option = click.option("--json", "json_", is_flag=True, help="Print JSON.")
 
 
-@click.group()
+@click.group(cls=Group)
 def reassign() -> None:
     """Reassign partitions (KIP-455); every request has a number, and its progress can be shown."""
 

@@ -31,6 +31,7 @@ from harness.cli.histories.labels import compare, comparison_as_json, load_label
 from harness.cli.options.completion import complete_run
 from harness.cli.options.places import Folder
 from harness.cli.options.shared import runs_option
+from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
 from results.markup.cleaning import clean
 from results.report import write_report
@@ -48,7 +49,7 @@ _FOREIGN = ("workload", "model", "initial", "out", *_DECLARED)
 _TEXT_MAX = 240
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", default=LATEST, metavar="[RUN|FILE|DIR]", shell_complete=complete_run)
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @click.option(
@@ -177,7 +178,7 @@ def _compare(folder: str, labels: Path, *, as_json: bool) -> int:
     return int(any(row.agrees is False for row in rows))
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", default=LATEST, shell_complete=complete_run)
 @runs_option
 def report(run: str, runs: Path) -> None:

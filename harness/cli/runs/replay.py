@@ -23,6 +23,7 @@ from harness.campaigns.series import Series, Venue
 from harness.cli.options.completion import complete_run
 from harness.cli.options.origins import settled
 from harness.cli.options.shared import Whole, image_options, runs_option
+from harness.cli.parsing import Command
 from harness.cli.runs.run import print_kept
 from harness.errors import KrucibleError, UsageError
 from harness.plan.replaying import differences
@@ -64,7 +65,7 @@ _TIMES_MAX = 1_000
 _TEXT_MAX = 300
 
 
-class _Bisectable(click.Command):
+class _Bisectable(Command):
     """A command of which a line that can't be read is not taken for a bad commit by ``git bisect run``."""
 
     def make_context(
