@@ -15,7 +15,9 @@ from rich.text import Text
 
 from harness.cli.clusters.hands_on import hands_on
 from harness.cli.options.origins import settled
+from harness.cli.options.properties import warn_of_unknown_properties
 from harness.cli.options.shared import runs_option, topology_options
+from harness.cli.parsing import Command, Group
 from harness.cluster.cluster import Cluster, Plan, find_cluster, remove_run, start_cluster
 from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine, compose_binary, connect, engine_errors_named
@@ -34,7 +36,7 @@ from harness.vocabulary.topology import Topology
 from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError
 
 
-@click.group()
+@click.group(cls=Group)
 def cluster() -> None:
     """Clusters for hands-on use."""
 
@@ -51,6 +53,7 @@ def up(runs: Path, **given: Any) -> None:
     }
     source, one = RunOptions(scenario="", seed=0, **kafka).image_from
     topology = _topology(version, chosen)
+    warn_of_unknown_properties(dict(given["config"]), version)
     began = time.monotonic()
     with disk_errors_named(), engine_errors_named(), closing(connect()) as client:
         kafka_image = ensure_image(version, source, click.echo, client, one).reference
@@ -144,7 +147,7 @@ def down(run: tuple[str, ...]) -> None:
     heal_runs(client, run or tuple(kept), click.echo)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", nargs=-1)
 def heal(run: tuple[str, ...]) -> None:
     """Undo what a harness that was killed left behind: faults, containers, networks, disks.

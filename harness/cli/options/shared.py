@@ -234,7 +234,10 @@ def topology_options(function: F) -> F:
             "--feature", type=Level(), multiple=True, help="Feature level to format with; repeatable."
         ),
         click.option(
-            "--config", type=Pair(), multiple=True, help="Kafka property of every node; repeatable."
+            "--config",
+            type=Pair(),
+            multiple=True,
+            help="Kafka property of every node, as in server.properties; repeatable.",
         ),
         click.option(
             "--jvm-option", multiple=True, metavar="OPT", help="Option of every node's JVM; repeatable."
