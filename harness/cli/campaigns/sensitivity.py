@@ -113,7 +113,7 @@ class BudgetShape(click.ParamType[Budget]):
     multiple=True,
     help="Read outcomes from this file, or from those in this folder; repeatable.",
 )
-@click.option("--series", metavar="NAME", help="What the measurement is called.  [default: the file's name]")
+@click.option("--series", metavar="NAME", help="Name of the measurement.  [default: the file's name]")
 @click.option(
     "--compare",
     "compared",
@@ -129,7 +129,7 @@ class BudgetShape(click.ParamType[Budget]):
 )
 @hosts_options
 @click.option("--no-run", is_flag=True, help="Run nothing; write the pages from stored runs.")
-@click.option("--plan", "dry", is_flag=True, help="Print which runs are missing, at most.")
+@click.option("--plan", "dry", is_flag=True, help="Print the runs that may still be needed; run nothing.")
 @click.option("--out", type=File(), help="Write a page of Markdown.")
 @click.option("--html", type=File(), help="Write a page of HTML.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

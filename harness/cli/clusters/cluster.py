@@ -140,9 +140,10 @@ def down(run: tuple[str, ...]) -> None:
     kept = [leftover.run for leftover in leftovers(client) if leftover.kept]
     if not run and len(kept) != 1:
         raise UsageError(
-            "which cluster?",
-            got="none was kept" if not kept else f"several were kept: {', '.join(kept)}",
-            next_step="krucible cluster status",
+            "no cluster is named",
+            got=f"several are kept: {', '.join(kept)}" if kept else "none is kept",
+            expected="the id of a cluster, or exactly one cluster that is kept",
+            next_step="krucible cluster status lists them; then: krucible cluster down ID",
         )
     heal_runs(client, run or tuple(kept), click.echo)
 

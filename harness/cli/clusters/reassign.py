@@ -114,20 +114,20 @@ def reassign() -> None:
     "path",
     type=click.Path(path_type=Path),
     required=True,
-    help="The plan, in the form of Kafka's own tool.",
+    help="The plan, in the JSON that kafka-reassign-partitions.sh takes.",
 )
 @click.option(
     "--throttle",
     type=Whole(1),
     metavar="BYTES/S",
-    help="Limit for each broker, until verify removes it.",
+    help="Limit of each broker's replication traffic, until krucible reassign verify removes it.",
 )
 @click.option(
     "--keep-finished-s",
     type=Whole(0),
     default=KEEP_FINISHED_S,
     show_default=True,
-    help="How long the finished request is kept.",
+    help="How long krucible remembers the request after it has ended.",
 )
 @desk_options
 def execute(desk: Desk, path: Path, throttle: int | None, keep_finished_s: int) -> int:
@@ -295,7 +295,9 @@ def _why_not(asked: RequestedPartition, other: int | None) -> str:
 
 
 def _silent(error: WireError, next_step: str) -> KrucibleError:
-    return KrucibleError("the broker did not do it", got=str(error), next_step=next_step)
+    return KrucibleError(
+        "the broker refused the request, or did not answer", got=str(error), next_step=next_step
+    )
 
 
 def _ids(brokers: tuple[int, ...]) -> str:

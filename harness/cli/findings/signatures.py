@@ -44,7 +44,7 @@ _TEXT_MAX = 300
     type=Whole(1, DAYS_MAX),
     default=90,
     show_default=True,
-    help="With --add: drop from --past the runs that are so much older than the newest.",
+    help="With --add: drop runs from --past that began so many days before the newest one.",
 )
 @click.option(
     "--step-summary",

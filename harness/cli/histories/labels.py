@@ -93,7 +93,7 @@ def load_labels(path: Path) -> dict[str, Label]:
         ) from error
     if not labels:
         raise UsageError(
-            "there are no labels", expected="at least one", where=str(path), next_step="name another file"
+            "this file has no labels", expected="at least one", where=str(path), next_step="name another file"
         )
     return labels
 

@@ -95,7 +95,11 @@ class _Bisectable(Command):
     show_default=True,
     help="How many runs; after an interruption the same command continues.",
 )
-@click.option("--symbolic", is_flag=True, help="Find the targets by their roles again, at the planned times.")
+@click.option(
+    "--symbolic",
+    is_flag=True,
+    help="Choose the targets by role again, such as the active controller, at the planned times.",
+)
 @click.option("--kafka-version", metavar="V", help="Run another version of Kafka.")
 @image_options
 @click.option(

@@ -79,7 +79,9 @@ _BESIDE = ("runs", "keep", "dry_run", "as_json")
 @topology_options
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="What producers wait for.")
 @click.option("--idempotent/--no-idempotent", default=None, help="Whether producers are idempotent.")
-@click.option("--rate", type=Whole(1, 1_000_000), help="Send operations a second, all producers together.")
+@click.option(
+    "--rate", type=Whole(1, 1_000_000), help="How many send operations per second all producers do together."
+)
 @click.option(
     "--seeded-bug",
     metavar="NAME",
@@ -122,7 +124,7 @@ def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path,
         warn_of_unknown_properties(dict(given["config"]), plans[seeds[0]].version)
         return _run_many(plans, runs, on_hosts)
     if on_hosts is not None:
-        raise UsageError("--master is for campaigns", next_step="drop it, or name --seeds A..B")
+        raise UsageError("--master is for several runs", next_step="drop it, or name --seeds A..B")
     kept = given.pop("keep")
     chosen = random.SystemRandom().randrange(_SEEDS) if seed is None else seed
     plan = _planned(scenario, chosen, settled(given))

@@ -90,7 +90,7 @@ def test_a_controller_is_known_by_having_no_metadata(node: FakeNode) -> None:
 
 
 def test_nobody_answers() -> None:
-    with pytest.raises(KrucibleError, match="nobody answers") as raised:
+    with pytest.raises(KrucibleError, match="no node answers") as raised:
         find_reach([NOBODY, ("::1", 1)], None)
     assert "127.0.0.1:1, [::1]:1" in raised.value.where
 
