@@ -1,6 +1,6 @@
 """Exit codes, and errors as text with the next step.
 
-Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the harness failed, 64 usage.
+Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the harness failed, 64 the command is wrong.
 """
 
 import io

@@ -72,7 +72,8 @@ class BudgetShape(click.ParamType[Budget]):
     "areas",
     type=Word(list(Area)),
     multiple=True,
-    help="All bugs of an area of Kafka, in addition to each BUG; repeatable.",
+    metavar="AREA",
+    help=f"All bugs of an area of Kafka, in addition to each BUG; repeatable. One of {', '.join(Area)}.",
 )
 @click.option(
     "--budget",
@@ -88,7 +89,9 @@ class BudgetShape(click.ParamType[Budget]):
     show_default=True,
     help="The preset whose drawn scenarios are run.",
 )
-@click.option("--kafka-version", default=DEFAULT_VERSION, show_default=True, help="Kafka's version.")
+@click.option(
+    "--kafka-version", metavar="V", default=DEFAULT_VERSION, show_default=True, help="Kafka's version."
+)
 @click.option("--seed", type=Whole(0, SEED_MAX), default=1, show_default=True, help="Seed of the whole plan.")
 @click.option(
     "--controls",

@@ -55,12 +55,15 @@ _TEXT_MAX = 240
 @click.option(
     "--workload",
     type=click.Choice([str(name) for name in Workload]),
-    help="Workload of FILE; inferred if not given.",
+    metavar="NAME",
+    help=f"Workload of FILE; inferred if not given. One of {', '.join(Workload)}.",
 )
 @click.option(
     "--model",
     type=click.Choice([str(name) for name in (*ConsistencyModel, *MODELS)]),
-    help="What FILE is checked against: a consistency model of transactions, or an object.",
+    metavar="NAME",
+    help=f"What FILE is checked against: a model of transactions ({', '.join(ConsistencyModel)}) or "
+    f"an object ({', '.join(map(str, MODELS))}).",
 )
 @click.option("--initial", metavar="VALUE", help="The object's initial value, JSON or EDN.")
 @click.option(

@@ -196,7 +196,7 @@ def image_options(function: F) -> F:
             type=click.Choice(["auto", "artifacts", "registry"]),
             default="auto",
             show_default=True,
-            help="Where Kafka comes from: a registry's image, or Maven Central's artifacts.",
+            help="Where Kafka comes from: a registry's image, or Maven Central's artifacts; auto tries both.",
         ),
         click.option(
             "--kafka-tarball",

@@ -74,7 +74,9 @@ _BESIDE = ("runs", "keep", "dry_run", "as_json")
     "--gambit",
     type=click.Choice(list(GAMBITS)),
     multiple=True,
-    help="Draw only gambits of this kind, of those in the scenario (random schedules only); repeatable.",
+    metavar="KIND",
+    help="Draw only gambits of this kind, of those in the scenario (random schedules only); repeatable. "
+    f"One of {', '.join(GAMBITS)}.",
 )
 @topology_options
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="What producers wait for.")
