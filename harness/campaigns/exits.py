@@ -72,5 +72,5 @@ def _saved_traceback(error: Exception) -> str:
         where = " < ".join(line.strip() for line in reversed(text.splitlines()[-7:]))
     return (
         f"a defect of krucible\n  got:      {type(error).__name__}: {error}\n"
-        f"  where:    {where}\n  next:     please report it with that"
+        f"  where:    {where}\n  next:     please report this message, and the file if it names one"
     )
