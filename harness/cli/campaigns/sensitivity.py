@@ -17,6 +17,7 @@ from harness.campaigns.sensitivity.pages import measurement_of, measurements_in
 from harness.campaigns.sensitivity.planning import Budget, Controls, slots
 from harness.campaigns.sensitivity.runs import Measuring
 from harness.campaigns.sensitivity.stored_runs import StoredRuns
+from harness.cli.options.completion import complete_bug
 from harness.cli.options.hosts import hosts_options, requested_hosts
 from harness.cli.options.places import File
 from harness.cli.options.shared import SEED_MAX, Time, Whole, Word, runs_option
@@ -66,7 +67,7 @@ class BudgetShape(click.ParamType[Budget]):
 
 
 @click.command("sensitivity", cls=Command)
-@click.argument("bugs", nargs=-1, metavar="[BUG…]")
+@click.argument("bugs", nargs=-1, metavar="[BUG…]", shell_complete=complete_bug)
 @click.option(
     "--area",
     "areas",

@@ -15,7 +15,7 @@ from harness.campaigns.making import run_missing, run_one
 from harness.campaigns.rerunning import campaign_named, plan_again, plans_of_campaign
 from harness.campaigns.series import Series, Venue
 from harness.cli.clusters.hands_on import hands_on
-from harness.cli.options.completion import complete_run, complete_scenario
+from harness.cli.options.completion import complete_bug, complete_run, complete_scenario
 from harness.cli.options.hosts import hosts_options, requested_hosts
 from harness.cli.options.origins import settled
 from harness.cli.options.properties import warn_of_unknown_properties
@@ -87,6 +87,7 @@ _BESIDE = ("runs", "keep", "dry_run", "as_json")
 @click.option(
     "--seeded-bug",
     metavar="NAME",
+    shell_complete=complete_bug,
     help="Put a bug of the catalogue into Kafka (docs/seeded-bugs.md); the run should find it.",
 )
 @click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
