@@ -248,7 +248,7 @@ def _send(desk: Desk, request: Request, targets: list[Any]) -> ReassignmentAnswe
         return alter_reassignments(desk.reach.a_broker(), targets, TIMEOUT_MS)
     except WireError as error:
         raise _silent(
-            error, f"krucible reassign progress --request {request.id}: it may have happened"
+            error, f"krucible reassign progress --request {request.id} (the change may have been made)"
         ) from error
 
 

@@ -118,7 +118,7 @@ def test_a_named_controller_that_is_silent(node: FakeQuorumNode, capsys: pytest.
     node.error = None
 
     assert quorum(node, "describe", "--controller", "101", "--timeout-ms", "200") == 64
-    assert "controllers are unknown" in capsys.readouterr().err
+    assert "no controllers are known" in capsys.readouterr().err
 
 
 def test_a_controller_of_ours_that_falls_silent(
