@@ -76,7 +76,7 @@ def test_commands_are_completed_without_being_imported(monkeypatch: pytest.Monke
 
 def test_seeded_and_known_bugs_are_completed() -> None:
     assert completed("run", "x", "--seeded-bug", "min-isr") == ["min-isr-ignored"]
-    assert completed("sensitivity", "min-isr-ignored", "vote-") == ["vote-not-persisted"]
+    assert completed("sensitivity", "min-isr-ignored", "vote-not") == ["vote-not-persisted"]
     assert completed("sensitivity", "xyzzy") == []
     assert completed("track-record", "--only", "KAFKA-154") == ["KAFKA-15489"]
     assert completed("track-record", "--only", "regressions/kafka-154") == [
