@@ -120,9 +120,9 @@ def _decoded(pieces: Iterator[bytes], file: str) -> Iterator[str]:
             line += error.object.count(b"\n", 0, error.start)
             raise HistoryError(
                 f"not UTF-8 ({error.reason})",
-                expected="UTF-8",
+                expected="a history as text in UTF-8, compressed with gzip or not",
                 place=f"{file}, line {line}",
-                next_step="convert the file to UTF-8",
+                next_step="name a file with a recorded history, or convert this one to UTF-8",
             ) from None
         line += text.count("\n")
         yield text if number else text.removeprefix(_BYTE_ORDER_MARK)

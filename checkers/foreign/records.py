@@ -118,7 +118,11 @@ def foreign_of(elements: Iterable[Element], file: str, damage: list[str]) -> For
         gathering.take(element)
     if not gathering.clients:
         place = FilePlace(file, 1, 1)
-        raise place.error("no operation of a client in this file", "a history", "give a file with a history")
+        raise place.error(
+            "no operation of a client in this file",
+            "a history in EDN, JSON or Jepsen's log form",
+            "name a file with a recorded history",
+        )
     records = tuple(
         record if record.process in gathering.clients else _of_nemesis(record) for record in gathering.records
     )

@@ -106,9 +106,9 @@ def find_reach(named: Sequence[Address] | None, folder: Path | None) -> Reach:
     """
     if named and folder:
         raise UsageError(
-            "which cluster?",
-            got="both --bootstrap-server and --cluster",
+            "--bootstrap-server and --cluster exclude each other",
             expected="one of them, or neither if exactly one krucible cluster is running",
+            next_step="drop one of them",
         )
     return _named(named) if named else _ours(folder)
 
@@ -143,10 +143,10 @@ def _only(found: Sequence[Leftover]) -> Path:
     up = [leftover for leftover in found if leftover.live or leftover.kept]
     if len(up) != 1:
         raise UsageError(
-            "which cluster?",
+            "no cluster is named",
             got="several krucible clusters are running" if up else "no krucible cluster is running",
             expected="\n            ".join(f"--cluster {leftover.folder}" for leftover in up)
-            or "one that is running, or --bootstrap-server",
+            or "a running krucible cluster, or --bootstrap-server HOST:PORT",
             next_step="krucible cluster status" if up else "krucible cluster up",
         )
     return up[0].folder
@@ -195,7 +195,7 @@ def _answering(addresses: Sequence[Address], where: str) -> tuple[Address, ...]:
         found = tuple(address for address, answered in zip(distinct, alive, strict=True) if answered)
     if not found:
         raise KrucibleError(
-            "nobody answers",
+            "no node answers",
             got=f"no answer, or a refusal, from {', '.join(map(_text, distinct))}",
             expected=f"an answer to ApiVersions within {ANSWER_LIMIT_S:.0f} s",
             where=where,

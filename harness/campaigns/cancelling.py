@@ -23,7 +23,7 @@ def cancellable() -> Iterator[threading.Event]:
         if cancelled.is_set():
             raise KeyboardInterrupt
         cancelled.set()
-        click.echo("interrupted: healing and cleaning up; once more to stop at once", err=True)
+        click.echo("interrupted: healing and cleaning up; press Ctrl-C again to stop at once", err=True)
 
     before = {number: signal.signal(number, on_signal) for number in CANCELLING}
     try:

@@ -1,6 +1,6 @@
 """Exit codes, and errors as text with the next step.
 
-Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the harness failed, 64 usage.
+Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the harness failed, 64 the command is wrong.
 """
 
 import io
@@ -13,6 +13,7 @@ import click
 
 from checkers.history.reading import HistoryError
 from harness.errors import KrucibleError, UsageError, refused
+from results.pipeline.errors import NotTablesError
 from results.store.runs import RunNotFoundError, StoreError
 
 EXIT_FAILED = KrucibleError.exit_code
@@ -47,7 +48,7 @@ def _explained(error: Exception) -> tuple[str, int]:
     match error:
         case click.Abort():
             return "interrupted", EXIT_INTERRUPTED
-        case RunNotFoundError():
+        case RunNotFoundError() | NotTablesError():
             return str(error), EXIT_USAGE
         case HistoryError() | StoreError():
             return str(error), EXIT_FAILED
@@ -71,5 +72,5 @@ def _saved_traceback(error: Exception) -> str:
         where = " < ".join(line.strip() for line in reversed(text.splitlines()[-7:]))
     return (
         f"a defect of krucible\n  got:      {type(error).__name__}: {error}\n"
-        f"  where:    {where}\n  next:     please report it with that"
+        f"  where:    {where}\n  next:     please report this message, and the file if it names one"
     )

@@ -16,7 +16,7 @@ import msgspec
 
 from harness.campaigns.campaign import STATE_FILE, Campaign, Recalled, folder_for, recall
 from harness.campaigns.contents import Contents
-from harness.errors import UsageError, disk_errors_named
+from harness.errors import KrucibleError, UsageError, disk_errors_named
 from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
 from harness.plan.replaying_plan import Instead, options_of
 from results.campaigns.step_summary import run_passes
@@ -124,7 +124,8 @@ def failures_named(runs: Path, name: str) -> tuple[Path, Failures]:
         name: place of the folder in the store, or any path.
 
     Raises:
-        UsageError: there is nothing of that name, or it can't be read.
+        UsageError: there is nothing of that name.
+        KrucibleError: it is damaged.
     """
     places = (runs / name, Path(name))
     for folder in places:
@@ -144,7 +145,8 @@ def last_campaign(runs: Path) -> Path:
     """The folder of the campaign of seeds, or of the qualification, that was active last; no reruns.
 
     Raises:
-        UsageError: if the store has none, or the newest can't be read.
+        UsageError: the store has none.
+        KrucibleError: the newest is damaged.
     """
     records = _newest_first((runs / QUALIFICATIONS).glob(f"*/{_CAMPAIGNS_FILE}"))
     wholes = _wholes(records)
@@ -168,6 +170,7 @@ def plans_of_campaign(folder: Path) -> dict[int, RunPlan]:
 
     Raises:
         UsageError: if the campaign does not have them, or they can't be planned any more.
+        KrucibleError: its state is damaged.
     """
     recalled = _recalled(folder)
     if not recalled.options:
@@ -179,7 +182,7 @@ def failures_of_campaign(folder: Path) -> Failures:
     """Failed runs of a campaign or a qualification, including those whose harness failed.
 
     Raises:
-        UsageError: its state can't be read.
+        KrucibleError: its state is damaged.
     """
     if (folder / _CAMPAIGNS_FILE).is_file():
         return _failures_of_parts(_parts_of(folder))
@@ -309,7 +312,7 @@ def _wholes(records: Sequence[Path]) -> dict[Path, Path]:
     """
     wholes: dict[Path, Path] = {}
     for record in records:
-        with contextlib.suppress(UsageError):
+        with contextlib.suppress(KrucibleError):
             for campaign in _parts_of(record.parent):
                 wholes.setdefault(campaign, record.parent)
     return wholes
@@ -320,7 +323,7 @@ def _parts_of(folder: Path) -> list[Path]:
     try:
         record = load_record(folder / _CAMPAIGNS_FILE, _Qualification)
     except RunUnreadableError as error:
-        raise UsageError(
+        raise KrucibleError(
             "the record of the qualification can't be read",
             got=str(error),
             expected="one that krucible qualify wrote",
@@ -335,12 +338,12 @@ def _recalled(folder: Path) -> Recalled:
     try:
         return recall(folder)
     except RunUnreadableError as error:
-        raise UsageError(
+        raise KrucibleError(
             "the state of the campaign can't be read",
             got=str(error),
-            expected=_CAMPAIGNS,
+            expected=f"{STATE_FILE}, as krucible run --seeds wrote it",
             where=str(folder),
-            next_step="krucible list",
+            next_step="restore that file, or name runs of the campaign, which krucible list lists",
         ) from error
 
 

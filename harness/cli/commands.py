@@ -137,5 +137,5 @@ COMMANDS = {
 def krucible() -> None:
     """Inject faults into Apache Kafka KRaft clusters, and judge what Kafka did.
 
-    Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the harness failed, 64 usage.
+    Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the harness failed, 64 the command is wrong.
     """

@@ -9,6 +9,7 @@ from rich.console import Console
 
 from harness.cli.options.origins import settled
 from harness.cli.options.shared import image_options, runs_option
+from harness.cli.parsing import Command
 from harness.host.doctor import Check, State
 from harness.host.doctor import doctor as look
 from harness.host.doctor_view import show
@@ -24,7 +25,7 @@ version_option = click.option(
 )
 
 
-@click.command()
+@click.command(cls=Command)
 @version_option
 @image_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -43,7 +44,7 @@ def doctor(as_json: bool, runs: Path, **given: Any) -> int:  # noqa: FBT001 - cl
     return 0 if report.ready else NOT_READY
 
 
-@click.command()
+@click.command(cls=Command)
 @version_option
 @image_options
 def setup(**given: Any) -> None:

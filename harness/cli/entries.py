@@ -8,6 +8,8 @@ import click
 from click.exceptions import NoSuchCommand
 from click.shell_completion import CompletionItem
 
+from harness.cli.parsing import Group
+
 
 class Entry(NamedTuple):
     """Where a command is, and the first sentence of its help."""
@@ -17,8 +19,8 @@ class Entry(NamedTuple):
     summary: str
 
 
-class LazyGroup(click.Group):
-    """A group of commands that are told by a table.
+class LazyGroup(Group):
+    """A group whose commands are listed in a table.
 
     Args:
         entries: the commands by name, in the order of the help text.

@@ -169,7 +169,7 @@ def _run_lines(line: Line) -> Iterator[str]:
             yield f"  - {run.outcome}: `{code(run.folder)}`"
             yield from (f"    - {escaped(reason)}" for reason in run.why)
             if run.outcome is Outcome.VALID:
-                yield "    - it was to be red, and is not"
+                yield "    - the expected anomaly was not seen"
     if first.identity is not None:
         yield f"  - again: `{code(first.identity.reproduce)}`"
 

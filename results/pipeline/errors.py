@@ -20,6 +20,10 @@ class PipelineError(StoreError):
         super().__init__("\n".join([what, *(f"  {name + ':':<10}{text}" for name, text in facts if text)]))
 
 
+class NotTablesError(PipelineError):
+    """The folder that was named for the tables holds something else."""
+
+
 @contextmanager
 def spark_errors_named(doing: str) -> Iterator[None]:
     """Whatever Spark raises in the block becomes an error that says what was being done.

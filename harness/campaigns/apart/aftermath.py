@@ -60,7 +60,9 @@ def take_up(death: Death, runs: Path) -> tuple[Path, Verdict]:
     failure = _cleared(death, runs)
     folder = death.under_way
     if folder is None:
-        raise failure or KrucibleError("a run could not begin", got=death.text)
+        raise failure or KrucibleError(
+            "a run could not begin", got=death.text, next_step="krucible heal, then the same command again"
+        )
     failure = _kept(death, folder) or failure
     verdict = judge_left(folder, death.text)
     if failure is not None and verdict.validity is not Validity.INVALID:

@@ -79,7 +79,7 @@ def read_all(paths: Iterable[Path]) -> Mapping[Path, Outcomes]:
     """Files of outcomes, including those in folders, in the order of their names.
 
     Raises:
-        UsageError: one does not exist, or is no file of outcomes.
+        UsageError: one does not exist, is no file of outcomes, or is a folder without such files.
     """
     return {file: read_outcomes(file) for path in paths for file in _files(path)}
 
@@ -117,7 +117,16 @@ def _refused(path: Path, problem: str, next_step: str) -> UsageError:
 def _files(path: Path) -> list[Path]:
     if not path.is_dir():
         return [path]
-    return sorted(file for file in path.glob(f"*{SUFFIX}") if file.is_file())
+    found = sorted(file for file in path.glob(f"*{SUFFIX}") if file.is_file())
+    if not found:
+        raise UsageError(
+            "this folder has no outcomes",
+            got=f"a folder without files *{SUFFIX}",
+            expected="files that `krucible sensitivity --outcomes` wrote, in the folder itself",
+            where=str(path),
+            next_step="name another folder, or a file",
+        )
+    return found
 
 
 def _target_of(target: Path | None, asked: MeasurementOptions, series: str | None) -> Outcomes | None:

@@ -50,10 +50,10 @@ class Planned(NamedTuple):
     def misfit(self, command: str, origin: Origin) -> str:
         """Why a stored run differs from what this run would be today; empty if it does not."""
         if command != self.plan.reproduce:
-            return "another run is planned by now"
+            return "the plan has another run here now"
         if origin.bug != self.bug:
             return "the bug's file has changed since"
-        return "" if origin.schedule == self.schedule else "the scenario plans other faults by now"
+        return "" if origin.schedule == self.schedule else "the scenario plans other faults now"
 
     def read(self, run: StoredRun) -> Line:
         """Its outcome, from a run of a store."""

@@ -22,6 +22,7 @@ from harness.campaigns.series import Series, Venue
 from harness.cli.options.origins import settled
 from harness.cli.options.places import File, Folder
 from harness.cli.options.shared import Seeds, Whole, runs_option
+from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
 from harness.plan.planning import plan_run
 from harness.plan.qualification import (
@@ -88,7 +89,7 @@ class _Arguments(NamedTuple):
     reading: bool
 
 
-@click.command("qualify")
+@click.command("qualify", cls=Command)
 @click.option("--candidate", required=True, metavar="V", help="A version, an image or a release's tarball.")
 @click.option(
     "--baseline", metavar="V", help="What the candidate is compared to; without it, nothing is compared."

@@ -17,9 +17,11 @@ from harness.campaigns.sensitivity.pages import measurement_of, measurements_in
 from harness.campaigns.sensitivity.planning import Budget, Controls, slots
 from harness.campaigns.sensitivity.runs import Measuring
 from harness.campaigns.sensitivity.stored_runs import StoredRuns
+from harness.cli.options.completion import complete_bug
 from harness.cli.options.hosts import hosts_options, requested_hosts
 from harness.cli.options.places import File
 from harness.cli.options.shared import SEED_MAX, Time, Whole, Word, runs_option
+from harness.cli.parsing import Command
 from harness.errors import disk_errors_named
 from harness.plan.planning import DURATION_S_MIN
 from harness.plan.qualification import PRESETS
@@ -64,14 +66,15 @@ class BudgetShape(click.ParamType[Budget]):
         return budget
 
 
-@click.command("sensitivity")
-@click.argument("bugs", nargs=-1, metavar="[BUG…]")
+@click.command("sensitivity", cls=Command)
+@click.argument("bugs", nargs=-1, metavar="[BUG…]", shell_complete=complete_bug)
 @click.option(
     "--area",
     "areas",
     type=Word(list(Area)),
     multiple=True,
-    help="All bugs of an area of Kafka, in addition to each BUG; repeatable.",
+    metavar="AREA",
+    help=f"All bugs of an area of Kafka, in addition to each BUG; repeatable. One of {', '.join(Area)}.",
 )
 @click.option(
     "--budget",
@@ -87,7 +90,9 @@ class BudgetShape(click.ParamType[Budget]):
     show_default=True,
     help="The preset whose drawn scenarios are run.",
 )
-@click.option("--kafka-version", default=DEFAULT_VERSION, show_default=True, help="Kafka's version.")
+@click.option(
+    "--kafka-version", metavar="V", default=DEFAULT_VERSION, show_default=True, help="Kafka's version."
+)
 @click.option("--seed", type=Whole(0, SEED_MAX), default=1, show_default=True, help="Seed of the whole plan.")
 @click.option(
     "--controls",
@@ -112,7 +117,7 @@ class BudgetShape(click.ParamType[Budget]):
     multiple=True,
     help="Read outcomes from this file, or from those in this folder; repeatable.",
 )
-@click.option("--series", metavar="NAME", help="What the measurement is called.  [default: the file's name]")
+@click.option("--series", metavar="NAME", help="Name of the measurement.  [default: the file's name]")
 @click.option(
     "--compare",
     "compared",
@@ -128,7 +133,7 @@ class BudgetShape(click.ParamType[Budget]):
 )
 @hosts_options
 @click.option("--no-run", is_flag=True, help="Run nothing; write the pages from stored runs.")
-@click.option("--plan", "dry", is_flag=True, help="Print which runs are missing, at most.")
+@click.option("--plan", "dry", is_flag=True, help="Print the runs that may still be needed; run nothing.")
 @click.option("--out", type=File(), help="Write a page of Markdown.")
 @click.option("--html", type=File(), help="Write a page of HTML.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")

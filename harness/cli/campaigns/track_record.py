@@ -13,8 +13,10 @@ from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
 from harness.campaigns.making import run_missing
 from harness.campaigns.series import Series, Venue
+from harness.cli.options.completion import complete_known
 from harness.cli.options.places import File
 from harness.cli.options.shared import Whole, runs_option
+from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
 from harness.plan.catalogue import known_outcomes
 from harness.plan.planning import RunOptions, plan_run, reproduce_line
@@ -31,8 +33,14 @@ from results.store.runs import write_whole
 EXIT_CODES = {Standing.AS_EXPECTED: 0, Standing.UNEXPECTED: 1, Standing.UNKNOWN: 2, Standing.FAILED: 3}
 
 
-@click.command("track-record")
-@click.option("--only", multiple=True, metavar="NAME", help="A ticket or a scenario; repeatable.")
+@click.command("track-record", cls=Command)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="NAME",
+    shell_complete=complete_known,
+    help="Check only the known bug with this ticket or scenario; repeatable.",
+)
 @click.option(
     "--seeds",
     type=Whole(1, 100),

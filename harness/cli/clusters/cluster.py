@@ -15,7 +15,9 @@ from rich.text import Text
 
 from harness.cli.clusters.hands_on import hands_on
 from harness.cli.options.origins import settled
+from harness.cli.options.properties import warn_of_unknown_properties
 from harness.cli.options.shared import runs_option, topology_options
+from harness.cli.parsing import Command, Group
 from harness.cluster.cluster import Cluster, Plan, find_cluster, remove_run, start_cluster
 from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine, compose_binary, connect, engine_errors_named
@@ -35,7 +37,7 @@ from harness.vocabulary.topology import Topology
 from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError
 
 
-@click.group()
+@click.group(cls=Group)
 def cluster() -> None:
     """Clusters for hands-on use."""
 
@@ -52,6 +54,7 @@ def up(runs: Path, **given: Any) -> None:
     }
     source, one = RunOptions(scenario="", seed=0, **kafka).image_from
     topology = _topology(version, chosen)
+    warn_of_unknown_properties(dict(given["config"]), version)
     began = time.monotonic()
     with disk_errors_named(), engine_errors_named(), closing(connect()) as client:
         kafka_image = ensure_image(version, source, click.echo, client, one).reference
@@ -138,14 +141,15 @@ def down(run: tuple[str, ...]) -> None:
     kept = [leftover.run for leftover in leftovers(client) if leftover.kept]
     if not run and len(kept) != 1:
         raise UsageError(
-            "which cluster?",
-            got="none was kept" if not kept else f"several were kept: {', '.join(kept)}",
-            next_step="krucible cluster status",
+            "no cluster is named",
+            got=f"several are kept: {', '.join(kept)}" if kept else "none is kept",
+            expected="the id of a cluster, or exactly one cluster that is kept",
+            next_step="krucible cluster status lists them; then: krucible cluster down ID",
         )
     heal_runs(client, run or tuple(kept), click.echo)
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", nargs=-1)
 def heal(run: tuple[str, ...]) -> None:
     """Undo what a harness that was killed left behind: faults, containers, networks, disks.

@@ -18,6 +18,7 @@ from harness.administration.elections import (
     elect_leaders,
 )
 from harness.cli.options.shared import Whole, Word
+from harness.cli.parsing import Command
 from harness.errors import KrucibleError, UsageError
 from harness.kafka.wire import WireError
 from harness.vocabulary.administration import ElectionType
@@ -81,7 +82,7 @@ def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
     return selecting
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option("--type", "election", type=Word(list(ElectionType)), required=True, help="Type of election.")
 @click.option("--topic", metavar="T", help="Topic of the partitions.")
 @click.option(
@@ -91,7 +92,9 @@ def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
     help="Partition of the topic; repeatable.",
 )
 @click.option("--all", "every", is_flag=True, help="All partitions of the cluster.")
-@click.option("--file", type=click.Path(path_type=Path), help=f"File: {_SHAPE}")
+@click.option(
+    "--file", type=click.Path(path_type=Path), help=f"JSON file that lists the partitions: {_SHAPE}"
+)
 @click.option(
     "--timeout-ms",
     type=Whole(1, TIMEOUT_MAX_MS),
@@ -138,9 +141,10 @@ def _selection(topic: str | None, partition: tuple[int, ...], file: Path | None,
     one_topic = topic is not None or bool(partition)
     if one_topic + every + (file is not None) != 1:
         raise UsageError(
-            "which partitions?",
-            got="nothing that names them" if not (one_topic or every or file) else "more than one selection",
-            expected="one of: --topic T --partition N, --all, --file F",
+            "no partitions are selected"
+            if not (one_topic or every or file)
+            else "partitions are selected in more than one way",
+            expected="exactly one of: --topic T with --partition N, --all, --file FILE",
             next_step="krucible elect --help",
         )
     if file is not None:
@@ -149,7 +153,7 @@ def _selection(topic: str | None, partition: tuple[int, ...], file: Path | None,
         return None
     if not topic or not partition:
         raise UsageError(
-            "which partitions?",
+            "--topic and --partition belong together",
             got="--topic without --partition" if topic else "--partition without --topic",
             expected="--topic T --partition N",
             next_step="krucible elect --help",

@@ -21,6 +21,7 @@ from harness.cli.clusters.quorum_nodes import Address, NodeView, find_voter, lis
 from harness.cli.clusters.quorum_text import outcome_lines, records_lines, replication_lines, status_lines
 from harness.cli.options.places import Folder
 from harness.cli.options.shared import Whole
+from harness.cli.parsing import Group
 from harness.errors import KrucibleError, UsageError, disk_errors_named
 from harness.kafka.wire import WireError
 
@@ -71,7 +72,7 @@ _timeout_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def quorum() -> None:
     """Show the voters of the quorum, and change them."""
 
@@ -127,17 +128,22 @@ def add(
     Exits with 0 if it is a voter now, 1 if it was refused, 2 if it may still become one.
     """
     if endpoint and len(endpoint) > 1:
-        raise UsageError("which endpoint?", got=f"{len(endpoint)} of them", expected="--endpoint HOST:PORT")
+        raise UsageError(
+            "a voter has one endpoint",
+            got=f"--endpoint with {len(endpoint)} addresses",
+            expected="--endpoint HOST:PORT",
+            next_step="name the one at which the other voters reach it",
+        )
     asked = request_view(reach, controller, timeout_ms)
     found_id, found_endpoints = find_voter(reach, asked.view, node_id)
     directory_id = directory_id or found_id
     places = tuple((listener_of(asked.view), *place) for place in endpoint or ()) or found_endpoints
     if directory_id is None or not places:
         raise UsageError(
-            f"where is node {node_id}?",
+            f"the directory id or the endpoint of node {node_id} is unknown",
             got=f"directory id {directory_id or 'unknown'}, endpoint {places or 'unknown'}",
             expected="a controller of a krucible cluster, or one that fetches from the leader",
-            next_step="name them: --directory-id ID --endpoint HOST:PORT",
+            next_step="name both: --directory-id ID --endpoint HOST:PORT",
         )
     voter = VoterKey(node_id, directory_id)
     return _change(

@@ -28,7 +28,7 @@ def request_view(reach: Reach, controller: int | None, timeout_ms: int) -> NodeV
     """The leader's view: straight from it where controllers can be reached, else through a broker.
 
     Raises:
-        KrucibleError: if nobody told it.
+        KrucibleError: if no node reported it.
         UsageError: if there is no such controller.
     """
     known = {reach.ids[address]: address for address in reach.controllers if address in reach.ids}
@@ -63,7 +63,7 @@ def _place_of(controller: int, known: dict[int, Address], reach: Reach, timeout_
     """Where a controller is: as the cluster's folder says, or as any controller does.
 
     Raises:
-        UsageError: if nobody knows it.
+        UsageError: if no node reports it.
     """
     if controller not in known:
         for address in reach.controllers:
@@ -73,10 +73,11 @@ def _place_of(controller: int, known: dict[int, Address], reach: Reach, timeout_
                 continue
     if controller not in known:
         raise UsageError(
-            "no such controller answers",
-            got=str(controller),
-            expected=", ".join(map(str, sorted(known))) or "controllers are unknown: name one to ask",
-            next_step="krucible cluster status",
+            f"the address of controller {controller} is unknown",
+            expected=f"--controller with one of {', '.join(map(str, sorted(known)))}"
+            if known
+            else "a node that reports the controllers: no controllers are known",
+            next_step="drop --controller, or name the controller's address with --bootstrap-server",
         )
     return known[controller]
 

@@ -42,6 +42,7 @@ from harness.administration.sighting import cluster_of, status_of
 from harness.administration.throttles import Move, Throttle, remove_throttle, set_throttle, throttle_for
 from harness.cli.clusters.reassign_text import as_json, lines, requested_at, view_for
 from harness.cli.options.shared import Whole
+from harness.cli.parsing import Group
 from harness.errors import KrucibleError
 from harness.kafka.wire import WireError
 
@@ -102,7 +103,7 @@ request_option = click.option(
 json_option = click.option("--json", "json_", is_flag=True, help="Print JSON.")
 
 
-@click.group()
+@click.group(cls=Group)
 def reassign() -> None:
     """Reassign partitions (KIP-455); every request has a number, and its progress can be shown."""
 
@@ -113,20 +114,20 @@ def reassign() -> None:
     "path",
     type=click.Path(path_type=Path),
     required=True,
-    help="The plan, in the form of Kafka's own tool.",
+    help="The plan, in the JSON that kafka-reassign-partitions.sh takes.",
 )
 @click.option(
     "--throttle",
     type=Whole(1),
     metavar="BYTES/S",
-    help="Limit for each broker, until verify removes it.",
+    help="Limit of each broker's replication traffic, until krucible reassign verify removes it.",
 )
 @click.option(
     "--keep-finished-s",
     type=Whole(0),
     default=KEEP_FINISHED_S,
     show_default=True,
-    help="How long the finished request is kept.",
+    help="How long krucible remembers the request after it has ended.",
 )
 @desk_options
 def execute(desk: Desk, path: Path, throttle: int | None, keep_finished_s: int) -> int:
@@ -247,7 +248,7 @@ def _send(desk: Desk, request: Request, targets: list[Any]) -> ReassignmentAnswe
         return alter_reassignments(desk.reach.a_broker(), targets, TIMEOUT_MS)
     except WireError as error:
         raise _silent(
-            error, f"krucible reassign progress --request {request.id}: it may have happened"
+            error, f"krucible reassign progress --request {request.id} (the change may have been made)"
         ) from error
 
 
@@ -294,7 +295,9 @@ def _why_not(asked: RequestedPartition, other: int | None) -> str:
 
 
 def _silent(error: WireError, next_step: str) -> KrucibleError:
-    return KrucibleError("the broker did not do it", got=str(error), next_step=next_step)
+    return KrucibleError(
+        "the broker refused the request, or did not answer", got=str(error), next_step=next_step
+    )
 
 
 def _ids(brokers: tuple[int, ...]) -> str:

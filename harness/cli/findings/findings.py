@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 from click.shell_completion import CompletionItem
 
+from harness.cli.parsing import Group
 from harness.errors import KrucibleError, UsageError
 from results.findings.page import Finding, read_findings
 from results.findings.ticket import render_ticket
@@ -24,7 +25,7 @@ def complete_finding(
     return [CompletionItem(each.name) for each in findings() if each.name.startswith(incomplete)]
 
 
-@click.group("findings")
+@click.group("findings", cls=Group)
 def findings_command() -> None:
     """List defects of Kafka that krucible found, or print one of them as the text of a ticket.
 

@@ -10,12 +10,13 @@ from harness.campaigns.keeping import identity_of
 from harness.cli.options.completion import complete_run
 from harness.cli.options.places import File
 from harness.cli.options.shared import runs_option
+from harness.cli.parsing import Command
 from results.markup.trackers import Format
 from results.run.issue import render_issue
 from results.store.runs import RunUnreadableError, find_run, load_verdict, write_whole
 
 
-@click.command("issue")
+@click.command("issue", cls=Command)
 @click.argument("run", shell_complete=complete_run)
 @click.option(
     "--format",

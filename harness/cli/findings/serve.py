@@ -8,13 +8,14 @@ from pathlib import Path
 import click
 
 from harness.cli.options.shared import Whole, require_store, runs_option
+from harness.cli.parsing import Command
 from harness.errors import KrucibleError
 from results.serve import open_browser
 
 PORT = 8123
 
 
-@click.command()
+@click.command(cls=Command)
 @click.pass_context
 @runs_option
 @click.option(

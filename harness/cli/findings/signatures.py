@@ -10,6 +10,7 @@ from checkers.verdict.verdict import Verdict
 from harness.campaigns.keeping import identity_of
 from harness.cli.options.places import File, Folder
 from harness.cli.options.shared import DAYS_MAX, Whole
+from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
 from results.campaigns.step_summary import append_blocks
 from results.failures.nights import part_of, past_runs, remember, signed_runs
@@ -24,7 +25,7 @@ ISSUES_MAX = 10
 _TEXT_MAX = 300
 
 
-@click.command("signatures")
+@click.command("signatures", cls=Command)
 @click.argument("folder", type=Folder("a folder of runs, such as runs"))
 @click.option(
     "--past",
@@ -43,7 +44,7 @@ _TEXT_MAX = 300
     type=Whole(1, DAYS_MAX),
     default=90,
     show_default=True,
-    help="With --add: drop from --past the runs that are so much older than the newest.",
+    help="With --add: drop runs from --past that began so many days before the newest one.",
 )
 @click.option(
     "--step-summary",
@@ -70,17 +71,13 @@ def signatures_command(
     A signature is equal for the same failure in other runs.  Failures that a scenario expects, and those of
     seeded bugs, have none.  --past is a store: krucible list, summary and serve read it.
     """
-    if not folder.is_dir():
-        raise UsageError(
-            "there is no such folder of runs",
-            got=clean(str(folder), _TEXT_MAX),
-            expected="a folder that holds runs, or a run's folder",
-            where="FOLDER",
-            next_step="name a store, such as runs",
-        )
     if add and past is None:
-        raise UsageError("--add needs the store that it adds to", next_step="name --past DIR")
-    folder = followed(folder)
+        raise UsageError(
+            "--add needs the store that it adds to",
+            got="--add without --past",
+            next_step="name that store: --past FOLDER",
+        )
+    folder = _with_runs(folder)
     is_run = folder in run_folders(folder)
     if add:
         _require_store(folder, is_run=is_run)
@@ -101,6 +98,25 @@ def signatures_command(
             added, dropped = remember([folder], past, keep_days, left_out)
             told_dropped = f", {number(dropped, 'run')} dropped" if dropped else ""
             click.echo(f"past  {number(added, 'run')} added to {past}{told_dropped}", err=True)
+
+
+def _with_runs(folder: Path) -> Path:
+    """The folder that was named, absolute, its link followed; it has at least one run.
+
+    Raises:
+        UsageError: there is no such folder, or no run in it.
+    """
+    found = followed(folder)
+    if next(run_folders(found), None) is None:
+        raise UsageError(
+            "there are no runs to compare",
+            got="a folder without runs" if folder.is_dir() else "no such folder",
+            expected="a folder that has runs as SCENARIO/TIME-SEED, such as "
+            "smoke/partition/20261122T010000Z-7, or the folder of a run",
+            where=clean(str(folder), _TEXT_MAX),
+            next_step="name a folder of runs, such as runs, or make a run: krucible run smoke/partition",
+        )
+    return found
 
 
 def _require_store(folder: Path, *, is_run: bool) -> None:

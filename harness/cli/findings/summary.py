@@ -6,6 +6,7 @@ import click
 
 from harness.campaigns.campaign import EXIT_CODES
 from harness.cli.options.places import File
+from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
 from results.campaigns.markdown import render_campaign
 from results.campaigns.page import render_campaign_page
@@ -16,7 +17,7 @@ from results.store.addresses import reports_from
 from results.store.runs import followed, run_folders, write_whole
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FOLDER…")
 @click.option("--out", type=File(), help="Write the page to a file.")
 @click.option("--html", type=File(), help="Write the page as an HTML file too.")
@@ -46,10 +47,10 @@ def summary(
     found = sorted({run for folder in folders for run in run_folders(followed(folder))})
     if not found:
         raise UsageError(
-            "there are no runs to sum up",
+            "there are no runs to summarise",
+            expected="a folder that has runs as SCENARIO/TIME-SEED, or the folder of a run",
             where=", ".join(map(str, folders)),
-            expected="folders of runs, or folders that hold some",
-            next_step="krucible list",
+            next_step="name a folder of runs, such as runs, or make a run: krucible run smoke/partition",
         )
     outcomes = [outcome_of(run) for run in found]
     summed = summarise(outcomes)

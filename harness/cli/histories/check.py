@@ -31,6 +31,7 @@ from harness.cli.histories.labels import compare, comparison_as_json, load_label
 from harness.cli.options.completion import complete_run
 from harness.cli.options.places import Folder
 from harness.cli.options.shared import runs_option
+from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
 from results.markup.cleaning import clean
 from results.report import write_report
@@ -48,18 +49,21 @@ _FOREIGN = ("workload", "model", "initial", "out", *_DECLARED)
 _TEXT_MAX = 240
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", default=LATEST, metavar="[RUN|FILE|DIR]", shell_complete=complete_run)
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @click.option(
     "--workload",
     type=click.Choice([str(name) for name in Workload]),
-    help="Workload of FILE; inferred if not given.",
+    metavar="NAME",
+    help=f"Workload of FILE; inferred if not given. One of {', '.join(Workload)}.",
 )
 @click.option(
     "--model",
     type=click.Choice([str(name) for name in (*ConsistencyModel, *MODELS)]),
-    help="What FILE is checked against: a consistency model of transactions, or an object.",
+    metavar="NAME",
+    help=f"What FILE is checked against: a model of transactions ({', '.join(ConsistencyModel)}) or "
+    f"an object ({', '.join(map(str, MODELS))}).",
 )
 @click.option("--initial", metavar="VALUE", help="The object's initial value, JSON or EDN.")
 @click.option(
@@ -99,12 +103,12 @@ def check(run: str, as_json: bool, runs: Path, labels: Path | None, **foreign: A
     Exit codes: 0 valid, 1 invalid, 2 unknown; with --labels 0 if all agree, otherwise 1.
     """
     if labels is not None:
-        _refuse(foreign, "with --labels, which gives it for each file")
+        _refuse(foreign, "with --labels: that file says it for each history")
         return _compare(run, labels, as_json=as_json)
     if run == STDIN or _is_readable(run):
         return _check_file(run, foreign, as_json=as_json)
     folder = _find(runs, run)
-    _refuse(foreign, "for krucible's own runs, which record it")
+    _refuse(foreign, "with a run of krucible, which has recorded it")
     return check_run(folder, as_json=as_json)
 
 
@@ -133,13 +137,16 @@ def _refuse(foreign: dict[str, Any], why: str) -> None:
     given = [f"--{name.replace('_', '-')}" for name in _FOREIGN if foreign[name] is not None]
     if given:
         raise UsageError(
-            "an option that does not belong here", got=", ".join(given), expected=f"none of them {why}"
+            "this option is only for a history of another harness",
+            got=", ".join(given),
+            expected=f"no such option {why}",
+            next_step=f"drop {', '.join(given)}",
         )
 
 
 def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
     if name != STDIN and Path(name).is_file() and is_journal(name):
-        _refuse({**foreign, "out": None}, "for krucible's own journals, which record it")
+        _refuse({**foreign, "out": None}, "with a journal of krucible, which has recorded it")
         judging = partial(judge_journal, Path(name))
     else:
         declared = Declared(**{name: bool(foreign[option]) for option, name in _DECLARED.items()})
@@ -162,11 +169,11 @@ def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
 def _compare(folder: str, labels: Path, *, as_json: bool) -> int:
     if not os.path.isdir(folder):  # noqa: PTH112 - False, not an error, for whatever can't be a folder
         raise UsageError(
-            "no folder to compare",
+            "--labels needs the folder of the histories",
             got=folder,
-            expected="the folder that the labels name files of",
+            expected="a folder that has the files that the labels name",
             where="DIR",
-            next_step="krucible check --help",
+            next_step="krucible check DIR --labels FILE",
         )
     rows = list(compare(Path(folder), load_labels(labels)))
     if as_json:
@@ -177,7 +184,7 @@ def _compare(folder: str, labels: Path, *, as_json: bool) -> int:
     return int(any(row.agrees is False for row in rows))
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", default=LATEST, shell_complete=complete_run)
 @runs_option
 def report(run: str, runs: Path) -> None:

@@ -67,17 +67,17 @@ def judge_file(name: str, asked: JudgingOptions, tell: Show = show_nothing) -> J
         tell: hears which of the two begins.
 
     Raises:
-        HistoryError: it can't be read.
-        UsageError: what was requested does not fit it.
+        UsageError: it has no history that can be judged, or what was requested does not fit it.
     """
     file = "standard input" if name == STDIN else clean(name, _TEXT_MAX)
     tell("reading")
-    with _opened(name) as stream:
+    with _opened(name) as stream, _wrong_file_named():
         source = open_source(stream, file)
         foreign = foreign_of(source.elements, file, source.damage)
     tell("judging")
     try:
-        judgement = judge_foreign(foreign, asked)
+        with _wrong_file_named():
+            judgement = judge_foreign(foreign, asked)
     except UnfitError as error:
         raise UsageError(
             "workload, model and initial value do not fit",
@@ -101,9 +101,9 @@ def is_journal(name: str) -> bool:
     """Whether a file is a journal of krucible itself.
 
     Raises:
-        OSError: it can't be read.
+        UsageError: it can't be opened.
     """
-    with Path(name).open("rb") as stream:
+    with _open(name) as stream:
         return stream.readline(_HEADER_MAX).startswith(b'{"krucible_history":')
 
 
@@ -133,11 +133,49 @@ def judge_journal(path: Path, tell: Show = show_nothing) -> Judged:
 def _opened(name: str) -> Iterator[io.BufferedReader]:
     if name == STDIN:
         if sys.stdin is None:
-            raise UsageError("standard input is closed", expected="a history", where=STDIN)
+            raise UsageError(
+                "standard input is closed",
+                expected="a history",
+                where=STDIN,
+                next_step="pipe a history into the command, or name a file",
+            )
         yield io.BufferedReader(io.FileIO(sys.stdin.fileno(), closefd=False))
         return
-    with Path(name).open("rb") as stream:
+    with _open(name) as stream:
         yield stream
+
+
+def _open(name: str) -> io.BufferedReader:
+    """A file that a user named.
+
+    Raises:
+        UsageError: it can't be opened.
+    """
+    try:
+        return Path(name).open("rb")
+    except OSError as error:
+        raise UsageError(
+            "this file can't be opened",
+            got=error.strerror or str(error),
+            expected="a file that you may read",
+            where=clean(name, _TEXT_MAX),
+            next_step="get permission to read it, or name another file",
+        ) from error
+
+
+@contextmanager
+def _wrong_file_named() -> Iterator[None]:
+    """A file without a history is a mistake in the command; only a damaged run of a store is a failure."""
+    try:
+        yield
+    except HistoryError as error:
+        raise UsageError(
+            "this file can't be judged",
+            got=error.problem,
+            expected=error.expected,
+            where=error.place,
+            next_step=error.next_step,
+        ) from error
 
 
 def initial_of(text: str | None) -> Any:
@@ -156,6 +194,7 @@ def initial_of(text: str | None) -> Any:
             got=clean(repr(text), _TEXT_MAX),
             expected="one value, JSON or EDN",
             where=_INITIAL,
+            next_step="quote it for the shell: --initial '[1 2]'",
         ) from error
     return value
 

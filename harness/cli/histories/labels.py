@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from checkers.foreign.judging import JudgingOptions
-from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import Validity
 from harness.cli.histories.foreign import judge_file
 from harness.errors import KrucibleError, UsageError
@@ -94,7 +93,7 @@ def load_labels(path: Path) -> dict[str, Label]:
         ) from error
     if not labels:
         raise UsageError(
-            "there are no labels", expected="at least one", where=str(path), next_step="name another file"
+            "this file has no labels", expected="at least one", where=str(path), next_step="name another file"
         )
     return labels
 
@@ -107,7 +106,7 @@ def compare(folder: Path, labels: dict[str, Label]) -> Iterator[Compared]:
         model, found, anomalies, problem = label.model or label.workload or "", None, {}, None
         try:
             judged = judge_file(str(folder / file), asked)
-        except (HistoryError, KrucibleError, OSError) as error:
+        except (KrucibleError, OSError) as error:
             problem = "; ".join(" ".join(line.split()) for line in str(error).splitlines())
         else:
             found = judged.verdict.validity

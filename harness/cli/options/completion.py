@@ -1,28 +1,43 @@
-"""What the shell completes: names of scenarios and of stored runs; files where no name begins like that."""
+"""What the shell completes: names of scenarios, runs, seeded bugs and known bugs of Kafka."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import click
 from click.shell_completion import CompletionItem
 
-from harness.plan.catalogue import scenario_names
+from harness.plan.catalogue import known_outcomes, scenario_names
 from harness.record.folder import RUNS
+from harness.seeded_bugs.catalogue import seeded_bugs
 from results.store.runs import LATEST, place_of, run_folders
 
 
 def complete_scenario(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Scenarios of the catalogue that begin like this."""
+    """Scenarios of the catalogue that begin like this; files if none does."""
     del context, parameter
     return _or_files(incomplete, scenario_names())
 
 
 def complete_run(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Names of runs that begin like this, each one that `results.store.runs.find_run` takes."""
+    """Names of runs that begin like this, as `results.store.runs.find_run` takes them; files if none does."""
     del parameter
     return _or_files(incomplete, _names_of_runs(Path(context.params.get("runs") or RUNS), incomplete))
+
+
+def complete_bug(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Seeded bugs that begin like this."""
+    del context, parameter
+    return _beginning(incomplete, seeded_bugs())
+
+
+def complete_known(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Tickets and scenarios of known bugs of Kafka that begin like this."""
+    del context, parameter
+    return _beginning(incomplete, sorted({n for one in known_outcomes() for n in (one.ticket, one.scenario)}))
 
 
 def _names_of_runs(root: Path, incomplete: str) -> Iterator[str]:
@@ -37,6 +52,9 @@ def _names_of_runs(root: Path, incomplete: str) -> Iterator[str]:
         yield from (folder.name for folder in folders)
 
 
-def _or_files(incomplete: str, names: Iterator[str] | tuple[str, ...]) -> list[CompletionItem]:
-    found = [CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete)]
-    return found or [CompletionItem(incomplete, type="file")]
+def _or_files(incomplete: str, names: Iterable[str]) -> list[CompletionItem]:
+    return _beginning(incomplete, names) or [CompletionItem(incomplete, type="file")]
+
+
+def _beginning(incomplete: str, names: Iterable[str]) -> list[CompletionItem]:
+    return [CompletionItem(name) for name in dict.fromkeys(names) if name.startswith(incomplete)]

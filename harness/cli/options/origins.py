@@ -40,15 +40,15 @@ def settled(given: dict[str, Any]) -> dict[str, Any]:
 def _require_one(tarball: str | None, image: str | None, source: str) -> None:
     if tarball and image:
         raise UsageError(
-            "Kafka comes from a tarball or from an image",
+            "--kafka-tarball and --kafka-image exclude each other",
             got=f"{tarball} and {image}",
             next_step="drop --kafka-tarball or --kafka-image",
         )
     fitting = {"tarball"} if tarball else {"registry"}
     if (tarball or image) and source not in fitting | {_AUTO}:
         raise UsageError(
-            "that image or tarball is not from that source",
-            got=f"{tarball or image}, and --image-source {source}",
+            f"--image-source contradicts {'--kafka-tarball' if tarball else '--kafka-image'}",
+            got=f"--image-source {source}, and {tarball or image}",
             next_step="drop --image-source",
         )
 
@@ -72,9 +72,9 @@ def _version_of_tag(image: str) -> str:
         parse_version(tag)
     except VersionShapeError:
         raise UsageError(
-            "which version of Kafka is in that image?",
+            "the version of Kafka in that image is unknown",
             got=image,
-            expected="a tag such as 4.3.1, or --kafka-version beside it",
+            expected="an image whose tag is a version such as 4.3.1, or --kafka-version as well",
             next_step=f"--kafka-image {image} --kafka-version 4.3.1",
         ) from None
     return tag

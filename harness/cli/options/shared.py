@@ -152,7 +152,7 @@ def require_nothing_else(option: str, *allowed: str) -> None:
     ]
     if typed:
         raise UsageError(
-            f"{option} takes all of it from the stored run",
+            f"{option} takes all options from the stored run",
             got=f"{option} and {', '.join(typed)}",
             next_step=f"drop {', '.join(typed)}, or {option}",
         )
@@ -196,7 +196,7 @@ def image_options(function: F) -> F:
             type=click.Choice(["auto", "artifacts", "registry"]),
             default="auto",
             show_default=True,
-            help="Where Kafka comes from.",
+            help="Where Kafka comes from: a registry's image, or Maven Central's artifacts; auto tries both.",
         ),
         click.option(
             "--kafka-tarball",
@@ -221,7 +221,7 @@ def topology_options(function: F) -> F:
         click.option(
             "--mode",
             type=Word(list(Mode)),
-            help="Whether nodes are both broker and controller.",
+            help="Whether each node is broker and controller (combined) or one of them (isolated).",
         ),
         click.option("--controllers", type=Whole(1, 5), help="How many controllers."),
         click.option("--brokers", type=Whole(1, 5), help="How many brokers."),
@@ -231,20 +231,31 @@ def topology_options(function: F) -> F:
             help="Where the voters are: configuration (static) or metadata log (dynamic).",
         ),
         click.option(
-            "--feature", type=Level(), multiple=True, help="Feature level to format with; repeatable."
+            "--feature", type=Level(), multiple=True, help="Feature level of the new cluster; repeatable."
         ),
         click.option(
-            "--config", type=Pair(), multiple=True, help="Kafka property of every node; repeatable."
+            "--config",
+            type=Pair(),
+            multiple=True,
+            help="Kafka property of every node, as in server.properties; repeatable.",
         ),
         click.option(
-            "--jvm-option", multiple=True, metavar="OPT", help="Option of every node's JVM; repeatable."
+            "--jvm-option",
+            multiple=True,
+            metavar="OPT",
+            help="Option of every node's JVM, such as -Xmx1g; repeatable.",
+        ),
+        click.option(
+            "--node-file",
+            type=Mount(),
+            multiple=True,
+            help="Mount SRC, a file of this host, as DST into every node; repeatable.",
         ),
         click.option(
             "--from-version",
             metavar="V",
             help="Kafka's version that nodes begin with, in scenarios that upgrade them to --kafka-version.",
         ),
-        click.option("--node-file", type=Mount(), multiple=True, help="File for every node; repeatable."),
         image_options,
     )
     for choice in reversed(choices):

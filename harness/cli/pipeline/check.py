@@ -7,6 +7,7 @@ from shlex import quote
 
 import click
 
+from harness.cli.parsing import Command
 from harness.cli.pipeline.options import require_ingested, shown, spark_options, tables_option
 from harness.cli.pipeline.text import of_check
 from results.pipeline.snapshots.snapshot import CURRENT
@@ -14,7 +15,7 @@ from results.pipeline.spark.session import opened
 from results.pipeline.steps.check import check as judge_again
 
 
-@click.command()
+@click.command(cls=Command)
 @tables_option
 @click.option("--again", is_flag=True, help="Judge all runs, also those that these checkers have judged.")
 @spark_options

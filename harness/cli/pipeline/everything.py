@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from harness.cli.parsing import Command
 from harness.cli.pipeline.options import (
     MEND_RUNS,
     require_ingested,
@@ -21,7 +22,7 @@ from results.pipeline.spark.session import opened
 from results.pipeline.steps.everything import bring_up_to_date
 
 
-@click.command(name="all")
+@click.command(name="all", cls=Command)
 @runs_argument
 @tables_option
 @spark_options

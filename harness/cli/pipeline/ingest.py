@@ -7,6 +7,7 @@ from shlex import quote
 
 import click
 
+from harness.cli.parsing import Command
 from harness.cli.pipeline.options import (
     MEND_RUNS,
     require_ingested,
@@ -22,7 +23,7 @@ from results.pipeline.spark.session import opened
 from results.pipeline.steps.ingest import ingest as bring_up_to_date
 
 
-@click.command()
+@click.command(cls=Command)
 @runs_argument
 @tables_option
 @spark_options

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from harness.cli.parsing import Command
 from harness.cli.pipeline.options import require_ingested, shown, spark_options, tables_option
 from harness.cli.pipeline.text import of_tables
 from results.pipeline.analytics.updating import compute
@@ -13,7 +14,7 @@ from results.pipeline.snapshots.snapshot import CURRENT
 from results.pipeline.spark.session import opened
 
 
-@click.command()
+@click.command(cls=Command)
 @tables_option
 @spark_options
 def tables(tables: Path, master: str | None, *, verbose: bool) -> None:

@@ -25,7 +25,9 @@ def of_check(done: Checked, how: str = "") -> Iterator[str]:
     yield f"judged     {done.runs:,} runs{how}" + (f": {validities}" if validities else "")
     yield from _unchanged(done.unchanged)
     yield from _listed("skipped", done.skipped)
-    yield from _listed("differing", done.differing, f" from their verdict.json, {done.changed:,} in validity")
+    yield from _listed(
+        "changed", done.differing, f" differ from their verdict.json, {done.changed:,} in validity"
+    )
 
 
 def of_tables(done: Computed, how: str = "") -> str:

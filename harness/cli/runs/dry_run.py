@@ -147,7 +147,7 @@ def _assumed(assumptions: Assumptions, answers: dict[str, int]) -> Iterator[str]
     yield f"each fault in force for at least {_seconds(assumptions.fault_held_ms)}"
     yield f"recovery within {_seconds(assumptions.recovery_ms)} after the faults"
     for kind, least in answers.items():
-        yield f"at least {least} answers to {kind}"
+        yield f"at least {least} {'answer' if least == 1 else 'answers'} to {kind}"
     if assumptions.why_lowered:
         yield f"lowered: {assumptions.why_lowered}"
 

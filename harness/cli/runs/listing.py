@@ -12,6 +12,7 @@ import msgspec
 from checkers.verdict.verdict import Validity
 from harness.cli.options.completion import complete_scenario
 from harness.cli.options.shared import Whole, require_store, runs_option
+from harness.cli.parsing import Command
 from harness.cli.runs.catalogue_page import render_catalogue
 from harness.errors import UsageError
 from harness.plan.catalogue import load_scenario, scenario_names
@@ -51,7 +52,7 @@ class _Filter(NamedTuple):
         return self.names(run.scenario) and (not self.verdicts or _verdict(run) in self.verdicts)
 
 
-@click.command("list")
+@click.command("list", cls=Command)
 @click.option("--scenarios/--runs-too", "only_scenarios", default=False, help="List scenarios only.")
 @click.option(
     "--scenario",

@@ -17,6 +17,7 @@ from harness.campaigns.minimising.starting import Start, start_of
 from harness.campaigns.minimising.state import Kept
 from harness.cli.options.completion import complete_run
 from harness.cli.options.shared import Time, Whole, runs_option
+from harness.cli.parsing import Command
 from harness.plan.planning import reproduce_line
 from harness.plan.replaying_plan import Recorded, load_recorded
 from harness.plan.scenario_files import name_of
@@ -32,7 +33,7 @@ _CONFIRMING_MAX = 1_000
 _TEXT_MAX = 4_096
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("run", shell_complete=complete_run)
 @click.option(
     "--for",

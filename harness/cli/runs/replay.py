@@ -23,6 +23,7 @@ from harness.campaigns.series import Series, Venue
 from harness.cli.options.completion import complete_run
 from harness.cli.options.origins import settled
 from harness.cli.options.shared import Whole, image_options, runs_option
+from harness.cli.parsing import Command
 from harness.cli.runs.run import print_kept
 from harness.errors import KrucibleError, UsageError
 from harness.plan.replaying import differences
@@ -64,7 +65,7 @@ _TIMES_MAX = 1_000
 _TEXT_MAX = 300
 
 
-class _Bisectable(click.Command):
+class _Bisectable(Command):
     """A command of which a line that can't be read is not taken for a bad commit by ``git bisect run``."""
 
     def make_context(
@@ -94,7 +95,11 @@ class _Bisectable(click.Command):
     show_default=True,
     help="How many runs; after an interruption the same command continues.",
 )
-@click.option("--symbolic", is_flag=True, help="Find the targets by their roles again, at the planned times.")
+@click.option(
+    "--symbolic",
+    is_flag=True,
+    help="Choose the targets by role again, such as the active controller, at the planned times.",
+)
 @click.option("--kafka-version", metavar="V", help="Run another version of Kafka.")
 @image_options
 @click.option(

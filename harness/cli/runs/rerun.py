@@ -19,6 +19,7 @@ from harness.campaigns.rerunning import (
 from harness.campaigns.series import Series, Venue
 from harness.cli.options.completion import complete_run
 from harness.cli.options.shared import runs_option
+from harness.cli.parsing import Command
 from results.campaigns.summary import Outcome, worst
 from results.markup.cleaning import clean
 from results.markup.markdown import number
@@ -27,7 +28,7 @@ from results.store.commands import store_option
 _TEXT_MAX = 1_000
 
 
-@click.command("rerun-failed")
+@click.command("rerun-failed", cls=Command)
 @click.argument("folder", required=False, shell_complete=complete_run)
 @click.option("--dry-run", is_flag=True, help="Print what would be run again; start nothing.")
 @runs_option

@@ -15,9 +15,10 @@ from harness.campaigns.making import run_missing, run_one
 from harness.campaigns.rerunning import campaign_named, plan_again, plans_of_campaign
 from harness.campaigns.series import Series, Venue
 from harness.cli.clusters.hands_on import hands_on
-from harness.cli.options.completion import complete_run, complete_scenario
+from harness.cli.options.completion import complete_bug, complete_run, complete_scenario
 from harness.cli.options.hosts import hosts_options, requested_hosts
 from harness.cli.options.origins import settled
+from harness.cli.options.properties import warn_of_unknown_properties
 from harness.cli.options.shared import (
     SEED_MAX,
     Seeds,
@@ -26,6 +27,7 @@ from harness.cli.options.shared import (
     runs_option,
     topology_options,
 )
+from harness.cli.parsing import Command
 from harness.cli.runs.dry_run import plan_text
 from harness.cli.runs.dry_run_document import document_of
 from harness.cluster.cluster import DESCRIPTION_FILE
@@ -46,7 +48,7 @@ _BESIDE = ("runs", "keep", "dry_run", "as_json")
 """What may be given beside ``--from``."""
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("scenario", required=False, shell_complete=complete_scenario)
 @click.option(
     "--from",
@@ -72,15 +74,20 @@ _BESIDE = ("runs", "keep", "dry_run", "as_json")
     "--gambit",
     type=click.Choice(list(GAMBITS)),
     multiple=True,
-    help="Draw only gambits of this kind, of those in the scenario (random schedules only); repeatable.",
+    metavar="KIND",
+    help="Draw only gambits of this kind, of those in the scenario (random schedules only); repeatable. "
+    f"One of {', '.join(GAMBITS)}.",
 )
 @topology_options
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="What producers wait for.")
 @click.option("--idempotent/--no-idempotent", default=None, help="Whether producers are idempotent.")
-@click.option("--rate", type=Whole(1, 1_000_000), help="Send operations a second, all producers together.")
+@click.option(
+    "--rate", type=Whole(1, 1_000_000), help="How many send operations per second all producers do together."
+)
 @click.option(
     "--seeded-bug",
     metavar="NAME",
+    shell_complete=complete_bug,
     help="Put a bug of the catalogue into Kafka (docs/seeded-bugs.md); the run should find it.",
 )
 @click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
@@ -116,12 +123,16 @@ def run(scenario: str | None, seed: int | None, seeds: range | None, runs: Path,
         if given.pop("keep"):
             raise UsageError("--keep is for a single run", next_step="drop it, or name one --seed")
         settings = settled(given)
-        return _run_many({one: plan_run(_options(scenario, one, settings)) for one in seeds}, runs, on_hosts)
+        plans = {one: _planned(scenario, one, settings) for one in seeds}
+        warn_of_unknown_properties(dict(given["config"]), plans[seeds[0]].version)
+        return _run_many(plans, runs, on_hosts)
     if on_hosts is not None:
-        raise UsageError("--master is for campaigns", next_step="drop it, or name --seeds A..B")
+        raise UsageError("--master is for several runs", next_step="drop it, or name --seeds A..B")
     kept = given.pop("keep")
     chosen = random.SystemRandom().randrange(_SEEDS) if seed is None else seed
-    return _run_one(plan_run(_options(scenario, chosen, settled(given))), runs, keep=kept, dry_run=dry_run)
+    plan = _planned(scenario, chosen, settled(given))
+    warn_of_unknown_properties(dict(given["config"]), plan.version)
+    return _run_one(plan, runs, keep=kept, dry_run=dry_run)
 
 
 def _dry_run_asked(given: dict[str, Any]) -> Telling | None:
@@ -150,9 +161,9 @@ def _run_one(plan: RunPlan, runs: Path, *, keep: bool, dry_run: Telling | None) 
     return EXIT_CODES[verdict.validity]
 
 
-def _options(scenario: str, seed: int, given: dict[str, Any]) -> RunOptions:
+def _planned(scenario: str, seed: int, given: dict[str, Any]) -> RunPlan:
     pairs = {name: dict(given[name]) for name in ("feature", "config")}
-    return RunOptions(scenario=scenario, seed=seed, **(given | pairs))
+    return plan_run(RunOptions(scenario=scenario, seed=seed, **(given | pairs)))
 
 
 def print_kept(folder: Path) -> None:

@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from results.pipeline.errors import PipelineError, spark_errors_named
+from results.pipeline.errors import NotTablesError, PipelineError, spark_errors_named
 from results.pipeline.schemas import PARTITIONED_BY, TABLES
 from results.pipeline.snapshots import files
 from results.pipeline.snapshots.staged_files import MANIFEST_COLUMNS, collected, paths_of, writing
@@ -156,7 +156,8 @@ def locked(root: Path) -> Iterator[None]:
     """Keep other commands from writing the tables, and remove what one that was killed left behind.
 
     Raises:
-        PipelineError: another command writes them, or the folder holds something else.
+        PipelineError: another command writes them.
+        NotTablesError: the folder holds something else.
     """
     _require_tables(root)
     (root / SNAPSHOTS).mkdir(parents=True, exist_ok=True)
@@ -184,9 +185,9 @@ def _require_tables(root: Path) -> None:
     held = {path.name for path in root.iterdir()} if root.is_dir() else set()
     strange = sorted(name for name in held - {CURRENT, SNAPSHOTS, _LOCK} if not name.startswith(_BUILDING))
     if strange or (root.exists() and not root.is_dir()):
-        raise PipelineError(
+        raise NotTablesError(
             "this is no folder of tables",
-            got=", ".join(strange[:3]) or "a file",
+            got=f"a folder with {', '.join(strange[:3])}" if strange else "a file",
             expected="a folder that is empty, new, or was made by krucible pipeline",
             where=str(root),
             next_step="name another one with --tables",

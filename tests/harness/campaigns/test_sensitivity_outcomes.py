@@ -127,8 +127,8 @@ def test_outcomes_of_a_bug_or_of_faults_that_have_changed_are_told_and_run_again
     captured = capsys.readouterr()
     assert captured.err.splitlines() == [
         f"left out: {LATE} 1: the bug's file has changed since",
-        f"left out: {LATE} 1, control: the scenario plans other faults by now",
-        f"left out: {EARLY} 1: another run is planned by now",
+        f"left out: {LATE} 1, control: the scenario plans other faults now",
+        f"left out: {EARLY} 1: the plan has another run here now",
     ]
     assert [one["bug"] for one in json.loads(captured.out)["left_out"]] == [LATE, LATE, EARLY]
     assert len(outcomes(kept).runs) == 4

@@ -121,7 +121,11 @@ def test_the_command_writes_both_pages_or_prints_one(
 
 
 def test_a_place_without_outcomes_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.invoke(["sensitivity", "--compare", str(tmp_path)]) == 0
-    assert "No measurement is kept yet." in capsys.readouterr().out
+    for words in (["--compare"], ["--plan", "--outcomes-from"]):
+        assert cli.invoke(["sensitivity", *words, str(tmp_path)]) == 64
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert "this folder has no outcomes\n  got:      a folder without files *.json\n" in said.err
+        assert f"where:    {tmp_path}\n  next: " in said.err
     assert cli.invoke(["sensitivity", "--compare", str(tmp_path / "nowhere")]) == 64
     assert "there is no such file" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 """``krucible check`` on histories of others: exit codes, what is told, what is refused."""
 
+import errno
 import gzip
 import json
 import os
@@ -166,20 +167,22 @@ def test_a_journal_of_our_own_is_judged_by_itself(capsys: pytest.CaptureFixture[
     assert cli.invoke(["check", file]) == 2
     assert "a journal of krucible's own, 1 operations" in capsys.readouterr().out
     assert cli.invoke(["check", file, "--model", "register"]) == 64
-    assert cli.invoke(["check", written("h.gz", gzip.compress((JOURNAL + send).encode()))]) == 3
+    assert cli.invoke(["check", written("h.gz", gzip.compress((JOURNAL + send).encode()))]) == 64
     assert "give the folder of the run" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
     ("content", "words", "code", "told"),
     [
-        ("{:a", [], 3, "h, line 1, column 1: the text ends before { is closed"),
-        ("", [], 3, "the file is empty"),
-        ("junk\n", [], 3, "no operation of a client"),
-        (gzip.compress(VALID.encode(), mtime=0)[:-5], [], 3, "cut short or damaged"),
-        ("[" * 5000, [], 3, "nested deeper than 200"),
-        ("{:process 0 :type :ok :f :read}", [], 3, "completes read without an invocation"),
-        ("{:process 0 :type :invoke :f :jump}", [], 3, "no workload has the operations jump"),
+        ("{:a", [], 64, "got:      the text ends before { is closed"),
+        ("{:a", [], 64, "where:    h, line 1, column 1\n"),
+        ("", [], 64, "the file is empty"),
+        ("junk\n", [], 64, "no operation of a client"),
+        (b"\x80\xff", [], 64, "expected: a history as text in UTF-8"),
+        (gzip.compress(VALID.encode(), mtime=0)[:-5], [], 64, "cut short or damaged"),
+        ("[" * 5000, [], 64, "nested deeper than 200"),
+        ("{:process 0 :type :ok :f :read}", [], 64, "completes read without an invocation"),
+        ("{:process 0 :type :invoke :f :jump}", [], 64, "no workload has the operations jump"),
         (VALID, ["--model", "serializable"], 64, "serializable is not a model of register"),
         (VALID, ["--model", "nonsense"], 64, "nonsense"),
         (VALID, ["--workload", "nonsense"], 64, "nonsense"),
@@ -201,6 +204,27 @@ def test_what_is_wrong_is_said(
     said = capsys.readouterr().err
     assert told in said
     assert "defect" not in said
+    assert "next:" in said or "Try 'krucible check --help'" in said
+
+
+def test_a_file_that_may_not_be_read_is_a_wrong_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written("h", VALID)
+
+    def refuse(path: Path, *_: object) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    assert cli.invoke(["check", "h"]) == 64
+    said = capsys.readouterr().err
+    assert "this file can't be opened\n  got:      Permission denied\n" in said
+    assert "get permission to read it" in said
+
+
+def test_a_damaged_journal_is_a_failure_as_in_a_run(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["check", written("history-worker-3.jsonl", JOURNAL + "junk\n{}\n")]) == 3
+    assert "history-worker-3.jsonl, line 2" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -215,7 +239,7 @@ def test_what_is_wrong_is_said(
 def test_options_of_files_do_not_go_with_runs(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     Path("runs/x/20261120T215657Z-8").mkdir(parents=True)
     assert cli.invoke(["check", *words]) == 64
-    assert "does not belong here" in capsys.readouterr().err
+    assert "only for a history of another harness" in capsys.readouterr().err
 
 
 def labelled(**labels: Any) -> list[str]:
@@ -280,4 +304,4 @@ def test_labels_go_with_a_folder_and_say_the_rest_themselves(capsys: pytest.Capt
     assert cli.invoke(["check", "good.log", *words[2:]]) == 64
     assert cli.invoke(["check", "latest", *words[2:]]) == 64
     assert cli.invoke(["check", ".", "--labels", "nowhere"]) == 64
-    assert "no folder to compare" in capsys.readouterr().err
+    assert "--labels needs the folder of the histories" in capsys.readouterr().err

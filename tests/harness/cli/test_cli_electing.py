@@ -116,8 +116,8 @@ def test_a_controller_is_asked_where_no_broker_is_named() -> None:
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        ([], "nothing that names them"),
-        (["--all", "--topic", "foo", "--partition", "0"], "more than one selection"),
+        ([], "no partitions are selected"),
+        (["--all", "--topic", "foo", "--partition", "0"], "partitions are selected in more than one way"),
         (["--topic", "foo"], "--topic without --partition"),
         (["--partition", "1"], "--partition without --topic"),
         (["--topic", "foo", "--partition", "-1"], "expected a whole number from 0"),

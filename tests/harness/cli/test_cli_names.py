@@ -74,6 +74,16 @@ def test_commands_are_completed_without_being_imported(monkeypatch: pytest.Monke
     assert completed("--he") == ["--help"]
 
 
+def test_seeded_and_known_bugs_are_completed() -> None:
+    assert completed("run", "x", "--seeded-bug", "min-isr") == ["min-isr-ignored"]
+    assert completed("sensitivity", "min-isr-ignored", "vote-not") == ["vote-not-persisted"]
+    assert completed("sensitivity", "xyzzy") == []
+    assert completed("track-record", "--only", "KAFKA-154") == ["KAFKA-15489"]
+    assert completed("track-record", "--only", "regressions/kafka-154") == [
+        "regressions/kafka-15489-zombie-leader"
+    ]
+
+
 def test_commands_of_the_pipeline_are_completed_without_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("harness.cli.pipeline.group.find_spec", lambda _name: None)
     assert completed("pipeline", "") == list(OF_PIPELINE)

@@ -118,7 +118,7 @@ def test_a_named_controller_that_is_silent(node: FakeQuorumNode, capsys: pytest.
     node.error = None
 
     assert quorum(node, "describe", "--controller", "101", "--timeout-ms", "200") == 64
-    assert "controllers are unknown" in capsys.readouterr().err
+    assert "no controllers are known" in capsys.readouterr().err
 
 
 def test_a_controller_of_ours_that_falls_silent(
@@ -159,7 +159,7 @@ def test_what_is_named_is_what_is_asked_for(node: FakeQuorumNode) -> None:
     ("words", "said"),
     [
         (["add-voter", "--id", "105"], "directory id unknown, endpoint unknown"),
-        (["add-voter", "--id", "103", "--endpoint", "a:1,b:2"], "which endpoint?"),
+        (["add-voter", "--id", "103", "--endpoint", "a:1,b:2"], "a voter has one endpoint"),
         (["add-voter", "--id", "103", "--directory-id", "short"], "22 characters"),
         (["remove-voter", "--id", "105"], f"101 with {FIRST}, 102 with {SECOND}"),
     ],

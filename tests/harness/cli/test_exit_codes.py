@@ -16,6 +16,7 @@ from harness.cli.commands import krucible
 from harness.cli.exit_codes import MEANINGS, ONLY_DONE, render_exit_codes
 from harness.cli.runs import minimise, replay
 from harness.errors import KrucibleError, UsageError
+from results.pipeline.errors import NotTablesError, PipelineError
 from results.store.runs import RunNotFoundError, RunUnreadableError
 from tests.harness.recorded_run import a_verdict, planned, store_run
 
@@ -75,6 +76,8 @@ def test_codes_are_the_same_in_all_commands() -> None:
         (ZeroDivisionError("x"), 3),
         (UsageError("x"), 64),
         (RunNotFoundError("x"), 64),
+        (PipelineError("x"), 3),
+        (NotTablesError("x"), 64),
         (click.BadParameter("x"), 64),
         (click.NoSuchOption("--x"), 64),
         (click.Abort(), 130),

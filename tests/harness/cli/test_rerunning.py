@@ -349,8 +349,12 @@ def test_a_campaign_of_another_krucible_is_told_apart(
     assert "did not record what it ran" in capsys.readouterr().err
     assert cli.invoke(["rerun-failed"]) == 64
     state.write_text("{")
-    assert cli.invoke(["rerun-failed", str(state.parent)]) == 64
-    assert "the state of the campaign can't be read" in capsys.readouterr().err
+    of_campaign = str(state.parent)
+    for words in (["rerun-failed"], ["rerun-failed", of_campaign], ["run", "--from", of_campaign]):
+        assert cli.invoke(words) == 3, "a stored file is damaged"
+        said = capsys.readouterr().err
+        assert "the state of the campaign can't be read" in said
+        assert f"where:    {state.parent}\n  next:     restore that file" in said
 
 
 def test_a_rerun_that_the_harness_could_not_make_is_told_as_what_it_is(

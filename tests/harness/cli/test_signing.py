@@ -157,6 +157,28 @@ def test_what_does_not_fit_is_refused(night: Path, capsys: pytest.CaptureFixture
     assert signatures(night, "--add") == 64
     assert "--add needs the store" in capsys.readouterr().err
     assert signatures(night.parent / "nosuch") == 64
+    assert "no such folder" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["--json"], ["--add", "--past", "nights"]], ids=" ".join)
+def test_a_folder_without_runs_is_refused(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An empty list would say that the runs have no failures."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty/deep").mkdir(parents=True)
+    assert signatures("empty", *words) == 64
+    said = capsys.readouterr()
+    assert said.out == ""
+    store = "a folder that has runs as SCENARIO/TIME-SEED, such as smoke/partition/20261122T010000Z-7"
+    assert said.err.splitlines() == [
+        "krucible: there are no runs to compare",
+        "  got:      a folder without runs",
+        f"  expected: {store}, or the folder of a run",
+        "  where:    empty",
+        "  next:     name a folder of runs, such as runs, or make a run: krucible run smoke/partition",
+    ]
+    assert not (tmp_path / "nights").exists()
 
 
 def test_a_run_is_no_store_that_can_be_added(

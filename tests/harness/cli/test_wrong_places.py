@@ -107,6 +107,10 @@ def test_the_error_says_what_was_given_and_what_is_expected(
     assert f"got '{name}', {problem}" in refused_with(words, name, capsys)
 
 
+def test_a_file_without_a_history_is_not_checked(capsys: pytest.CaptureFixture[str]) -> None:
+    refused_with(["check", BINARY], BINARY, capsys)
+
+
 def test_a_tarball_that_is_missing_or_cut_is_told_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["run", CHAOS, "--dry-run", "--kafka-tarball"]
     assert "got:      No such file or directory\n" in refused_with([*words, MISSING], MISSING, capsys)

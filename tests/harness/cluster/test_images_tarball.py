@@ -229,13 +229,13 @@ def test_a_version_with_a_digest_is_that_image(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"kafka_tarball": "T", "kafka_image": "a:4.3.1"}, "a tarball or from an image"),
-        ({"kafka_tarball": "T", "image_source": "registry"}, "not from that source"),
-        ({"kafka_image": "a:4.3.1", "image_source": "artifacts"}, "not from that source"),
+        ({"kafka_tarball": "T", "kafka_image": "a:4.3.1"}, "--kafka-tarball and --kafka-image exclude"),
+        ({"kafka_tarball": "T", "image_source": "registry"}, "contradicts --kafka-tarball"),
+        ({"kafka_image": "a:4.3.1", "image_source": "artifacts"}, "contradicts --kafka-image"),
         ({"kafka_tarball": "T", "kafka_version": "4.1.1"}, "holds another version"),
-        ({"kafka_image": "a"}, "which version"),
-        ({"kafka_image": "host:5000/a:latest"}, "which version"),
-        ({"kafka_image": f"a@{DIGEST}"}, "which version"),
+        ({"kafka_image": "a"}, "the version of Kafka in that image is unknown"),
+        ({"kafka_image": "host:5000/a:latest"}, "the version of Kafka in that image is unknown"),
+        ({"kafka_image": f"a@{DIGEST}"}, "the version of Kafka in that image is unknown"),
         ({"kafka_version": "4.3.1@sha256:12"}, "not a version of Kafka"),
     ],
 )

@@ -151,7 +151,7 @@ def test_what_differs_and_what_is_gone_is_told(
     assert lines == [
         "skipped    1 runs",
         f"  {gone}: its folder is gone",
-        "differing  1 runs from their verdict.json, 1 in validity",
+        "changed    1 runs differ from their verdict.json, 1 in validity",
         f"  {differing}: valid before, invalid now; other findings: log",
         f"tables     {tables / 'current'}",
         f"next       krucible pipeline tables --tables {tables}",

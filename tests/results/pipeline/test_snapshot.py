@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from results.pipeline.errors import PipelineError
+from results.pipeline.errors import NotTablesError, PipelineError
 from results.pipeline.schemas import PARTITIONED_BY, TABLES
 from results.pipeline.snapshots import files
 from results.pipeline.snapshots.snapshot import Snapshot, locked, next_snapshot, read_table
@@ -108,9 +108,10 @@ def test_two_commands_do_not_write_at_once(root: Path) -> None:
 def test_a_folder_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / "thesis.tex").write_text("years of work")
     before = tree(tmp_path)
-    with pytest.raises(PipelineError, match=r"(?s)no folder of tables.*thesis\.tex"), next_snapshot(tmp_path):
+    told = r"(?s)no folder of tables.*thesis\.tex"
+    with pytest.raises(NotTablesError, match=told), next_snapshot(tmp_path):
         pass
-    with pytest.raises(PipelineError, match="a file"), locked(tmp_path / "thesis.tex"):
+    with pytest.raises(NotTablesError, match="a file"), locked(tmp_path / "thesis.tex"):
         pass
     assert tree(tmp_path) == before
 
