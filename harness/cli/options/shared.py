@@ -251,11 +251,6 @@ def topology_options(function: F) -> F:
             multiple=True,
             help="Mount SRC, a file of this host, as DST into every node; repeatable.",
         ),
-        click.option(
-            "--from-version",
-            metavar="V",
-            help="Kafka's version that nodes begin with, in scenarios that upgrade them to --kafka-version.",
-        ),
         image_options,
     )
     for choice in reversed(choices):

@@ -79,6 +79,11 @@ _BESIDE = ("runs", "keep", "dry_run", "as_json")
     f"One of {', '.join(GAMBITS)}.",
 )
 @topology_options
+@click.option(
+    "--from-version",
+    metavar="V",
+    help="Kafka's version that nodes begin with, in scenarios that upgrade them to --kafka-version.",
+)
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="What producers wait for.")
 @click.option("--idempotent/--no-idempotent", default=None, help="Whether producers are idempotent.")
 @click.option(
