@@ -158,7 +158,7 @@ def test_changes_of_the_partition_are_told() -> None:
         "broker 1 led in epoch 4",
         "Broker 2 was uncleanly chosen as leader of epoch 5, ISR [1, 2, 3] became [2]",
         "a reassignment began",
-        "Nobody led from epoch 6 on, ELR [] became [3]",
+        "No broker led from epoch 6 on, ELR [] became [3]",
     ):
         assert part in told, part
 
