@@ -62,7 +62,7 @@ def faults(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     if not placed:
         return None
     body = svg.group(_fault(fault, row * _ROW, frame) for fault, row in placed)
-    note = "what was done to whom; dashed where no probe confirmed it"
+    note = "kind and targets; dashed if no probe confirmed the fault"
     if len(every) > len(placed):
         note += f"; {len(every) - len(placed):,} more are in the table"
     if (unshaded := len(every) - limits.segments) > 0:
