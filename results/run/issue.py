@@ -67,7 +67,7 @@ class _Issue:
         return "\n\n".join(blocks) + "\n"
 
     def _title(self) -> str:
-        """The title, within the limits of trackers: long names are cut; markup counts, as it is pasted too."""
+        """The title, within the limits of trackers: long names are cut; markup counts too."""
         titles = map(self._titled, _NAMES_MAX)
         return next(title for title in titles if len(title.encode("utf-16-le")) // 2 <= TITLE_MAX)
 

@@ -133,8 +133,7 @@ def run_folders(folder: Path, depth: int = _DEPTH_MAX) -> Iterator[Path]:
 
 
 def followed(folder: Path) -> Path:
-    """Resolve a folder from a user to an absolute path without links, so that a link to a run is searched
-    too.
+    """Resolve a folder to an absolute path without links, so that a link to a run is searched too.
 
     ``runs/latest`` is such a link.  A broken link is returned unchanged.
     """
