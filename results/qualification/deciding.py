@@ -1,4 +1,4 @@
-"""The decision of a qualification, by one documented rule, see docs/qualification.md."""
+"""The decision of a qualification, by the rule in docs/qualification.md."""
 
 from enum import StrEnum
 
@@ -14,7 +14,7 @@ RULE = (
 
 
 class Decision(StrEnum):
-    """The decision about the candidate, from the most severe on."""
+    """The decision about the candidate, from the most severe."""
 
     NOT_QUALIFIED = "NOT QUALIFIED"
     INCONCLUSIVE = "INCONCLUSIVE"
@@ -22,7 +22,7 @@ class Decision(StrEnum):
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """One reason against QUALIFIED, and the decision that it leads to."""
+    """A reason against QUALIFIED, and the decision that it leads to."""
 
     makes: Decision
     text: str
@@ -32,11 +32,11 @@ class RuleInput(msgspec.Struct, frozen=True, kw_only=True):
     """Input of the rule; each field is a list of sentences, which may be empty.
 
     Attributes:
-        unexplained: anomalies of the candidate that nothing explains.
+        unexplained: unexplained anomalies of the candidate.
         worse: comparisons with the result worse.
         controls: positive controls that are not as expected, or were not run.
-        mixed: sides whose runs are of more than one content of Kafka, and two sides of one.
-        doubtful: anomalies that may or may not be known findings.
+        mixed: sides with different builds of Kafka, and two sides with the same build.
+        doubtful: anomalies that may be known findings.
         short: cells with too few runs with a verdict.
         unreached: required states that the candidate did not reach.
     """
@@ -51,7 +51,7 @@ class RuleInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide(given: RuleInput) -> tuple[Decision, tuple[Reason, ...]]:
-    """The decision, and every reason against QUALIFIED, the most severe first."""
+    """The decision, and all reasons against QUALIFIED, the most severe first."""
     against = (*given.unexplained, *given.worse)
     open_questions = (*given.controls, *given.mixed, *given.doubtful, *given.short, *given.unreached)
     reasons = (
