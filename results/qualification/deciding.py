@@ -5,11 +5,11 @@ from enum import StrEnum
 import msgspec
 
 RULE = (
-    "NOT QUALIFIED if an illegal anomaly of the candidate is explained neither by its scenario, nor by the "
-    "baseline, nor by anything on record, or if a comparison says worse. Otherwise INCONCLUSIVE if a "
-    "positive control is not as expected, if the runs of a side are not all of the same bytes of Kafka or "
-    "both sides are, if an anomaly may or may not be what is on record, if a cell has too few runs with a "
-    "verdict, or if a required state was not reached. Otherwise QUALIFIED."
+    "NOT QUALIFIED if neither the scenario nor the baseline nor a known finding explains an illegal anomaly "
+    "of the candidate, or if a comparison says worse. Otherwise INCONCLUSIVE if a positive control is not as "
+    "expected, if the runs of one side have different builds of Kafka or both sides have the same build, if "
+    "an anomaly may be a known finding, if a cell has too few runs with a verdict, or if a required state "
+    "was not reached. Otherwise QUALIFIED."
 )
 
 

@@ -43,7 +43,7 @@ def identity_of(said: Qualification) -> Section:
     )
     note = f"By krucible {', '.join(said.commits) or 'unknown'}, on {'; '.join(said.hosts) or 'no host'}."
     head = ("", "`candidate", "`baseline")[: 1 + len(builds)]
-    return Section("What was tried", "", head, rows, note)
+    return Section("Tested versions", "", head, rows, note)
 
 
 def facts_of(found: Found) -> tuple[tuple[str, str], ...]:

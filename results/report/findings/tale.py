@@ -80,7 +80,7 @@ class Tales:
         lines = [TaleLine(at_seconds(time_ns), clean(text, limits.text)) for time_ns, text in kept]
         if len(kept) < len(moments):
             lines.insert(limits.rows // 2, TaleLine("", f"{len(moments) - len(kept):,} more events"))
-        broke = f"The promise broke: {shown.anomaly.summary}"
+        broke = f"Guarantee broken: {shown.anomaly.summary}"
         lines.append(TaleLine(at_seconds(until_ns), clean(broke, limits.text)))
         if place is not None and shown.checker == "log":
             told = (*self._begun(place, cause), *self._unlicensed(place, cause, from_ns))

@@ -109,7 +109,7 @@ def test_all_forms_say_the_same_decision_claim_and_gaps(made: object) -> None:
     assert report.decision.capitalize() in page.text
     assert report.claim in page.text
     assert report.claim in markdown
-    shown = page.text.split("What this can't say")[1].split("What was tried")[0]
+    shown = page.text.split("What this can't say")[1].split("Tested versions")[0]
     assert len([line for line in shown.splitlines() if line.strip()]) == max(1, len(report.gaps))
     gaps = markdown.split("## What this can't say\n\n")[1].split("\n\n## ")[0]
     assert gaps.count("\n- ") + 1 == max(1, len(report.gaps))
