@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def latency(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
-    """Latency of each send by its start time, on a logarithmic scale; one dot is drawn where several coincide."""
+    """Latency of each send by its start time, on a logarithmic scale; coinciding dots are drawn once."""
     sends = observed.sends
     if not sends.began_ns.size:
         return None
