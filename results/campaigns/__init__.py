@@ -1,4 +1,1 @@
-"""Many runs together: their summary, and its pages in Markdown, in HTML and for a CI job.
-
-Series of runs, the track record, qualifications and measurements of sensitivity use it.
-"""
+"""Summaries of many runs, and their pages in Markdown, in HTML and for a CI job."""

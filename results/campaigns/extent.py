@@ -1,7 +1,7 @@
-"""What checkers judged: numbers by kind, summed over runs.
+"""How much checkers judged: numbers by kind, summed over runs.
 
-A valid verdict means only as much as was checked.  Only figures that can be summed are shown: the largest,
-the smallest, durations and rates of single runs are left out.
+A valid verdict means only as much as was checked.  Only figures that can be summed are shown; maxima, minima,
+durations and rates of single runs are left out.
 """
 
 import re
@@ -14,7 +14,7 @@ import msgspec
 from checkers.verdict.verdict import CheckerResult, Validity
 
 Looked = dict[str, dict[str, int]]
-"""By checker, of those that were exercised: how many things of each kind it looked at."""
+"""Number of judged things by checker and kind; checkers that were not exercised are left out."""
 
 _NO_SUM = re.compile(r"_(max|min|ms|ns|s)$")
 
@@ -23,8 +23,8 @@ class CheckerTotal(msgspec.Struct, frozen=True):
     """What one checker judged in several runs.
 
     Attributes:
-        checker: its name.
-        runs: number of runs in which it had anything to judge.
+        checker: name of the checker.
+        runs: number of runs in which it was exercised.
         of: number of all runs.
         figures: sums by name, largest first.
     """
@@ -36,7 +36,7 @@ class CheckerTotal(msgspec.Struct, frozen=True):
 
 
 def looked_at(results: Iterable[CheckerResult]) -> Looked:
-    """What the checkers of one run looked at; those that were not exercised are left out."""
+    """How much the checkers of a run judged; checkers that were not exercised are left out."""
     return {
         result.checker: _summable(result.figures)
         for result in results
@@ -45,7 +45,7 @@ def looked_at(results: Iterable[CheckerResult]) -> Looked:
 
 
 def totals(runs: Iterable[Looked]) -> tuple[CheckerTotal, ...]:
-    """Sum up what was looked at in several runs, checkers in the order in which they first appear."""
+    """Sum over several runs, with checkers in the order in which they first appear."""
     all_runs = list(runs)
     names = dict.fromkeys(name for looked in all_runs for name in looked)
     return tuple(_total(name, all_runs) for name in names)
@@ -60,7 +60,7 @@ def _total(name: str, runs: list[Looked]) -> CheckerTotal:
 
 
 def _summable(figures: Mapping[str, Any]) -> dict[str, int]:
-    """Counts, and sums of counts by kind, such as answers by their codes."""
+    """Counts, and sums of counts by kind, such as answers by code."""
     found: Counter[str] = Counter()
     for name, value in figures.items():
         if isinstance(value, Mapping):

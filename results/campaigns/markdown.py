@@ -1,4 +1,4 @@
-"""A campaign's summary as a Markdown page: what went wrong first, then what was done, then every run."""
+"""A campaign's summary as a Markdown page: problems first, then what was done, then all runs."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ from results.sections.markdown import section_blocks
 
 
 def render_campaign(summary: Summary) -> str:
-    """The page, with a newline at its end."""
+    """The page, with a final newline."""
     blocks = [
         f"# {escaped(title_of(summary))}",
         f"{MARKS[summary.outcome]} **{summary.outcome.capitalize()}**: {counted(summary)}",
@@ -32,12 +32,12 @@ def render_campaign(summary: Summary) -> str:
 
 
 def what_ran(summary: Summary) -> Iterator[str]:
-    """By what, on what and when, as a list."""
+    """Commits, versions, hosts and times, as a list."""
     yield "\n".join(f"- {name}: {escaped(value)}" for name, value in facts_of(summary))
 
 
 def _troubles(summary: Summary) -> Iterator[str]:
-    """Every run that needs a look: its reasons, and how to run it again."""
+    """All runs with problems: the reasons, and the command that repeats the run."""
     runs = troubled(summary)
     if runs:
         yield "## To look at"

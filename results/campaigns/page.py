@@ -1,4 +1,4 @@
-"""A campaign's summary as one HTML file that opens from disk, dressed like the reports of its runs."""
+"""A campaign's summary as one HTML file that works offline, in the style of the reports of runs."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,8 +37,8 @@ def render_campaign_page(summary: Summary, reports: Mapping[str, str]) -> str:
 
     Args:
         summary: summary of the runs.
-        reports: by name of a run's folder, the address of its report, relative to the page. Runs without one
-            are named and not linked.
+        reports: address of each run's report, relative to the page, by name of the run's folder. Runs without
+            an address are not linked.
     """
     runs = troubled(summary)
     return (

@@ -1,4 +1,4 @@
-"""What a campaign found and did, in sections that a Markdown page and an HTML page share."""
+"""The sections of a campaign's summary, for both the Markdown page and the HTML page."""
 
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,43 +14,43 @@ ALL_RUNS = (
     "All runs are in the Markdown page and the JSON: summary.md and summary.json of a campaign, "
     "or what krucible summary prints without and with --json."
 )
-"""Where the runs are that a page leaves out."""
+"""Says where to find runs that a page leaves out."""
 _SEEDS_MAX = 12
 
 
 def title_of(summary: Summary) -> str:
-    """Which scenarios ran on which versions of Kafka."""
+    """Scenarios and versions of Kafka."""
     scenarios = distinct(run.identity.scenario for run in summary.runs if run.identity)
     versions = distinct(run.identity.kafka_version for run in summary.runs if run.identity)
     return f"{', '.join(scenarios)} on Kafka {', '.join(versions)}" if scenarios else "Campaign"
 
 
 def counted(summary: Summary) -> str:
-    """How many runs there are, and how they ended."""
+    """Number of runs, by outcome."""
     runs = number(len(summary.runs), "run")
     parts = [f"{count:,} {name}" for name, count in summary.counts.items() if count]
     line = f"{runs}, of which {', '.join(parts)}." if parts else f"{runs}."
     if summary.unexpected:
         return f"{line} {number(summary.unexpected, 'verdict')} not as expected."
     if summary.as_expected:
-        return f"{line} Every verdict that had an expectation is as expected."
+        return f"{line} All verdicts with an expectation are as expected."
     return line
 
 
 def troubled(summary: Summary) -> list[RunOutcome]:
-    """The runs that need a look."""
+    """The runs with problems."""
     return [run for run in summary.runs if run.outcome is not Outcome.VALID or run.as_expected is False]
 
 
 def anomaly_sections(summary: Summary) -> Iterator[Section]:
-    """Anomalies by kind, and broken promises by cause."""
+    """Anomalies by kind, and illegal ones by cause."""
     yield _anomalies(summary)
     if summary.causes:
         yield _causes(summary)
 
 
 def facts_of(summary: Summary) -> Iterator[tuple[str, str]]:
-    """By what, on what and when; each fact with its name."""
+    """Commits, versions, hosts, times and sums, each with a name."""
     identities = [run.identity for run in summary.runs if run.identity]
     images = (f"{i.image.reference} {i.image.digest}" for i in identities if i.image)
     hosts = (f"Linux {i.host.kernel}, {i.host.cpus} CPUs, {i.host.engine}" for i in identities)
@@ -67,18 +67,18 @@ def facts_of(summary: Summary) -> Iterator[tuple[str, str]]:
 
 
 def done_sections(summary: Summary, runs_max: int | None = None) -> Iterator[Section]:
-    """Faults, states that were reached, what checkers looked at, and runs.
+    """Faults, reached states, how much checkers judged, and runs.
 
     Args:
-        summary: of the runs.
-        runs_max: how many runs have a row, the newest first if there are more; None: every run has one.
+        summary: summary of the runs.
+        runs_max: maximum number of rows of runs, the newest first if there are more; None: all runs.
     """
     if summary.faults:
         yield _faults(summary)
     states = reached(run.measures.coverage for run in summary.runs if run.measures)
     if states:
         rows = tuple((one.label, f"{one.runs:,} of {one.reported:,}", f"{one.total:,}") for one in states)
-        yield Section("States that were reached", "", ("reached", ">in runs", ">number"), rows)
+        yield Section("Reached states", "", ("state", ">in runs", ">number"), rows)
     if summary.checkers:
         yield _looked(summary)
     yield _runs(summary, runs_max)
@@ -95,9 +95,9 @@ def _anomalies(summary: Summary) -> Section:
         sent = number(summary.sent_ok, "acknowledged record")
         return Section("Anomalies", f"None was found in {sent} under {faults}.")
     illegal = sum(a.illegal_runs > 0 for a in summary.anomalies)
-    lead = f"Broken promises: {illegal:,} of {number(len(summary.anomalies), 'kind')}."
+    lead = f"Illegal: {illegal:,} of {number(len(summary.anomalies), 'kind')}."
     if illegal < len(summary.anomalies):
-        lead += " The others were seen only where they are permitted."
+        lead += " The others were found only where they are permitted."
     rows = tuple(
         (a.id, f"{a.count:,}", f"{len(a.seeds):,}", f"{a.illegal_runs:,}", _seeds(a.seeds))
         for a in summary.anomalies
@@ -130,20 +130,20 @@ def _faults(summary: Summary) -> Section:
         for total in summary.faults
     )
     note = (
-        "Unavailability is the longest time that any one partition acknowledged nothing, "
-        "of all such times that overlap the fault."
+        "Unavailability is the longest time in which a partition acknowledged no record, "
+        "among the times that overlap the fault."
     )
     head = ("fault", ">number", ">proven", ">unavailability p50", ">max")
     return Section("Faults", "", head, rows, note)
 
 
 def _looked(summary: Summary) -> Section:
-    """What valid rests on: a rule that looked at nothing found nothing."""
+    """How much each checker judged: a checker without input finds nothing."""
     rows = tuple(
         (one.checker, f"{one.runs:,} of {one.of:,}", _figures_text(one.figures)) for one in summary.checkers
     )
-    head = ("checker", ">exercised in runs", "looked at, all runs together")
-    return Section("What the checkers looked at", "", head, rows)
+    head = ("checker", ">exercised in runs", "judged, sum of all runs")
+    return Section("What the checkers judged", "", head, rows)
 
 
 def _figures_text(figures: Mapping[str, int]) -> str:
@@ -151,7 +151,7 @@ def _figures_text(figures: Mapping[str, int]) -> str:
 
 
 def _runs(summary: Summary, runs_max: int | None) -> Section:
-    """One row for each run that is shown; what is the same of all runs has no column."""
+    """One row for each shown run; a column is left out if all runs have the same value."""
     shown, lead = summary.runs, ""
     if runs_max is not None and len(shown) > runs_max:
         shown = tuple(sorted(shown, key=_newness, reverse=True)[:runs_max])
@@ -167,7 +167,7 @@ def _runs(summary: Summary, runs_max: int | None) -> Section:
 
 
 def _newness(run: RunOutcome) -> tuple[str, str]:
-    """When it began, then its folder; one that reports no time is older than all others."""
+    """Sort key: start time, then folder; a run without a time is the oldest."""
     return (run.identity.began_at if run.identity else "", run.folder)
 
 
@@ -186,7 +186,7 @@ def _version(run: RunOutcome) -> str:
 
 
 def _options(run: RunOutcome) -> str:
-    """What was chosen otherwise than the scenario has it, as one types it."""
+    """Options that differ from the defaults of the scenario, as on the command line."""
     words = shlex.split(run.identity.reproduce) if run.identity else []
     after = words[words.index("--seed") + 2 :] if "--seed" in words else []
     return shlex.join(word for word in after if word not in ("--kafka-version", _version(run)))
@@ -197,7 +197,7 @@ _SETTINGS: dict[str, Callable[[RunOutcome], str]] = {
     "Kafka": _version,
     "`options": _options,
 }
-"""Columns that a table has if its rows differ in them."""
+"""Columns that are shown if rows differ in them."""
 
 
 def _figures(run: RunOutcome) -> tuple[str, ...]:

@@ -1,8 +1,8 @@
 """The summary of a CI job's runs, in the terms of Kafka's CI, problems first, within GitHub's limit.
 
-Failed: not as expected, including unknown and aborted runs.  Flaky: by `results.repeats.flakes`, the same
-Kafka and schedule with different verdicts; other seeds are other tests, and one invalid seed of twenty is a
-finding.  Skipped: not run, with the reason.  Quarantined: invalid, as expected for this version.
+Failed: not as expected, including unknown and aborted runs.  Flaky: the same Kafka and schedule with
+different verdicts (`results.repeats.flakes`); other seeds are other tests, and one invalid seed of twenty is
+a finding. Skipped: not run, with the reason.  Quarantined: invalid, as expected for this version.
 """
 
 import os
@@ -20,15 +20,15 @@ from results.repeats.flakes import Comparable, comparable, minority, runs_alike
 from results.run.text import seconds
 
 ENVIRONMENT = "GITHUB_STEP_SUMMARY"
-"""Environment variable with the file that GitHub shows; appending to it adds to the step's page."""
+"""Environment variable with the path of the step summary; GitHub shows the content of that file."""
 BYTES_MAX = 1_024 * 1_024
-"""GitHub drops a step's whole summary if it is larger."""
+"""Maximum size; GitHub drops a larger step summary completely."""
 _RESERVE_BYTES = 1_024
 _PASSED_SHOWN_MAX = 200
 
 
 class Word(StrEnum):
-    """How Kafka's CI calls the outcome of a test."""
+    """The outcome of a test in the terms of Kafka's CI."""
 
     FAILED = "Failed"
     FLAKY = "Flaky"
@@ -41,21 +41,21 @@ MARKS = dict(zip(Word, ("❌", "⚠️", "🙈", "😷", "✅"), strict=True))
 
 
 class Skip(NamedTuple):
-    """What was not run, and why."""
+    """A scenario that was not run, and why."""
 
     name: str
     reason: str
 
 
 class Line(msgspec.Struct, frozen=True):
-    """All runs of one schedule on one content of Kafka, and their result."""
+    """All runs of one schedule on the same Kafka, and their result."""
 
     word: Word
     runs: tuple[RunOutcome, ...]
 
 
 def sorted_out(runs: Iterable[RunOutcome]) -> tuple[Line, ...]:
-    """Runs by content and schedule, in the order in which they first came."""
+    """Runs grouped by Kafka and schedule, in the order of their first runs."""
     return tuple(Line(_word(group), tuple(group)) for group in runs_alike(runs, _comparable))
 
 
@@ -64,20 +64,20 @@ def _comparable(run: RunOutcome) -> Comparable | None:
 
 
 def run_passes(run: RunOutcome) -> bool:
-    """Whether a run is as it should be: as expected, and where nothing was expected, valid."""
+    """Whether a run is as expected, or valid if nothing was expected."""
     return run.outcome is Outcome.VALID if run.as_expected is None else run.as_expected
 
 
 def render_step_summary(
     title: str, runs: Sequence[RunOutcome], skipped: Sequence[Skip] = (), limit_bytes: int = BYTES_MAX
 ) -> str:
-    """The page, with a newline at its end, of at most `limit_bytes` bytes; it states what is left out.
+    """The page, with a final newline, in at most `limit_bytes` bytes; it says what is left out.
 
     Args:
-        title: title of the runs.
-        runs: all of them.
-        skipped: runs that were skipped.
-        limit_bytes: largest size, bytes.
+        title: title of the page.
+        runs: all runs.
+        skipped: scenarios that were skipped.
+        limit_bytes: maximum size, bytes.
     """
     lines = sorted_out(runs)
     blocks = [f"## {escaped(title)}", _counts(lines, skipped), _figures(summarise(runs))]
@@ -90,12 +90,12 @@ def render_step_summary(
 
 
 def append_blocks(blocks: Sequence[str], path: Path, whole: str) -> None:
-    """Append a page of Markdown to a file, of as many blocks as GitHub has room for.
+    """Append as many blocks of a Markdown page to a file as GitHub permits.
 
     Args:
-        blocks: headings, paragraphs, lists and tables, in their order.
-        path: the file; what is in it already counts.
-        whole: where all of it is, should blocks be left out.
+        blocks: headings, paragraphs, lists and tables, in order.
+        path: the file; its present content counts.
+        whole: where the complete page is, if blocks are left out.
 
     Raises:
         OSError: if it can't be written.
@@ -108,7 +108,7 @@ def append_blocks(blocks: Sequence[str], path: Path, whole: str) -> None:
 def append_step_summary(
     title: str, runs: Sequence[RunOutcome], skipped: Sequence[Skip] = (), path: Path | None = None
 ) -> Path | None:
-    """Append the page to a file, or else to the one that the environment names, if any.
+    """Append the page to a file, by default the one that the environment names, if any.
 
     Raises:
         OSError: if it can't be written.
@@ -143,7 +143,7 @@ def _counts(lines: Sequence[Line], skipped: Sequence[Skip]) -> str:
 
 
 def _figures(summary: Summary) -> str:
-    """Numbers of operations, records and faults behind the result."""
+    """Number of operations, records and faults behind the result."""
     faults = sum(total.count for total in summary.faults)
     proven = sum(total.proven for total in summary.faults)
     recovery = "" if summary.recovery is None else f"; recovery at most {seconds(summary.recovery.max_ms)}"
@@ -152,7 +152,7 @@ def _figures(summary: Summary) -> str:
 
 
 def _looked_at(word: Word, lines: Sequence[Line]) -> Iterator[str]:
-    """Each with its reasons and the line that runs it again, open on the page."""
+    """Each group with its reasons and the command that repeats it, not folded."""
     if lines:
         yield f"### {MARKS[word]} {word}"
     for line in lines:
@@ -169,7 +169,7 @@ def _run_lines(line: Line) -> Iterator[str]:
             yield f"  - {run.outcome}: `{code(run.folder)}`"
             yield from (f"    - {escaped(reason)}" for reason in run.why)
             if run.outcome is Outcome.VALID:
-                yield "    - the expected anomaly was not seen"
+                yield "    - an anomaly was expected, and none was found"
     if first.identity is not None:
         yield f"  - again: `{code(first.identity.reproduce)}`"
 
@@ -181,7 +181,7 @@ def _skipped(skipped: Sequence[Skip]) -> Iterator[str]:
 
 
 def _listed(word: Word, lines: Sequence[Line]) -> Iterator[str]:
-    """Folded, one row each; of very many the beginning."""
+    """One row for each group, folded; only the first rows if there are many."""
     if not lines:
         return
     rows = [(_name(line.runs[0]), _anomalies(line), f"{len(line.runs):,}") for line in lines]
@@ -205,7 +205,7 @@ def _anomalies(line: Line) -> str:
 
 
 def _within(blocks: Sequence[str], limit_bytes: int, whole: str) -> str:
-    """As many blocks as fit; a sentence states how many are missing."""
+    """As many blocks as fit, and a sentence about the number of those left out."""
     kept: list[str] = []
     size = 0
     for position, block in enumerate(blocks):
@@ -223,5 +223,5 @@ def _within(blocks: Sequence[str], limit_bytes: int, whole: str) -> str:
 
 
 def _bytes(text: str) -> bytes:
-    """As it is written: what comes from runs may hold half a character."""
+    """Encode for the file; texts from runs may contain lone surrogates."""
     return text.encode("utf-8", "backslashreplace")

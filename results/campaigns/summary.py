@@ -1,4 +1,4 @@
-"""Sums up several runs: what they found in total, and one row for each."""
+"""Summarizes several runs: totals, and one row for each run."""
 
 import statistics
 from collections.abc import Iterable, Sequence
@@ -24,11 +24,11 @@ from results.store.runs import RunUnreadableError, anomaly_counts, load_identity
 
 REASONS_MAX = 3
 CAUSES_MAX = 5
-"""How many causes of a run have their own line."""
+"""Maximum number of causes of a run with their own line."""
 
 
 class Outcome(StrEnum):
-    """How a run, or several, ended; the order is from the most severe."""
+    """Outcome of one or more runs, from the most severe."""
 
     INVALID = "invalid"
     FAILED = "failed"
@@ -41,17 +41,17 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """One run of a campaign.
 
     Attributes:
-        folder: its folder's name.
+        folder: name of its folder.
         outcome: its verdict, or failed.
-        as_expected: None where nothing was expected or judged.
-        identity: None where it can't be read.
-        anomalies: exact numbers per id.
-        illegal: ids of those that break a promise; the others were observed where they are permitted.
-        causes: its broken promises by cause, a line each; the last line counts those without one.
-        together: all those causes, by their kinds.
-        reasons: why else it is not valid, or why it failed.
-        measures: its numbers; None where they were not kept.
-        looked: what its checkers looked at; None where it was not judged.
+        as_expected: None without an expectation or a verdict.
+        identity: None if it can't be read.
+        anomalies: number of anomalies by id.
+        illegal: ids of illegal anomalies; the others were found where they are permitted.
+        causes: one line for each illegal cause; the last line counts the rest.
+        together: all illegal causes, by their kinds.
+        reasons: other reasons why it is not valid, or why it failed.
+        measures: its numbers; None if they were not stored.
+        looked: how much its checkers judged; None if it was not judged.
     """
 
     folder: str
@@ -68,12 +68,12 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def why(self) -> tuple[str, ...]:
-        """Why it is not valid: its causes, then all other reasons."""
+        """Why it is not valid: causes, then other reasons."""
         return (*self.causes, *self.reasons)
 
 
 class AnomalyTotal(msgspec.Struct, frozen=True):
-    """How often anomalies of one id were found, in which runs, and in how many against what is promised."""
+    """Anomalies of one id: number, runs, and number of runs in which they are illegal."""
 
     id: str
     count: int
@@ -82,7 +82,7 @@ class AnomalyTotal(msgspec.Struct, frozen=True):
 
 
 class CauseTotal(msgspec.Struct, frozen=True):
-    """Broken promises whose causes have the same kinds: numbers of causes and anomalies, and the runs."""
+    """Illegal causes with the same kinds of anomalies: numbers of causes and anomalies, and the runs."""
 
     kinds: tuple[str, ...]
     causes: int
@@ -91,14 +91,14 @@ class CauseTotal(msgspec.Struct, frozen=True):
 
 
 class Spread(msgspec.Struct, frozen=True):
-    """Middle and largest of some durations, ms."""
+    """Median and maximum of some durations, ms."""
 
     median_ms: int
     max_ms: int
 
 
 class FaultTotal(msgspec.Struct, frozen=True, kw_only=True):
-    """All faults of one kind: how many, how many were proven, how long nothing was acknowledged."""
+    """All faults of one kind: number, number of proven ones, unavailability."""
 
     kind: str
     count: int
@@ -107,19 +107,19 @@ class FaultTotal(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
-    """What several runs found together.
+    """The totals of several runs.
 
     Attributes:
         outcome: invalid if any run is; otherwise failed if any did; otherwise unknown if any is.
-        counts: runs by outcome, every outcome listed.
-        as_expected: runs whose verdict was the expected one.
-        unexpected: runs whose verdict was not.
+        counts: number of runs by outcome, including 0.
+        as_expected: number of runs with the expected verdict.
+        unexpected: number of runs with another verdict.
         sent_ok: acknowledged records of all runs; `sent_info` and `sent_fail` likewise.
         anomalies: anomalies by id.
-        causes: causes that break a promise, by their kinds, the most severe kind first.
-        faults: by kind.
+        causes: illegal causes by their kinds, the most severe kind first.
+        faults: faults by kind.
         recovery: recovery times of the runs that recovered.
-        checkers: what checkers judged in the runs.
+        checkers: how much checkers judged.
         runs: in the order of their seeds.
     """
 
@@ -159,7 +159,7 @@ def outcome_of(folder: Path) -> RunOutcome:
 def judged(
     folder: str, verdict: Verdict, identity: RunIdentity | None = None, measures: Measures | None = None
 ) -> RunOutcome:
-    """The outcome of a run that came to a verdict."""
+    """The outcome of a run with a verdict."""
     causes = illegal_causes(verdict)
     return RunOutcome(
         folder=folder,
@@ -177,7 +177,7 @@ def judged(
 
 
 def summarise(runs: Iterable[RunOutcome]) -> Summary:
-    """Sum up runs; without any the outcome is unknown."""
+    """Summarize runs; without runs the outcome is unknown."""
     ordered = tuple(sorted(runs, key=lambda run: (_seed(run) is None, _seed(run) or 0, run.folder)))
     counts = {outcome.value: sum(run.outcome is outcome for run in ordered) for outcome in Outcome}
     measured = [run.measures for run in ordered if run.measures is not None]
@@ -210,7 +210,7 @@ def encode_summary(summary: Summary) -> bytes:
 
 
 def _slim(identity: RunIdentity | None) -> RunIdentity | None:
-    """With one checksum instead of a hundred files', which the run's own folder keeps."""
+    """Reduce the checksums of files, which the run's own folder has, to one."""
     if identity is None or identity.image is None:
         return identity
     sums = identity.image.checksums

@@ -1,4 +1,1 @@
-"""Failures over many runs: their signatures, which are new in a night, and how often one returns.
-
-`krucible signatures`, `krucible replay` and the run browser use it.
-"""
+"""Failures over many runs: signatures, which of them are new in a night, and how often one recurs."""

@@ -1,6 +1,6 @@
-"""The store of past nights: of each run it keeps what later comparisons need, without the evidence.
+"""The store of past nights, which keeps the data of each run that later comparisons need, without evidence.
 
-The runs' folders are as in any store, so that lists, summaries, trends and heat maps read them.
+Its folders are like those of any store, so that lists, summaries, trends and heat maps can read them.
 """
 
 import contextlib
@@ -28,7 +28,7 @@ from results.store.runs import (
 
 KEPT_FILES = (IDENTITY_FILE, VERDICT_FILE, MEASURES_FILE)
 LEFT_OUT_FILE = "left-out.json"
-"""File next to them if a signature of the run got no issue, because there were too many that night."""
+"""File in a run's folder with signatures that got no issue, because there were too many that night."""
 
 
 class _LeftOut(msgspec.Struct, frozen=True):
@@ -38,11 +38,11 @@ class _LeftOut(msgspec.Struct, frozen=True):
 
 
 def signed_runs(root: Path, below: Path | None = None) -> Iterator[SignedRun]:
-    """The runs of a store that were judged, with their signatures; others can't be compared.
+    """The judged runs of a store, with their signatures.
 
     Args:
-        root: the store, in which they have their places.
-        below: the part of it that is looked at, which may be one run; by default all of it.
+        root: the store; places are relative to it.
+        below: the part of the store to read, which may be one run; by default all of it.
     """
     for folder in sorted(run_folders(root if below is None else below)):
         with contextlib.suppress(RunUnreadableError):
@@ -50,10 +50,10 @@ def signed_runs(root: Path, below: Path | None = None) -> Iterator[SignedRun]:
 
 
 def past_runs(past: Path) -> Iterator[SignedRun]:
-    """The judged runs of past nights, without signatures that got no issue: those stay new.
+    """The judged runs of past nights, without signatures that got no issue; these stay new.
 
     Raises:
-        RunUnreadableError: if it can't be read which of a run's signatures those are.
+        RunUnreadableError: if the file with a run's signatures without issue can't be read.
     """
     for run in signed_runs(past):
         record = past / run.place / LEFT_OUT_FILE
@@ -63,10 +63,10 @@ def past_runs(past: Path) -> Iterator[SignedRun]:
 
 
 def part_of(root: Path) -> str:
-    """The scenario of the run in a folder that is only a part of a store; empty if it is a store.
+    """The scenario of a run in a folder that is only a part of a store; empty if it is a store.
 
-    The places of such runs lack the beginning of the scenario's name: added to the past, a run would have
-    another place than if its whole store were added, and count twice.
+    The places of such runs lack the start of the scenario's name.  If a run were added to the past from
+    there, and again from the whole store, it would have two places and count twice.
     """
     for folder in run_folders(root):
         with contextlib.suppress(RunUnreadableError):
@@ -80,16 +80,16 @@ def part_of(root: Path) -> str:
 def remember(
     roots: Iterable[Path], past: Path, keep_days: int, left_out: Collection[str] = ()
 ) -> tuple[int, int]:
-    """Add the judged runs of stores to the past, and drop from there what is too old.
+    """Add the judged runs of stores to the past, and remove old ones.
 
     Args:
-        roots: the stores; a run that the past has already replaces that one.
+        roots: the stores; a run that the past already has is replaced.
         past: the store of past nights; created if needed.
-        keep_days: a run that began more days before the newest one is dropped.
-        left_out: ids of signatures that are to stay new.
+        keep_days: runs that began more days before the newest one are removed.
+        left_out: ids of signatures that stay new.
 
     Returns:
-        How many runs were added, and how many were dropped.
+        Number of added and number of removed runs.
 
     Raises:
         OSError: if a file can't be read or written.

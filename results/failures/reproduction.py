@@ -1,4 +1,4 @@
-"""Whether what one run found comes back in others: signatures of findings, and the rate with its interval."""
+"""Whether the findings of a run recur in others: signatures of findings, and the rate with its interval."""
 
 import math
 import re
@@ -19,9 +19,9 @@ class Signature(msgspec.Struct, frozen=True):
     """The findings of a run, without details that differ from run to run.
 
     Attributes:
-        validity: validity of its verdict.
-        anomalies: ``checker/id`` of every kind of illegal anomaly, sorted.
-        summary: summary of the first anomaly, with a ``#`` for each number.
+        validity: validity of the verdict.
+        anomalies: ``checker/id`` of each kind of illegal anomaly, sorted.
+        summary: summary of the first anomaly, with ``#`` for each number.
     """
 
     validity: Validity
@@ -34,13 +34,13 @@ class Signature(msgspec.Struct, frozen=True):
 
 
 class Attempt(msgspec.Struct, frozen=True, kw_only=True):
-    """One run of a schedule that was recorded.
+    """One run of a recorded schedule.
 
     Attributes:
-        number: counted from 1.
-        folder: the run's; empty where the harness failed before there was one.
-        found: what it found; None where the harness failed.
-        differences: what was otherwise than then, one sentence each.
+        number: from 1.
+        folder: the run's folder; empty if the harness failed before it was created.
+        found: its findings; None if the harness failed.
+        differences: differences to the recorded run, one sentence each.
         failure: why there is no verdict.
     """
 
@@ -52,11 +52,11 @@ class Attempt(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """How often something happened, with Wilson's interval of 95 % around the share.
+    """How often something happened, with the 95 % Wilson interval of the share.
 
     Attributes:
-        count: how often.
-        of: of how many.
+        count: number of events.
+        of: number of trials.
         low: lower end, 0 to 1.
         high: upper end, 0 to 1.
     """
@@ -72,14 +72,14 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 class Reproduction(msgspec.Struct, frozen=True):
-    """What came of carrying out a recorded schedule again.
+    """Result of repeating a recorded schedule.
 
     Attributes:
-        wanted: what the recorded run found.
-        rate: how often that came back, of the runs that decided it.
-        same_summary: in how many of those the first sentence was the same, too.
-        counts: runs by verdict, and ``failed``.
-        attempts: every run.
+        wanted: the findings of the recorded run.
+        rate: how often they recurred, among the runs that decided it.
+        same_summary: number of these runs with the same first sentence.
+        counts: number of runs by verdict, and ``failed``.
+        attempts: all runs.
     """
 
     wanted: Signature
@@ -101,17 +101,17 @@ def signature_of(verdict: Verdict) -> Signature:
 
 
 def normalised(summary: str) -> str:
-    """A sentence with a ``#`` for each number, list of numbers, and id of Kafka's."""
+    """A sentence with ``#`` for each number, list of numbers, and id of Kafka."""
     return _LISTS.sub("#", _NUMBERS.sub("#", _IDS.sub("#", summary)))
 
 
 def came_back(wanted: Signature, found: Signature) -> bool:
-    """Whether a run has all wanted findings, with or without others, and the same verdict."""
+    """Whether a run has the same verdict and all wanted findings; it may have others."""
     return found.validity is wanted.validity and set(wanted.anomalies) <= set(found.anomalies)
 
 
 def reproduction_of(wanted: Signature, attempts: Sequence[Attempt]) -> Reproduction:
-    """Sum up attempts; runs without a verdict, and those that are unknown, decide nothing."""
+    """Summarize attempts; runs without a verdict, and unknown ones, are not counted in the rate."""
     found = [attempt.found for attempt in attempts if attempt.found is not None]
     deciding = [each for each in found if Validity.UNKNOWN not in {each.validity} - {wanted.validity}]
     same = [each for each in deciding if came_back(wanted, each)]
@@ -129,7 +129,7 @@ def rate_of(count: int, of: int) -> Rate:
     """How often something happened, with its interval.
 
     Raises:
-        ValueError: the count is negative or more than there are.
+        ValueError: the count is negative or larger than `of`.
     """
     return Rate(count, of, *wilson(count, of))
 

@@ -1,8 +1,8 @@
-"""Broken promises distinguished over many runs: which of them no earlier run had.
+"""Signatures of illegal anomalies, which show whether an earlier run had the same failure.
 
-A signature is the checker, the anomaly's id, and the words of its summary without a digit, so without offsets
-and names of nodes.  Faults and scenario are not part of it, because one defect shows under many of them.
-`results.pipeline` has another signature, which also distinguishes kinds of faults.
+A signature consists of the checker, the anomaly's id, and the words of its summary without a digit, so
+without offsets and names of nodes.  Faults and scenario are not part of it, because one defect shows under
+many of them. `results.pipeline` has another signature, which also distinguishes kinds of faults.
 """
 
 import hashlib
@@ -21,7 +21,7 @@ from results.run.junit import passes
 
 _DIGITS = 12
 BODY_MAX = 60_000
-"""Characters of an issue's text; GitHub takes 65,536."""
+"""Maximum characters of an issue's text; GitHub permits 65,536."""
 _RUNS_MAX = 20
 _SECTION = re.compile(r"\n\n#{2,3} ")
 _CUT = "The rest is left out, because trackers limit the size of an issue: see the run's `issue.md`."
@@ -51,9 +51,9 @@ class SignedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A run and the signatures of its unexpected failures.
 
     Attributes:
-        place: in its store.
-        identity: what it was.
-        signatures: each once, in the order of its causes.
+        place: path in the store.
+        identity: the run's identity.
+        signatures: each once, in the order of the causes.
     """
 
     place: str
@@ -62,14 +62,14 @@ class SignedRun(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Seen(msgspec.Struct, frozen=True, kw_only=True):
-    """One signature, in runs and in those before them.
+    """A signature, and the present and past runs that have it.
 
     Attributes:
-        id: of the signature.
-        signature: what is alike.
+        id: id of the signature.
+        signature: the signature.
         runs: places of the runs that have it, the earliest first; at least one.
-        before: how many runs of the past have it.
-        first_seen: when the earliest of all began; ISO 8601 in UTC.
+        before: number of past runs that have it.
+        first_seen: when the earliest of all runs began; ISO 8601 in UTC.
     """
 
     id: str
@@ -80,7 +80,7 @@ class Seen(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def new(self) -> bool:
-        """Whether no run of the past has it."""
+        """Whether no past run has it."""
         return not self.before
 
 
@@ -92,9 +92,9 @@ class _Sight(NamedTuple):
 
 
 def signatures_in(verdict: Verdict) -> tuple[FailureSignature, ...]:
-    """One for each cause that breaks a promise; none of a run that is as its scenario expects.
+    """One signature for each illegal cause; none for a run that is as expected.
 
-    The cause's most severe kind that is not expected reports it.  Equal ones come once.
+    It is that of the cause's most severe unexpected kind.  Equal signatures are listed once.
     """
     if passes(verdict):
         return ()
@@ -104,18 +104,18 @@ def signatures_in(verdict: Verdict) -> tuple[FailureSignature, ...]:
 
 
 def signed(place: str, identity: RunIdentity, verdict: Verdict) -> SignedRun:
-    """A run with its signatures; none of a bug that was put into Kafka."""
+    """A run with its signatures; none if it has a seeded bug."""
     return SignedRun(
         place=place, identity=identity, signatures=() if identity.seeded_bug else signatures_in(verdict)
     )
 
 
 def seen_in(runs: Iterable[SignedRun], past: Iterable[SignedRun]) -> tuple[Seen, ...]:
-    """Every signature of some runs: new ones first, then the most severe anomaly first.
+    """All signatures of some runs: new ones first, then the most severe anomaly first.
 
     Args:
         runs: the runs to list.
-        past: earlier runs; those that are also in `runs` do not count, in any folder.
+        past: earlier runs; those that are also in `runs`, even in another folder, do not count.
     """
     now = list(runs)
     looked_at = {_itself(run) for run in now}
@@ -135,11 +135,11 @@ def seen_in(runs: Iterable[SignedRun], past: Iterable[SignedRun]) -> tuple[Seen,
 
 
 def issue_of(seen: Seen, text: str) -> str:
-    """The text for a tracker: that of the signature's first run, then further facts about the signature.
+    """The text for a tracker: the issue of the signature's first run, and facts about the signature.
 
     Args:
         seen: the signature.
-        text: text of its first run in Markdown, as `results.run.issue` renders it.
+        text: issue of the first run in Markdown, from `results.run.issue`.
     """
     listed = [f"- `{code(place)}`" for place in seen.runs[:_RUNS_MAX]]
     if left := seen.runs[_RUNS_MAX:]:
@@ -150,7 +150,7 @@ def issue_of(seen: Seen, text: str) -> str:
 
 
 def _itself(run: SignedRun) -> tuple[str, str, str]:
-    """What a run and its copies have in common; ids are short, so those of two runs may be equal."""
+    """Key that is equal for copies of a run; ids alone are short, so two runs may have the same id."""
     return run.identity.run, run.identity.scenario, run.identity.began_at
 
 
@@ -171,12 +171,12 @@ def _signature(shown: Shown) -> FailureSignature:
 
 
 def _words(summary: str) -> Iterator[str]:
-    """Those without numbers: names of nodes, topics and offsets have one."""
+    """Words without digits; names of nodes, topics and offsets have digits."""
     return (word for word in normalised(summary).split() if "#" not in word)
 
 
 def _shortened(text: str, limit: int) -> str:
-    """As many whole sections as there is room for; a section that is too large alone is cut."""
+    """As many complete sections as fit; a section that is too large by itself is cut."""
     if len(text) <= limit:
         return text
     room = text[: limit - len(_CUT) - 4]

@@ -1,7 +1,7 @@
-"""The page of findings: its sections, each with the facts of a bug report and further text.
+"""Reads the page of findings.
 
-A section begins with a heading and a table of facts (`FACTS`); steps, the course of a run and a smallest case
-follow as Markdown.  The table at the top of the page gives each a short name and Kafka's component.
+A section begins with a heading and a table of facts (`FACTS`).  Steps, the course of a run and a minimal case
+follow as Markdown.  The table at the top of the page has a short name and Kafka's component for each section.
 """
 
 import re
@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 REQUIRED = ("versions", "command", "observed", "expected", "suspected")
-"""Facts that every section has."""
+"""Facts that each section must have."""
 FACTS = (*REQUIRED, "worst case", "also", "affected", "impact", "when", "until", "workaround")
 _LISTED = re.compile(r"\| \[(?P<short>[^\]]+)\]\(#(?P<anchor>[^)]+)\) \| (?P<component>[^|]+) \|")
 _FACT = re.compile(r"\| (?P<fact>[a-z ]+) \| (?P<text>.+) \|")
@@ -25,11 +25,11 @@ class Finding(msgspec.Struct, frozen=True):
     """One section of the page.
 
     Attributes:
-        name: its short name, words joined by hyphens.
-        title: its heading.
+        name: short name, words joined by hyphens.
+        title: the heading.
         component: component of Kafka.
-        facts: Markdown within a line, by the names in `FACTS`.
-        rest: what follows the facts, as Markdown.
+        facts: inline Markdown, by the names in `FACTS`.
+        rest: the Markdown after the facts.
     """
 
     name: str

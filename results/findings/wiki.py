@@ -1,7 +1,7 @@
-"""Markdown as the wiki markup of Kafka's JIRA.
+"""Translates Markdown to the wiki markup of Kafka's JIRA.
 
-Headings, paragraphs, lists, tables, code, emphasis and links are translated; anything else is refused, so no
-text is left out without an error.
+Headings, paragraphs, lists, tables, code, emphasis and links are translated; anything else raises an error,
+so that no text is lost.
 """
 
 import re
@@ -20,11 +20,11 @@ _JIRA = Jira()
 
 
 class UntranslatableError(ValueError):
-    """A piece of Markdown that has no counterpart here."""
+    """A piece of Markdown that this module can't translate."""
 
 
 def wiki_of(markdown: str) -> str:
-    """Blocks of Markdown as blocks of wiki markup, with an empty line between two.
+    """Translate blocks of Markdown, with an empty line between two.
 
     Raises:
         UntranslatableError: for HTML, images, quotes and lists within lists.
@@ -33,7 +33,7 @@ def wiki_of(markdown: str) -> str:
 
 
 def wiki_of_line(markdown: str) -> str:
-    """Markdown within a line as wiki markup.
+    """Translate inline Markdown.
 
     Raises:
         UntranslatableError: for HTML and images.
@@ -43,7 +43,7 @@ def wiki_of_line(markdown: str) -> str:
 
 
 def _blocks(tokens: Sequence[Token]) -> Iterator[str]:
-    """Each block that begins at the top, by the tokens up to its end."""
+    """Each top-level block, from its tokens."""
     block: list[Token] = []
     for token in tokens:
         block.append(token)
@@ -76,7 +76,7 @@ def _items(mark: str, tokens: Sequence[Token]) -> Iterator[str]:
 
 
 def _rows(tokens: Sequence[Token]) -> Iterator[str]:
-    """Rows of a table, the head's between double bars; a row whose cells are all empty is left out."""
+    """Rows of a table, the head between double bars; rows with only empty cells are left out."""
     bar, cells = "||", list[str]()
     for token in tokens:
         if token.type == "tbody_open":

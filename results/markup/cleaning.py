@@ -1,8 +1,8 @@
-"""Makes text from records, logs and clients harmless to look at: visible, one line, and short.
+"""Makes text from records, logs and clients harmless: visible, on one line, and short.
 
-Escaping for HTML is the template's work; this is about what no page or terminal should be fed even when
-escaped: control characters (ANSI escapes among them), characters that turn the direction of writing, lone
-surrogates (no UTF-8 file can hold them) and texts of a megabyte.
+Templates escape HTML.  This module handles text that is harmful even when escaped: control characters (with
+ANSI escapes), characters that change the direction of writing, lone surrogates (which UTF-8 can't encode),
+and very long texts.
 """
 
 import json
@@ -26,8 +26,8 @@ _PLAIN = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 def clean(text: str, limit: int) -> str:
     r"""One visible line of at most about `limit` characters.
 
-    Unsafe characters are written as their escapes (``\x1b``, ``\u202e``); of a longer text the beginning
-    is kept and its length is reported.
+    Unsafe characters are written as escapes (``\x1b``, ``\u202e``); a longer text is cut, and its length is
+    added.
     """
     kept = text if len(text) <= limit else text[:limit]
     visible = _COMBINING_MAX.sub(r"\1", _UNSAFE.sub(_escaped, kept))
@@ -35,7 +35,7 @@ def clean(text: str, limit: int) -> str:
 
 
 def clean_value(value: Any, limit: int) -> str:
-    """Any JSON value as one visible line of compact JSON; None is empty, a text has no quotes."""
+    """A JSON value as one visible line of compact JSON; None is empty, a text has no quotes."""
     if value is None:
         return ""
     return clean(value if isinstance(value, str) else _as_json(value), limit)

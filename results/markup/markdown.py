@@ -1,4 +1,4 @@
-"""Pieces of Markdown pages: text that is only text, code that is only code, tables."""
+"""Pieces of Markdown: escaped text, code, tables."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,23 +10,23 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
 
 
 def escaped(text: str) -> str:
-    """Any text as plain text of a Markdown table or paragraph."""
+    """Escape a text for a Markdown table or paragraph."""
     return _SPECIAL.sub(r"\\\1", clean(text, _TEXT_MAX))
 
 
 def code(text: str) -> str:
-    """Any text inside backticks, where nothing but a backtick ends it and a bar would end a cell."""
+    """Make a text safe between backticks, also in a table: backticks and bars are replaced."""
     return clean(text, _TEXT_MAX).replace("`", "'").replace("|", "/")
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; a head that begins with ``>`` is that of a column of numbers."""
+    """A table; a head that begins with ``>`` marks a column of numbers."""
     lines = [[name.removeprefix(">") for name in head], ["--:" if h.startswith(">") else "---" for h in head]]
     return "\n".join(f"| {' | '.join(line)} |" for line in (*lines, *rows))
 
 
 def distinct(texts: Iterable[str]) -> list[str]:
-    """Each text once, in the order of their first occurrence."""
+    """Each text once, in the order of first occurrence."""
     return list(dict.fromkeys(texts))
 
 

@@ -1,6 +1,6 @@
-"""Markup of trackers: Markdown, as GitHub has it, and the wiki markup of Kafka's JIRA.
+"""Markup of trackers: GitHub's Markdown, and the wiki markup of Kafka's JIRA.
 
-Texts from records and logs are in code, where they are neither markup nor a mention of a user.
+Texts from records and logs are written as code, where they can't be markup or mention a user.
 """
 
 import re
@@ -25,50 +25,50 @@ class Format(StrEnum):
 
 
 class Markup(Protocol):
-    """How a tracker writes headings, code and tables."""
+    """Writes headings, code and tables for a tracker."""
 
     def heading(self, level: int, text: str) -> str:
-        """A heading; its text is markup already."""
+        """A heading; the text is already markup."""
 
     def bold(self, text: str) -> str:
-        """A bold paragraph; its text is krucible's own."""
+        """A bold paragraph; the text is krucible's own and is not escaped."""
 
     def code(self, text: str, limit: int = _VALUE_MAX) -> str:
-        """Any text within a line, as code."""
+        """Any text as inline code."""
 
     def block(self, lines: Iterable[str], language: str = "text", *, cut: bool = True) -> str:
-        """Any lines as a block of code; long ones, and those of many, are cut unless that is not wanted."""
+        """Any lines as a block of code; with `cut`, long lines and many lines are cut."""
 
     def table(self, head: Sequence[str], rows: Sequence[tuple[str, str]]) -> str:
-        """Names, each with any text as code."""
+        """A table of names, each with any text as code."""
 
 
 class Markdown:
     """CommonMark with GitHub's tables."""
 
     def heading(self, level: int, text: str) -> str:
-        """As many hashes as its level."""
+        """A heading with hashes."""
         return f"{'#' * level} {text}"
 
     def bold(self, text: str) -> str:
-        """Between two pairs of asterisks."""
+        """Text between pairs of asterisks."""
         return f"**{text}**"
 
     def code(self, text: str, limit: int = _VALUE_MAX) -> str:
-        """A code span that is valid whatever backticks are in the text."""
+        """A code span that is valid for any backticks in the text."""
         cleaned = clean(text, limit) or " "
         ticks = "`" * (_longest_run(cleaned) + 1)
         pad = " " if cleaned.startswith("`") or cleaned.endswith("`") else ""
         return f"{ticks}{pad}{cleaned}{pad}{ticks}"
 
     def block(self, lines: Iterable[str], language: str = "text", *, cut: bool = True) -> str:
-        """A block of code whose fence is longer than anything inside."""
+        """A block of code; its fence is longer than any inside."""
         body = _body(lines, cut=cut)
         fence = "`" * max(3, _longest_run(body) + 1)
         return f"{fence}{language}\n{body}\n{fence}"
 
     def table(self, head: Sequence[str], rows: Sequence[tuple[str, str]]) -> str:
-        """A table, in whose cells a bar is escaped."""
+        """A table; bars in cells are escaped."""
         return table(head, [(name, self.code(value).replace("|", "\\|")) for name, value in rows])
 
 
@@ -78,26 +78,26 @@ class Jira:
     _SPECIAL = re.compile(r"[\\{}\[\]|!*_+^~?&<>#]|(?<!\w)-|-(?!\w)")
 
     def heading(self, level: int, text: str) -> str:
-        """Such as ``h1.``, before the text."""
+        """A heading such as ``h1. text``."""
         return f"h{level}. {text}"
 
     def bold(self, text: str) -> str:
-        """Between two single asterisks."""
+        """Text between single asterisks."""
         return f"*{text}*"
 
     def code(self, text: str, limit: int = _VALUE_MAX) -> str:
-        """Monospaced; characters that might begin markup are written by their numbers."""
+        """Monospaced text; characters that may begin markup are written as entities."""
         cleaned = clean(text, limit) or " "
         return "{{" + self._SPECIAL.sub(lambda found: f"&#{ord(found[0])};", cleaned) + "}}"
 
     def block(self, lines: Iterable[str], language: str = "text", *, cut: bool = True) -> str:
-        """A block without any markup; only its own end could end it, and a space is put into that."""
-        del language  # a block of code would take macros for code of that language
+        """A ``noformat`` block; a space is put into an end tag inside of the text."""
+        del language  # macros inside of a code block would be executed
         body = _body(lines, cut=cut).replace("{noformat", "{ noformat")
         return f"{{noformat}}\n{body}\n{{noformat}}"
 
     def table(self, head: Sequence[str], rows: Sequence[tuple[str, str]]) -> str:
-        """A row of names between double bars, and a row for each fact."""
+        """A head between double bars, and a row for each fact."""
         first = "||" + "||".join(head) + "||"
         return "\n".join((first, *(f"|{name}|{self.code(value)}|" for name, value in rows)))
 

@@ -1,6 +1,6 @@
-"""The gallery of reports in docs/gallery, made from real runs that are kept there: `make docs` renews it.
+"""Generates the reports in docs/gallery from the real runs that are stored there; `make docs` updates them.
 
-A run is an archive ``NAME.tar.xz`` with its journals, identity and verdict, as it was judged when it ran.
+A run is an archive ``NAME.tar.xz`` with its journals, its identity, and its verdict at the time of the run.
 Its report is ``NAME.html``.
 """
 
@@ -22,16 +22,16 @@ def gallery_runs(folder: Path) -> list[Path]:
 
 
 def page_of(bundle: Path) -> Path:
-    """Where the report of an archive is."""
+    """Path of the report of an archive."""
     return bundle.with_name(bundle.name.removesuffix(BUNDLE_SUFFIX) + ".html")
 
 
 def render_bundle(bundle: Path) -> bytes:
-    """The report of an archive's run, as this version of krucible writes it.
+    """The report of an archive's run, rendered by this version of krucible.
 
     Raises:
-        StoreError: its identity or verdict can't be read.
-        tarfile.TarError: it is no archive.
+        StoreError: the identity or the verdict can't be read.
+        tarfile.TarError: the file is not an archive.
     """
     with TemporaryDirectory() as folder, tarfile.open(bundle) as archive:
         run = Path(folder)
@@ -43,7 +43,7 @@ def render_bundle(bundle: Path) -> bytes:
 
 
 def main(folder: Path) -> None:
-    """Write the report of every archive of a folder again."""
+    """Write the reports of all archives in a folder."""
     for bundle in gallery_runs(folder):
         write_whole(page_of(bundle), render_bundle(bundle))
 

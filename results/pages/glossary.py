@@ -1,4 +1,4 @@
-"""The page of anomalies, docs/anomalies.md, generated from what the checkers know: `make docs` renews it."""
+"""Generates docs/anomalies.md from the checkers; `make docs` updates it."""
 
 import sys
 from pathlib import Path
@@ -22,7 +22,7 @@ _YES = {True: "yes", False: "no"}
 
 
 def render_anomalies() -> str:
-    """The page, with a newline at its end."""
+    """The page, with a final newline."""
     rows = (
         f"| `{kind.id}` | {_cell(kind.guarantee)} | {_cell(kind.source)} | {_YES[kind.illegal]} |"
         for kind in sorted(known_anomalies().values(), key=lambda kind: kind.id.lower())

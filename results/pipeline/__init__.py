@@ -1,1 +1,1 @@
-"""The pipeline: turns stored runs into tables with Spark, judges them there, and computes on the tables."""
+"""The Spark pipeline: converts stored runs to tables, judges them, and computes further tables."""

@@ -11,7 +11,7 @@ _CAUSES_MAX = 600
 
 
 class PipelineError(StoreError):
-    """Spark, or the tables, can't do what was requested; one fact a line."""
+    """Spark or the tables can't do what was requested; one fact per line."""
 
     def __init__(
         self, what: str, *, got: str = "", expected: str = "", where: str = "", next_step: str = ""
@@ -26,13 +26,13 @@ class NotTablesError(PipelineError):
 
 @contextmanager
 def spark_errors_named(doing: str) -> Iterator[None]:
-    """Whatever Spark raises in the block becomes an error that says what was being done.
+    """Convert exceptions of Spark in the block to an error that says what failed.
 
     Raises:
-        OSError: a disk is full, Spark's own scratch folder included.
-        PipelineError: anything else.
+        OSError: a disk is full, for example that of Spark's scratch folder.
+        PipelineError: any other exception.
     """
-    # Not with the module: that Java is missing is told where Spark is, too.
+    # Imported late, so that a missing Java can be reported where Spark is missing, too.
     from py4j.protocol import Py4JError  # noqa: PLC0415
     from pyspark.errors import PySparkException  # noqa: PLC0415
 
@@ -50,7 +50,7 @@ def spark_errors_named(doing: str) -> Iterator[None]:
 
 
 def _cause(text: str) -> str:
-    """The lines that say why, without those that say where in Spark's own code."""
+    """The lines with the cause, without stack traces of Spark."""
     lines = [line.strip() for line in text.splitlines()]
     told = [line for line in lines if line and not line.startswith(("at ", "File ", "...", "^", "Traceback"))]
     causes = [line for line in told if "Error" in line or "Exception" in line] or told

@@ -23,7 +23,7 @@ class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
         date: UTC day on which it began, ISO 8601.
         kafka_version: Kafka's version.
         history_bytes: size of its journals.
-        fingerprint: equal as long as identity, verdict and journals are, and the columns of our tables.
+        fingerprint: changes with the identity, the verdict, the journals, or the columns of our tables.
     """
 
     run: str
@@ -34,7 +34,7 @@ class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
     fingerprint: str
 
     def place(self, name: str) -> Path:
-        """Where its rows of a table lie, below the folder of all tables."""
+        """Path of its rows of a table, relative to the folder of all tables."""
         return place_of(name, {"date": self.date, "kafka_version": self.kafka_version})
 
 
@@ -46,8 +46,8 @@ class Skipped(msgspec.Struct, frozen=True):
 
 
 def find_runs(root: Path) -> tuple[list[FoundRun], list[Skipped]]:
-    """All runs below a folder, in the order of their folders, and those that are not whole."""
-    # What was ingested before a table got a column lacks it.
+    """All complete runs below a folder, in the order of their folders, and the skipped ones."""
+    # Runs that were ingested before a column was added must be ingested again.
     columns = "\n".join(f"{name} {schema.simpleString()}" for name, schema in TABLES.items()).encode()
     found: dict[str, FoundRun] = {}
     skipped: list[Skipped] = []
@@ -67,7 +67,7 @@ def began_at(identity: RunIdentity) -> datetime:
     """When a run began, UTC.
 
     Raises:
-        ValueError: it does not say so in ISO 8601.
+        ValueError: the identity has no such time in ISO 8601.
     """
     moment = datetime.fromisoformat(identity.began_at)
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
@@ -96,7 +96,7 @@ def _found(folder: Path, columns: bytes) -> FoundRun:
 
 
 def _journals(folder: Path) -> list[tuple[str, int]]:
-    """Names and sizes in bytes: of thousands of folders, nothing is asked of what else lies there."""
+    """Names and sizes in bytes; for speed, no other files of the folder are looked at."""
     with os.scandir(folder) as entries:
         return sorted(
             (entry.name, entry.stat().st_size)

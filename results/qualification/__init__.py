@@ -1,4 +1,4 @@
-"""A release qualification: pure from the records of runs to a decision and its reports."""
+"""A release qualification: pure functions from the records of runs to a decision and its reports."""
 
 from results.qualification.assembling import qualify
 from results.qualification.deciding import Decision

@@ -1,6 +1,6 @@
-"""Assembles a qualification: from planned runs and their outcomes to all data of a report.
+"""Assembles all data of a qualification report from planned runs and their outcomes.
 
-Pure: the same records make the same qualification.
+The functions are pure: the same records give the same qualification.
 """
 
 import math
@@ -33,9 +33,9 @@ from results.qualification.spent import ended_at, spent_on
 from results.run.coverage import LABELS
 
 DECIDED_SHARE_MIN = 0.75
-"""Share of a cell's planned runs, rounded up, that must have a verdict for the cell to count."""
+"""Share of a cell's planned runs, rounded up, that must have a verdict."""
 _CONTENT_SHOWN = 19
-"""Characters enough to find a content in the list of images."""
+"""Number of characters of a checksum, enough to find it in the list of images."""
 
 
 def qualify(
@@ -49,7 +49,7 @@ def qualify(
 
     Args:
         question: the question to answer.
-        runs: every planned run, including those that were not made.
+        runs: all planned runs, including those that were not made.
         controls: the positive controls.
         elsewhere: other runs of the store.
         on_record: known findings of the candidate's version.
@@ -102,20 +102,20 @@ def qualify(
 
 
 def claim_of(found: Sequence[Found], operations: int, faults: int) -> str:
-    """The claim about the candidate, which is never that it is correct."""
+    """The claim about the candidate; it never says that the candidate is correct."""
     if not operations:
         return "Nothing was run."
     mine = [one for one in found if one.standing is not Standing.GONE]
     where = f"in {number(operations, 'operation')} under {number(faults, 'fault')}"
     if not mine:
-        return f"No anomaly against what is promised was found {where}."
+        return f"No illegal anomaly was found {where}."
     counts = Counter(one.standing for one in mine)
     told = ", ".join(f"{counts[one]:,} {one}" for one in Standing if counts[one])
     return f"Anomalies: {told}, {where}."
 
 
 def why_of(reasons: Sequence[Reason], comparisons: Comparisons, controls: Sequence[SideRecord]) -> str:
-    """Why the decision is what it is, in a sentence: the most severe reason, or that there is none."""
+    """The most severe reason of the decision in one sentence, or that there is none."""
     if reasons:
         more = f" ({number(len(reasons) - 1, 'more reason')})" if len(reasons) > 1 else ""
         return f"{reasons[0].text}{more}."
@@ -137,7 +137,7 @@ def _build(asked: str, runs: Sequence[Run]) -> Build:
 
 
 def _image(run: Run) -> str:
-    """Reference, digest and the checksum of its jars (of all their checksums, where they are listed)."""
+    """Reference, digest and checksum of the jars (a checksum of all checksums, if they are listed)."""
     image = run.identity.image if run.identity else None
     if image is None:
         return ""
@@ -187,7 +187,7 @@ def _states(question: Question, runs: Sequence[Run]) -> Iterator[State]:
 
 
 def _reached(name: str, runs: Sequence[Run]) -> tuple[tuple[str, ...], int]:
-    """The runs in which a state was reached, and how many can report."""
+    """The runs in which a state was reached, and the number of runs that can report it."""
     told = [run for run in outcomes(runs) if _has_counter(run, name)]
     return tuple(run.folder for run in told if run.measures and run.measures.coverage[name] > 0), len(told)
 
@@ -197,7 +197,7 @@ def _has_counter(run: RunOutcome, name: str) -> bool:
 
 
 def _fault_kinds(runs: Sequence[Run]) -> Iterator[FaultKind]:
-    """By kind, faults of the candidate and the baseline."""
+    """Faults of the candidate and the baseline, by kind."""
     totals = [
         FaultKind(role=role, total=total, recovery=_recovery(total.kind, outcomes(of_role(runs, role))))
         for role in (Role.CANDIDATE, Role.BASELINE)
@@ -230,7 +230,7 @@ def _found_text(found: Found) -> str:
 
 
 def _controls(sides: Sequence[SideRecord]) -> Iterator[str]:
-    """What is wrong with the positive controls."""
+    """Problems of the positive controls."""
     if not sides:
         yield "no positive control was run"
     for side in sides:
@@ -241,15 +241,15 @@ def _controls(sides: Sequence[SideRecord]) -> Iterator[str]:
 
 
 def _silent(question: Question, runs: Sequence[Run]) -> Iterator[str]:
-    """Requested sides without any result."""
+    """Requested sides without a verdict."""
     asked = [Role.CANDIDATE] if question.baseline is None else list(Role)
     for role in asked:
         if not any(run.decided for run in of_role(runs, role)):
-            yield f"no run of the {role} came to a verdict"
+            yield f"no run of the {role} has a verdict"
 
 
 def _mixed(question: Question, runs: Sequence[Run]) -> Iterator[str]:
-    """Sides with several contents, for which a decision is meaningless; and two sides with one content."""
+    """Sides with different builds of Kafka, and two sides with the same build; both prevent a decision."""
     asked = {Role.CANDIDATE: question.candidate, Role.BASELINE: question.baseline}
     counts = {role: Counter(run.content for run in of_role(runs, role) if run.content) for role in asked}
     for role, found in counts.items():

@@ -1,4 +1,4 @@
-"""Results of comparisons, as frozen values: figures of pairs, tests, and detectable differences."""
+"""Results of comparisons as frozen values: figures of pairs, tests, and detectable differences."""
 
 from collections.abc import Iterator
 from enum import StrEnum
@@ -13,7 +13,7 @@ MARGIN_OF_MEDIAN = 0.25
 """A shift is reported if it exceeds both a second and this share of the baseline's median."""
 MARGIN_SHARE = 0.05
 SIGHT = 2
-"""A comparison may report "nothing worse" if it would have detected a difference of this many margins."""
+"""A comparison may report "nothing worse" only if it could detect a difference of this many margins."""
 
 
 class Finding(StrEnum):
@@ -23,12 +23,12 @@ class Finding(StrEnum):
     BETTER = "better"
     NO_DIFFERENCE = "no difference shown"
     BLIND = "too few runs for the correction"
-    """No difference, however large, could have passed the corrected test."""
+    """Even the largest difference could not have passed the corrected test."""
     TOO_FEW = "too few pairs to tell"
 
 
 class PairFigures(msgspec.Struct, frozen=True, kw_only=True):
-    """What a comparison took from one pair of runs: both durations, ms, and the folders they are from."""
+    """Figures of a pair of runs: both durations (ms), and the folders of the runs."""
 
     scenario: str
     mode: str
@@ -43,20 +43,19 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True):
     """Durations of paired runs.
 
     Attributes:
-        name: what was measured.
-        pairs: number of pairs of which both runs have a figure.
-        candidate: median and maximum, over those pairs.
+        name: name of the measure.
+        pairs: number of pairs in which both runs have a figure.
+        candidate: median and maximum of the candidate, over these pairs.
         baseline: median and maximum of the baseline.
-        shift_ms: shift of the median, candidate less baseline; positive is longer.
-        low_ms: lower end of its interval; None if there are too few pairs.
+        shift_ms: shift of the median, candidate minus baseline; positive is longer.
+        low_ms: lower end of the interval of the shift; None if there are too few pairs.
         high_ms: upper end.
         margin_ms: margin that a shift has to exceed.
-        p: uncorrected.
-        p_corrected: corrected by Holm, over all comparisons of the report; None if there are too few pairs.
+        p: p-value, uncorrected.
+        p_corrected: Holm's correction over all comparisons of the report; None if there are too few pairs.
         finding: the result.
-        detectable_ms: the smallest shift that it would have reported, by `power`; None if it could not have
-            reported any.
-        figures: figures of every pair, by scenario, mode and seed.
+        detectable_ms: the smallest detectable shift, by `power`; None if no shift could be detected.
+        figures: figures of all pairs, by scenario, mode and seed.
     """
 
     name: str
@@ -78,20 +77,19 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True):
     """In how many runs something happened.
 
     Attributes:
-        name: what happened.
-        candidate: number of the candidate's runs with it.
-        candidate_of: of how many.
-        baseline: number of the baseline's runs with it.
-        baseline_of: of how many.
-        low: lower end of the interval of the difference of the shares, candidate less baseline.
+        name: name of the event.
+        candidate: number of the candidate's runs with the event.
+        candidate_of: number of the candidate's runs.
+        baseline: number of the baseline's runs with the event.
+        baseline_of: number of the baseline's runs.
+        low: lower end of the interval of the difference of the shares, candidate minus baseline.
         high: upper end.
-        p: uncorrected.
-        p_corrected: corrected by Holm, over all comparisons of the report.
+        p: p-value, uncorrected.
+        p_corrected: Holm's correction over all comparisons of the report.
         finding: the result.
-        detectable: the smallest difference that it would have reported, by `power`; None if it could not have
-            reported any.
-        candidate_folders: folders of the candidate's runs in which it happened.
-        baseline_folders: of the baseline's.
+        detectable: the smallest detectable difference, by `power`; None if none could be detected.
+        candidate_folders: folders of the candidate's runs with the event.
+        baseline_folders: folders of the baseline's runs with the event.
     """
 
     name: str
@@ -116,31 +114,31 @@ class Comparisons(msgspec.Struct, frozen=True):
     shares: tuple[Shares, ...] = ()
 
     def worse(self) -> tuple[str, ...]:
-        """What is worse, with its figures."""
+        """Comparisons with the result worse, with figures."""
         return tuple(told for told, finding in self._texts() if finding is Finding.WORSE)
 
     def better(self) -> tuple[str, ...]:
-        """What is better, with its figures."""
+        """Comparisons with the result better, with figures."""
         return tuple(told for told, finding in self._texts() if finding is Finding.BETTER)
 
     def too_few(self) -> tuple[str, ...]:
-        """What could not be compared."""
+        """Measures that could not be compared."""
         return tuple(f"{one.name} ({one.pairs})" for one in self.durations if one.finding is Finding.TOO_FEW)
 
     def blind(self) -> tuple[str, ...]:
-        """What was tested with so few runs that nothing could have passed the corrected test."""
+        """Comparisons with so few runs that no difference could have passed the corrected test."""
         durations = (one.name for one in self.durations if one.finding is Finding.BLIND)
         return (*durations, *(one.name for one in self.shares if one.finding is Finding.BLIND))
 
     def weak(self) -> tuple[str, ...]:
-        """What only a large difference would have been seen in, each with how large."""
+        """Comparisons that could only detect a large difference, with its size."""
         return (
             *(f"{one.name} (≥ {seconds(one.detectable_ms)})" for one in self.durations if _weak_shift(one)),
             *(f"{one.name} (≥ {points(one.detectable)})" for one in self.shares if _weak_share(one)),
         )
 
     def tests(self) -> int:
-        """How many comparisons were tested, and so corrected together."""
+        """Number of comparisons that were tested and corrected together."""
         return len(self.durations) + len(self.shares) - len(self.too_few())
 
     def tried(self) -> int:
@@ -156,12 +154,12 @@ class Comparisons(msgspec.Struct, frozen=True):
 
 
 def under(kind: str) -> str:
-    """What unavailability under a kind of fault is called."""
+    """Name of the measure of unavailability under a kind of fault."""
     return f"unavailability under {kind}"
 
 
 def points(share: float | None) -> str:
-    """A difference of shares for reading."""
+    """A difference of shares as text."""
     return "not known" if share is None else f"{100 * share:.0f} percentage points"
 
 

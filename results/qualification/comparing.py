@@ -1,7 +1,7 @@
-"""Compares the candidate's runs to the baseline's: worse is only what chance and a margin do not explain.
+"""Compares the candidate's runs with the baseline's; worse is only what chance and a margin do not explain.
 
-The unit is the run, because faults of one run overlap and share their gaps: of each run and kind of fault the
-longest unavailability counts once. Runs are paired by scenario, mode and seed, so by their planned schedule.
+The unit is the run, because faults of a run overlap and share gaps: for each run and kind of fault only the
+longest unavailability counts. Runs are paired by scenario, mode and seed, so by their planned schedule.
 """
 
 import statistics
@@ -42,7 +42,7 @@ class _Pair(NamedTuple):
     baseline: Run
 
     def measured(self) -> tuple[Measures, Measures]:
-        """What both runs measured."""
+        """The measures of both runs."""
         sides = [run.outcome.measures for run in self if run.outcome and run.outcome.measures]
         return sides[0], sides[1]
 
@@ -51,7 +51,7 @@ _Measure = Callable[[Measures], int | None]
 
 
 def compare(runs: Iterable[Run]) -> Comparisons:
-    """Everything that is compared, in a fixed order; nothing without runs of a baseline."""
+    """All comparisons, in a fixed order; none without runs of a baseline."""
     kept = list(runs)
     candidate, baseline = of_role(kept, Role.CANDIDATE), of_role(kept, Role.BASELINE)
     if not (outcomes(candidate) and outcomes(baseline)):
@@ -61,18 +61,18 @@ def compare(runs: Iterable[Run]) -> Comparisons:
 
 
 def unavailable_ms(measures: Measures, kind: str) -> int | None:
-    """The longest unavailability of a run's faults of one kind; None where none was measured."""
+    """The longest unavailability of a run's faults of one kind; None if none was measured."""
     gaps = (f.unavailable_ms_max for f in measures.faults if f.kind == kind)
     return max((gap for gap in gaps if gap is not None), default=None)
 
 
 def spread(durations_ms: Sequence[int]) -> Spread:
-    """Middle and largest of at least one duration."""
+    """Median and maximum of at least one duration."""
     return Spread(round(statistics.median(durations_ms)), max(durations_ms))
 
 
 def _pairs(candidate: Sequence[Run], baseline: Sequence[Run]) -> Iterator[_Pair]:
-    """Runs of the same plan; where one was run several times, the first with the first."""
+    """Pairs of runs with the same plan; repeated runs are paired in their order."""
     waiting: dict[str, list[Run]] = {}
     for run in _in_time(baseline):
         if run.outcome and run.outcome.measures:
@@ -91,7 +91,7 @@ def _durations(pairs: Sequence[_Pair]) -> Iterator[Durations]:
     kinds = sorted({fault.kind for pair in pairs for side in pair.measured() for fault in side.faults})
     for kind in kinds:
         yield from _durations_of(under(kind), pairs, partial(unavailable_ms, kind=kind))
-    # A run that did not recover counts with the time that was waited.
+    # A run that did not recover counts with the time that the harness waited.
     yield from _durations_of("recovery after healing", pairs, lambda measures: measures.recovery_ms)
 
 
@@ -121,7 +121,7 @@ def _durations_of(name: str, pairs: Sequence[_Pair], measure: _Measure) -> Itera
 
 
 def _figures(pair: _Pair, measure: _Measure) -> Iterator[PairFigures]:
-    """Both figures of a pair; nothing where one of its runs has none."""
+    """The figures of the pairs in which both runs have one."""
     mine, other = map(measure, pair.measured())
     if mine is not None and other is not None:
         run = pair.candidate
@@ -160,7 +160,7 @@ def _decided(runs: Iterable[RunOutcome]) -> list[RunOutcome]:
 
 
 class _Tally(NamedTuple):
-    """Folders of the runs in which something happened, and of how many."""
+    """Folders of the runs with an event, and the number of all runs."""
 
     folders: list[str]
     of: int
@@ -227,13 +227,13 @@ def _judged_share(one: Shares, p: float, tests: int) -> Shares:
 
 
 def _cannot_be_worse(one: Shares, tests: int) -> bool:
-    """Whether it happened in all of the baseline's runs, which are enough to show a smaller share."""
+    """Whether all runs of the baseline have the event, and are enough to show a smaller share."""
     fewer = detectable_share(one.candidate_of, 0, one.baseline_of, MARGIN_SHARE, tests)
     return 0 < one.baseline_of == one.baseline and fewer is not None
 
 
 def _seen(found: Finding, *, blind: bool) -> Finding:
-    """The finding; "nothing shown" counts only if something could have been shown."""
+    """The finding; "no difference shown" becomes blind if no difference could have been shown."""
     return Finding.BLIND if found is Finding.NO_DIFFERENCE and blind else found
 
 

@@ -1,4 +1,4 @@
-"""The sections that compare: durations, shares of runs, and the pairs that durations were taken from."""
+"""The sections with comparisons: durations, shares of runs, and the pairs behind the durations."""
 
 from collections.abc import Iterator
 
@@ -20,24 +20,25 @@ from results.run.text import seconds
 from results.sections.section import Section, named
 
 CHARTS_UNDER = "Durations against the baseline"
-"""The section under which a page draws its charts."""
+"""Title of the section in which a page draws its charts."""
 PairKey = tuple[str, str, int | None, str, str]
 """Scenario, mode, seed, and the folders of candidate and baseline."""
 
 
 def comparison_sections(compared: Comparisons) -> Iterator[Section]:
-    """Results of the comparisons, and what they could have shown; empty without comparisons."""
+    """Results of the comparisons, and the differences that they could detect; empty without comparisons."""
     if not (compared.durations or compared.shares):
         return
     tests = compared.tests()
     yield Section(
         CHARTS_UNDER,
-        f"Paired by scenario, mode and seed. Of each run and kind of fault the longest time that any one "
-        f"partition acknowledged nothing counts once. Worse: p below 0.05 by Wilcoxon's signed ranks, after "
-        f"Holm's correction for {number(tests, 'test')}; a 95 % interval above 0; and a shift of more than "
-        f"{seconds(MARGIN_MS)} and of {percent(MARGIN_OF_MEDIAN)} of the baseline's median. Detectable: the "
-        f"smallest shift that such samples call worse in {percent(POWER)} of cases, from the half width of "
-        f"the Hodges-Lehmann interval of these pairs at the corrected level. A smaller one may be there.",
+        f"Paired by scenario, mode and seed. For each run and kind of fault, the longest time in which a "
+        f"partition acknowledged no record counts once. Worse: p below 0.05 by Wilcoxon's signed-rank test, "
+        f"after Holm's correction for {number(tests, 'test')}; a 95 % interval above 0; and a shift of more "
+        f"than {seconds(MARGIN_MS)} and of {percent(MARGIN_OF_MEDIAN)} of the baseline's median. Detectable: "
+        f"the smallest shift that such samples report as worse in {percent(POWER)} of cases, from the half "
+        f"width of the Hodges-Lehmann interval of these pairs at the corrected level. A smaller shift may "
+        f"exist.",
         ("what", ">pairs", ">candidate p50 / max", ">baseline p50 / max", ">shift", ">95 %", ">p",
          ">corrected", ">detectable", "says"),
         tuple(map(_duration, compared.durations)),
@@ -46,10 +47,10 @@ def comparison_sections(compared: Comparisons) -> Iterator[Section]:
     yield _pairs(compared)
     yield Section(
         "Runs against the baseline",
-        f"Fisher's exact test, Newcombe's interval of the difference; worse by more than "
-        f"{percent(MARGIN_SHARE)}, corrected together with the durations. Detectable: by how much the "
-        f"candidate's share would have to be larger to be called worse in {percent(POWER)} of cases, by the "
-        f"same test beside the same runs of the baseline.",
+        f"Fisher's exact test, and Newcombe's interval of the difference. Worse: by more than "
+        f"{percent(MARGIN_SHARE)}, corrected together with the durations. Detectable: the smallest increase "
+        f"of the candidate's share that is reported as worse in {percent(POWER)} of cases, by the same test "
+        f"with the same runs of the baseline.",
         ("what", ">candidate", ">baseline", ">difference, 95 %", ">p", ">corrected", ">detectable", "says",
          "/the candidate's", "/the baseline's"),
         tuple(map(_share, compared.shares)),
@@ -57,13 +58,13 @@ def comparison_sections(compared: Comparisons) -> Iterator[Section]:
 
 
 def measure_id(compared: Comparisons, name: str) -> str:
-    """The id on the page of what durations of a name were measured; empty where none were compared."""
+    """The id on the page of a compared measure; empty if it was not compared."""
     places = (place for place, one in enumerate(compared.durations, start=1) if one.name == name)
     return f"measure-{place}" if (place := next(places, 0)) else ""
 
 
 def pair_ids(compared: Comparisons) -> dict[PairKey, str]:
-    """The id on the page of every pair of runs that any duration was taken from, in their order."""
+    """The ids on the page of all pairs of runs behind the durations, in order."""
     keys = sorted(
         {key_of(figure) for one in compared.durations for figure in one.figures},
         key=lambda key: (key[:2], key[2] or 0, key[3:]),
@@ -72,17 +73,17 @@ def pair_ids(compared: Comparisons) -> dict[PairKey, str]:
 
 
 def key_of(figure: PairFigures) -> PairKey:
-    """What is the same of all figures of one pair of runs."""
+    """Key that is equal for all figures of a pair of runs."""
     return figure.scenario, figure.mode, figure.seed, figure.candidate_folder, figure.baseline_folder
 
 
 def spread_cells(spread: Spread | None) -> tuple[str, str]:
-    """Median and largest for reading; empty where there is neither."""
+    """Median and maximum as text; empty without values."""
     return ("", "") if spread is None else (seconds(spread.median_ms), seconds(spread.max_ms))
 
 
 def percent(share: float) -> str:
-    """A share for reading."""
+    """A share as text."""
     return f"{100 * share:.0f} %"
 
 
@@ -94,7 +95,7 @@ def _pairs(compared: Comparisons) -> Section:
     )  # fmt: skip
     return Section(
         "Pairs of runs",
-        "What the durations were taken from: the candidate's, and the baseline's behind the slash.",
+        "The runs behind the durations; figures are candidate / baseline.",
         ("`scenario", "mode", ">seed", *(f">{one.name}" for one in compared.durations), "/candidate",
          "/baseline"),
         rows,

@@ -1,20 +1,20 @@
-"""The decision of a qualification, by one documented rule, see docs/qualification.md."""
+"""The decision of a qualification, by the rule in docs/qualification.md."""
 
 from enum import StrEnum
 
 import msgspec
 
 RULE = (
-    "NOT QUALIFIED if an illegal anomaly of the candidate is explained neither by its scenario, nor by the "
-    "baseline, nor by anything on record, or if a comparison says worse. Otherwise INCONCLUSIVE if a "
-    "positive control is not as expected, if the runs of a side are not all of the same bytes of Kafka or "
-    "both sides are, if an anomaly may or may not be what is on record, if a cell has too few runs with a "
-    "verdict, or if a required state was not reached. Otherwise QUALIFIED."
+    "NOT QUALIFIED if neither the scenario nor the baseline nor a known finding explains an illegal anomaly "
+    "of the candidate, or if a comparison says worse. Otherwise INCONCLUSIVE if a positive control is not as "
+    "expected, if the runs of one side have different builds of Kafka or both sides have the same build, if "
+    "an anomaly may be a known finding, if a cell has too few runs with a verdict, or if a required state "
+    "was not reached. Otherwise QUALIFIED."
 )
 
 
 class Decision(StrEnum):
-    """The decision about the candidate, from the most severe on."""
+    """The decision about the candidate, from the most severe."""
 
     NOT_QUALIFIED = "NOT QUALIFIED"
     INCONCLUSIVE = "INCONCLUSIVE"
@@ -22,7 +22,7 @@ class Decision(StrEnum):
 
 
 class Reason(msgspec.Struct, frozen=True):
-    """One reason against QUALIFIED, and the decision that it leads to."""
+    """A reason against QUALIFIED, and the decision that it leads to."""
 
     makes: Decision
     text: str
@@ -32,11 +32,11 @@ class RuleInput(msgspec.Struct, frozen=True, kw_only=True):
     """Input of the rule; each field is a list of sentences, which may be empty.
 
     Attributes:
-        unexplained: anomalies of the candidate that nothing explains.
+        unexplained: unexplained anomalies of the candidate.
         worse: comparisons with the result worse.
         controls: positive controls that are not as expected, or were not run.
-        mixed: sides whose runs are of more than one content of Kafka, and two sides of one.
-        doubtful: anomalies that may or may not be known findings.
+        mixed: sides with different builds of Kafka, and two sides with the same build.
+        doubtful: anomalies that may be known findings.
         short: cells with too few runs with a verdict.
         unreached: required states that the candidate did not reach.
     """
@@ -51,7 +51,7 @@ class RuleInput(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide(given: RuleInput) -> tuple[Decision, tuple[Reason, ...]]:
-    """The decision, and every reason against QUALIFIED, the most severe first."""
+    """The decision, and all reasons against QUALIFIED, the most severe first."""
     against = (*given.unexplained, *given.worse)
     open_questions = (*given.controls, *given.mixed, *given.doubtful, *given.short, *given.unreached)
     reasons = (

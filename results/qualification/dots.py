@@ -1,8 +1,7 @@
-"""Draws the pairs behind a comparison: a hollow ring for the baseline, a filled dot for the candidate.
+"""Draws the pairs behind a comparison: a ring for the baseline, a filled dot for the candidate.
 
-Places along the axis are percentages of the drawing's width, so that texts and dots keep their size on a
-narrow screen.  No script: a pointer that rests on a pair shows its figures, and a click leads to its
-runs.
+Positions along the axis are percentages of the drawing's width, so that texts and dots keep their size on a
+narrow screen.  There is no script: a pair has a tooltip with its figures and is a link to its runs.
 """
 
 import math
@@ -21,12 +20,12 @@ from results.report.drawing import svg
 from results.run.text import seconds
 
 PAIRS_MAX = 60
-"""With more pairs each scenario has one row, for its medians."""
+"""Maximum number of pairs with their own rows; with more, each scenario has one row with its medians."""
 _ROW = 14
 _HEAD = 20
 _FOOT = 62
 _LEFT, _WIDE = 2.0, 94.0
-"""Percentages of the width: where the axis begins, and how long it is."""
+"""Start and length of the axis, in percent of the width."""
 _ROUND = (1, 1.2, 1.6, 2, 3, 4, 6, 8, 10)
 _NAME_MAX = 80
 
@@ -41,20 +40,20 @@ class _Row(NamedTuple):
 
 
 class _Axis(NamedTuple):
-    """From 0 to a round figure that nothing exceeds, ms."""
+    """The axis, from 0 to a round figure that no value exceeds, ms."""
 
     top: float
 
     def at(self, value_ms: float) -> str:
-        """A place, in percent of the width."""
+        """Position of a value, in percent of the width."""
         return f"{_LEFT + _WIDE * min(max(value_ms / self.top, 0.0), 1.0):.2f}%"
 
 
 def paired_dots(one: Durations, targets: Mapping[PairKey, str]) -> Markup:
-    """The chart of a comparison: a group of rows for each scenario and mode, then both medians and the shift.
+    """The chart of a comparison: rows by scenario and mode, then both medians and the shift.
 
     Args:
-        one: with at least one pair.
+        one: the comparison, with at least one pair.
         targets: the id on the page of each pair, by `key_of`.
     """
     groups = [(_place(place), list(rows)) for place, rows in groupby(one.figures, _place_of)]
@@ -79,7 +78,7 @@ def paired_dots(one: Durations, targets: Mapping[PairKey, str]) -> Markup:
 
 
 def chart_text(one: Durations) -> str:
-    """The content of a chart, as a text."""
+    """The content of a chart as text."""
     known = one.low_ms is not None and one.high_ms is not None
     interval = f", 95 % interval {one.low_ms:+,} to {one.high_ms:+,} ms" if known else ", no interval"
     medians = (
@@ -90,7 +89,7 @@ def chart_text(one: Durations) -> str:
 
 
 def _top(one: Durations) -> float:
-    """A round figure that holds every figure and the interval, and is not much more."""
+    """A round figure slightly above all figures and the interval."""
     ends = [figure for pair in one.figures for figure in (pair.candidate_ms, pair.baseline_ms)]
     most = max(*ends, one.baseline.median_ms + (one.high_ms or 0), 1)
     unit: float = 10.0 ** math.floor(math.log10(most))
@@ -152,7 +151,7 @@ def _dots(row: _Row, axis: _Axis, y: int) -> Markup:
 
 
 def _medians(one: Durations, axis: _Axis, y: int) -> Iterator[Markup]:
-    """Lines down to both medians, and the shift's interval, drawn from the baseline's median on."""
+    """Lines for both medians, and the interval of the shift, starting at the baseline's median."""
     for side, median_ms in (("baseline", one.baseline.median_ms), ("candidate", one.candidate.median_ms)):
         x = axis.at(median_ms)
         told = svg.title(f"median of the {side}: {seconds(median_ms)}")

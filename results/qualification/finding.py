@@ -1,4 +1,4 @@
-"""Anomalies that break a guarantee: where, how often, since which version, and whether it is new."""
+"""Illegal anomalies: scenario, frequency, versions, and whether they are new."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -13,12 +13,12 @@ from results.qualification.records import Elsewhere, OnRecord, Role, Run, of_rol
 
 
 class Standing(StrEnum):
-    """What explains an anomaly of the candidate; the order is from the most severe."""
+    """The explanation of an anomaly of the candidate, from the most severe."""
 
     UNEXPLAINED = "unexplained"
-    """Neither the baseline nor any known finding has it: a regression, until the opposite is shown."""
+    """Neither the baseline nor a known finding has it: a regression until shown otherwise."""
     DOUBTFUL = "perhaps known"
-    """Same name as a known finding, but seen in another scenario: a person has to decide."""
+    """It has the name of a known finding, but another scenario: a person has to decide."""
     ON_BASELINE = "on the baseline too"
     EXPECTED = "expected"
     """The scenario expects it of this version."""
@@ -29,21 +29,21 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     """One illegal anomaly in one scenario and mode.
 
     Attributes:
-        id: the anomaly's name.
+        id: id of the anomaly.
         scenario: name of the scenario.
-        mode: of the cluster.
-        standing: what explains it.
-        because: the explanation as a text.
-        candidate: number of the candidate's decided runs there with it.
-        candidate_of: of how many.
+        mode: mode of the cluster.
+        standing: the explanation.
+        because: the explanation as text.
+        candidate: number of the candidate's decided runs with it.
+        candidate_of: number of the candidate's decided runs.
         low: lower end of the interval of that share.
         high: upper end.
         baseline: number of the baseline's decided runs with it.
-        baseline_of: of how many.
-        first_seen: the oldest version of the store with it in this scenario.
+        baseline_of: number of the baseline's decided runs.
+        first_seen: the oldest version in the store with it in this scenario.
         seen: all versions with it.
-        tried: all versions on which this scenario was run.
-        example: one of the candidate's (or else the baseline's).
+        tried: all versions on which the scenario was run.
+        example: an example of the candidate, else of the baseline.
         folder: folder of the run with the example.
         command: command that repeats that run.
     """
@@ -68,7 +68,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Permitted(msgspec.Struct, frozen=True):
-    """An anomaly that was seen where it is permitted: in how many runs of each side."""
+    """An anomaly that was found where it is permitted, with the number of runs of each side."""
 
     id: str
     candidate: int
@@ -84,12 +84,12 @@ class _Place(NamedTuple):
 def found_in(
     runs: Sequence[Run], elsewhere: Sequence[Elsewhere] = (), on_record: Sequence[OnRecord] = ()
 ) -> tuple[Found, ...]:
-    """Every illegal anomaly, the most severe standing first.
+    """All illegal anomalies, the most severe standing first.
 
     Args:
         runs: runs of the matrix.
-        elsewhere: other runs of the store; those of the baseline's version explain as well, unless they are
-            of other bytes of Kafka than the baseline's.
+        elsewhere: other runs of the store; runs of the baseline's version also explain an anomaly, unless
+            their build of Kafka differs from the baseline's.
         on_record: known findings of the candidate's version.
     """
     seen = [_found(place, runs, elsewhere, on_record) for place in _places(runs)]
@@ -98,7 +98,7 @@ def found_in(
 
 
 def permitted_in(runs: Sequence[Run]) -> tuple[Permitted, ...]:
-    """Every anomaly that was seen where it is permitted, by name."""
+    """All anomalies that were found where they are permitted, by name."""
     legal = [(run, set(run.outcome.anomalies) - set(run.outcome.illegal)) for run in runs if run.outcome]
     names = sorted({name for _run, seen in legal for name in seen})
     sides = (Role.CANDIDATE, Role.BASELINE)
@@ -111,7 +111,7 @@ def permitted_in(runs: Sequence[Run]) -> tuple[Permitted, ...]:
 
 
 def version_order(version: str) -> tuple[int, ...]:
-    """By which versions are sorted: their numbers."""
+    """Sort key of versions: their numbers."""
     return tuple(int(number) for number in re.findall(r"\d{1,9}", version))
 
 
@@ -158,7 +158,7 @@ def _shows(run: Run, anomaly_id: str) -> bool:
 def _standing(
     place: _Place, runs: Sequence[Run], elsewhere: Sequence[Elsewhere], on_record: Sequence[OnRecord]
 ) -> tuple[Standing, str]:
-    """What explains it, weighed from the certain to the vague."""
+    """The explanation of an anomaly, the most certain one first."""
     alike = [run for run in runs if run.planned.scenario == place.scenario and _shows(run, place.id)]
     mine = [run for run in of_role(alike, Role.CANDIDATE) if run.planned.mode == place.mode]
     if not mine:
@@ -182,7 +182,7 @@ def _standing(
 
 
 def _is(run: Elsewhere, scenario: str, version: str, contents: Collection[str]) -> bool:
-    """Whether it is the same scenario on the same Kafka: another build may have the same version."""
+    """Whether a run has the same scenario and the same Kafka; another build may have the same version."""
     alike = not run.content or not contents or run.content in contents
     return run.scenario == scenario and run.kafka_version == version and alike
 
@@ -194,7 +194,7 @@ def _version(runs: Iterable[Run]) -> str:
 def _versions(
     place: _Place, runs: Sequence[Run], elsewhere: Sequence[Elsewhere]
 ) -> Iterator[tuple[str, bool]]:
-    """Version and whether it shows the anomaly, of every run of the scenario."""
+    """For each run of the scenario, its version and whether it has the anomaly."""
     for run in runs:
         if run.identity and run.decided and run.planned.scenario == place.scenario:
             yield run.identity.kafka_version, _shows(run, place.id)

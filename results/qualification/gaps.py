@@ -1,4 +1,4 @@
-"""The gaps of a qualification, which a report states first."""
+"""The gaps of a qualification, which a report lists first."""
 
 from collections.abc import Iterator, Sequence
 
@@ -11,13 +11,13 @@ from results.qualification.model import Build, Cell, Qualification, Question, St
 from results.qualification.records import Role, Run, of_role, outcomes
 
 EXAMPLES = 3
-"""How many runs a sentence names."""
+"""Maximum number of runs that a sentence names."""
 REASON_MAX = 160
-"""How much of a run's reason it reports."""
+"""Maximum number of characters of a run's reason."""
 
 
 def gaps_of(question: Question, said: Qualification) -> tuple[str, ...]:
-    """Every gap of a qualification in a sentence, what was not done first."""
+    """All gaps of a qualification, a sentence each; missing runs come first."""
     return (
         *_not_done(question, said),
         *short_cells(said.cells),
@@ -31,10 +31,10 @@ def gaps_of(question: Question, said: Qualification) -> tuple[str, ...]:
 
 
 def short_cells(cells: Sequence[Cell]) -> tuple[str, ...]:
-    """Cells with too few runs that came to a verdict."""
+    """Cells in which too few runs have a verdict."""
     return tuple(
         f"{cell.scenario} ({cell.mode or 'mode unknown'}) on the {cell.role}: {cell.decided} of "
-        f"{number(cell.planned, 'run')} came to a verdict, {cell.needed} needed"
+        f"{number(cell.planned, 'run')} with a verdict, {cell.needed} needed"
         for cell in cells
         if cell.decided < cell.needed
     )
@@ -43,7 +43,7 @@ def short_cells(cells: Sequence[Cell]) -> tuple[str, ...]:
 def unreached_states(states: Sequence[State]) -> tuple[str, ...]:
     """Required states that no run of the candidate reached."""
     return tuple(
-        f"required, and never reached: {state.label}"
+        f"required state was not reached: {state.label}"
         for state in states
         if state.required and not state.candidate
     )
@@ -51,7 +51,7 @@ def unreached_states(states: Sequence[State]) -> tuple[str, ...]:
 
 def _not_done(question: Question, said: Qualification) -> Iterator[str]:
     if question.baseline is None:
-        yield "there is no baseline, so nothing is compared and nothing is known to be new"
+        yield "there is no baseline, so nothing is compared, and it is unknown whether an anomaly is new"
     if not said.controls:
         yield "there is no positive control, so it is unknown whether this set-up would have seen a bug"
     for role in Role:
@@ -88,7 +88,7 @@ def _of_faults(runs: Sequence[Run]) -> Iterator[str]:
         yield f"{number(withheld, 'fault')} withheld to spare the last copies"
     unproven = sum(not fault.proven for measures in measured for fault in measures.faults)
     if unproven:
-        yield f"{number(unproven, 'fault')} attempted and not proven to have taken effect"
+        yield f"{number(unproven, 'fault')} attempted, but not proven to have taken effect"
 
 
 def _not_compared(question: Question, comparisons: Comparisons) -> Iterator[str]:
@@ -106,7 +106,7 @@ def _not_compared(question: Question, comparisons: Comparisons) -> Iterator[str]
 
 
 def _otherwise(runs: Sequence[Run]) -> Iterator[str]:
-    """Runs that were to be red and are green: fixed, or not looked at rightly."""
+    """Valid runs for which an anomaly was expected: it is fixed, or was missed."""
     green = [
         run
         for run in outcomes(of_role(runs, Role.CANDIDATE))

@@ -1,10 +1,10 @@
-"""The statistics of a comparison: exact tests, and intervals that keep their promise with few runs.
+"""The statistics of comparisons: exact tests, and intervals that are correct for few runs.
 
-No test assumes that figures are normally distributed or many. Intervals of shares are Clopper and Pearson's
-(never too narrow); of a difference of shares Newcombe's, from Wilson's intervals; shares are compared by
-Fisher's exact test. Paired figures are compared by Wilcoxon's signed ranks, whose distribution is computed,
-ties included; their shift is Hodges and Lehmann's, with the interval that belongs to the test. Several tests
-at a time are corrected by Holm.
+No test assumes a normal distribution or many figures. Shares have Clopper-Pearson intervals (never too
+narrow), differences of shares have Newcombe's interval (from Wilson intervals), and shares are compared by
+Fisher's exact test. Paired figures are compared by Wilcoxon's signed-rank test with the exact distribution,
+including ties. Their shift is the Hodges-Lehmann estimate, with the interval that belongs to the test.
+Several tests are corrected by Holm's method.
 """
 
 from collections.abc import Sequence
@@ -16,16 +16,16 @@ from scipy import stats
 from results.repeats.wilson import LEVEL, Interval, wilson
 
 ALPHA = 0.05
-"""A test is significant below it; every stated interval is at `LEVEL`, its complement."""
+"""Significance level; all intervals are at `LEVEL`, its complement."""
 
 
 class Shift(NamedTuple):
-    """How much larger the first figures of pairs are than the second.
+    """By how much the first figures of pairs exceed the second.
 
     Attributes:
-        estimate: of the median difference, in the figures' unit.
-        interval: of it; None where there are too few pairs for any.
-        p: that nothing but chance is behind it.
+        estimate: estimate of the median difference, in the unit of the figures.
+        interval: its interval; None if there are too few pairs.
+        p: the p-value.
     """
 
     estimate: float
@@ -34,7 +34,7 @@ class Shift(NamedTuple):
 
 
 def share_interval(count: int, of: int) -> Interval:
-    """Clopper and Pearson's interval of a share; anything is possible where nothing was tried."""
+    """The Clopper-Pearson interval of a share; 0 to 1 without trials."""
     if of == 0:
         return Interval(0.0, 1.0)
     ends = stats.binomtest(count, of).proportion_ci(LEVEL, method="exact")
@@ -42,7 +42,7 @@ def share_interval(count: int, of: int) -> Interval:
 
 
 def share_difference(count: int, of: int, other: int, of_other: int) -> Interval:
-    """Newcombe's interval of the first share less the second."""
+    """Newcombe's interval of the first share minus the second."""
     if of == 0 or of_other == 0:
         return Interval(-1.0, 1.0)
     first, second = wilson(count, of), wilson(other, of_other)
@@ -54,7 +54,7 @@ def share_difference(count: int, of: int, other: int, of_other: int) -> Interval
 
 
 def shares_p(count: int, of: int, other: int, of_other: int) -> float:
-    """Fisher's exact test, two-sided, of two shares being the same."""
+    """Fisher's exact test, two-sided, of the equality of two shares."""
     table = np.array([[count, of - count], [other, of_other - other]])
     return float(stats.fisher_exact(table).pvalue)
 
@@ -63,8 +63,8 @@ def shift(differences: Sequence[float], alpha: float = ALPHA) -> Shift:
     """Estimate the shift from the differences of pairs.
 
     Args:
-        differences: the first figure of each pair less the second; at least one.
-        alpha: how often the interval may miss the shift.
+        differences: the first figure of each pair minus the second; at least one.
+        alpha: probability that the interval misses the shift.
     """
     figures = np.asarray(differences, dtype=np.float64)
     count = len(figures)
@@ -78,12 +78,12 @@ def shift(differences: Sequence[float], alpha: float = ALPHA) -> Shift:
 
 
 def pairs_needed() -> int:
-    """Fewest pairs that can be significant: all of them must agree."""
+    """Minimum number of pairs that can be significant, if all differences have the same sign."""
     return next(count for count in range(1, 100) if _left_out(count, ALPHA) is not None)
 
 
 def holm(p_values: Sequence[float]) -> tuple[float, ...]:
-    """Holm's correction: each p as if it had been the only one tried, in the order given."""
+    """Holm's correction of p-values, in the given order."""
     count = len(p_values)
     corrected = [1.0] * count
     largest = 0.0
@@ -94,11 +94,11 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
 
 
 def _signed_ranks_p(figures: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
-    """Wilcoxon's test, two-sided; pairs without a difference are left out."""
+    """Wilcoxon's signed-rank test, two-sided; pairs without a difference are left out."""
     told = figures[figures != 0]
     if not len(told):
         return 1.0
-    # Twice the ranks are whole numbers, whatever is tied.
+    # Doubled ranks are integers, even with ties.
     ranks = np.rint(stats.rankdata(np.abs(told)) * 2).astype(np.int64)
     positive = int(ranks[told > 0].sum())
     chances = _rank_sums(ranks)
@@ -109,7 +109,7 @@ def _signed_ranks_p(figures: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) 
 def _rank_sums(
     ranks: np.ndarray[tuple[int, ...], np.dtype[np.int64]],
 ) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
-    """Chance of each sum of the ranks that have a plus, if every sign is a fair coin's."""
+    """Probability of each sum of positive ranks, if signs are random."""
     chances = np.zeros(int(ranks.sum()) + 1)
     chances[0] = 1.0
     for rank in ranks:
@@ -120,7 +120,7 @@ def _rank_sums(
 
 
 def _left_out(count: int, alpha: float) -> int | None:
-    """How many averages lie outside the interval at each end; None where no interval is wide enough."""
+    """Number of averages outside of the interval at each end; None if no interval is wide enough."""
     below = np.cumsum(_rank_sums(np.arange(1, count + 1)))
     half = alpha / 2
     return int(np.searchsorted(below, half, side="right")) - 1 if below[0] <= half else None

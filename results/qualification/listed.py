@@ -1,4 +1,4 @@
-"""Every run of a qualification, in the order of the matrix, so that its figures lead to their runs."""
+"""Lists all runs of a qualification, so that figures can be links to their runs."""
 
 from collections.abc import Sequence
 
@@ -7,21 +7,21 @@ from results.run.text import seconds
 from results.sections.section import Section
 
 RUNS_MAX = 2_000
-"""Largest number of rows of runs, or of pairs of runs, on a page."""
+"""Maximum number of rows of runs, or of pairs of runs, on a page."""
 
 
 def runs_section(runs: Sequence[Run]) -> Section:
-    """A row for each run that was carried out."""
+    """A row for each run that was made, in the order of the matrix."""
     listed = _listed(runs)
     rows = tuple(_row(run) for run in listed)
     head = ("`scenario", "mode", "side", ">seed", "verdict", ">operations", ">took", "/folder")
     ids = tuple(f"run-{place}" for place in range(1, len(listed) + 1))
-    lead = "Scenarios of the matrix lead here." if rows else ""
+    lead = "Scenarios in the matrix are links to this table." if rows else ""
     return Section("Runs", lead, head, rows, ids=ids, rows_max=RUNS_MAX)
 
 
 def first_of_cell(runs: Sequence[Run], role: Role, scenario: str, mode: str) -> str:
-    """The id on the page of a cell's first run; empty where none was carried out."""
+    """The id on the page of a cell's first run; empty if none was made."""
     cells = [_cell(run) for run in _listed(runs)[:RUNS_MAX]]
     mine = (scenario, mode, role)
     return f"run-{cells.index(mine) + 1}" if mine in cells else ""

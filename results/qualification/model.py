@@ -1,4 +1,4 @@
-"""All data of a qualification report, as frozen values; the report's JSON has the same."""
+"""All data of a qualification report as frozen values, and the format of its JSON."""
 
 import msgspec
 
@@ -12,13 +12,13 @@ from results.qualification.spent import Spent
 
 
 class Build(msgspec.Struct, frozen=True, kw_only=True):
-    """What was tried, as it was found in the runs.
+    """A tested build, as recorded in the runs.
 
     Attributes:
-        asked: as it was requested.
-        versions: of Kafka.
-        images: reference, digest and checksum of each image; more than one is a gap, and if they hold other
-            jars, a reason.
+        asked: as requested.
+        versions: versions of Kafka.
+        images: reference, digest and checksum of each image; more than one is a gap, and if their jars
+            differ, a reason against QUALIFIED.
     """
 
     asked: str
@@ -30,17 +30,17 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
     """One scenario in one mode on one side.
 
     Attributes:
-        role: its side.
-        scenario: its name.
-        mode: of the cluster.
+        role: the side.
+        scenario: name of the scenario.
+        mode: mode of the cluster.
         planned: number of planned runs.
         needed: number of runs that need a verdict.
         decided: number of runs with a verdict.
-        counts: runs by outcome.
-        unexpected: runs with a verdict other than the expected one.
-        operations: of all its histories.
-        acknowledged: records.
-        faults: kind to those attempted and those proven.
+        counts: number of runs by outcome.
+        unexpected: number of runs with an unexpected verdict.
+        operations: number of operations in all histories.
+        acknowledged: number of acknowledged records.
+        faults: numbers of attempted and of proven faults, by kind.
     """
 
     role: Role
@@ -60,9 +60,9 @@ class FaultKind(msgspec.Struct, frozen=True, kw_only=True):
     """All faults of one kind on one side.
 
     Attributes:
-        role: whose they are.
-        total: their number, how many were proven, their unavailability.
-        recovery: of the runs whose last fault was of this kind.
+        role: the side.
+        total: number, number of proven ones, unavailability.
+        recovery: recovery of the runs whose last fault was of this kind.
     """
 
     role: Role
@@ -71,9 +71,9 @@ class FaultKind(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class State(msgspec.Struct, frozen=True, kw_only=True):
-    """One interesting state: in how many runs it was reached, of those that could report.
+    """An interesting state: number of runs that reached it, among those that can report it.
 
-    The candidate's runs that reached it are `folders`.
+    `folders` are the candidate's runs that reached it.
     """
 
     name: str
@@ -87,7 +87,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Undecided(msgspec.Struct, frozen=True, kw_only=True):
-    """Runs of one side that came to no verdict that says anything, with the interval of their share."""
+    """Runs of one side without a valid or invalid verdict, with the interval of their share."""
 
     role: Role
     count: int
@@ -100,30 +100,30 @@ class Qualification(msgspec.Struct, frozen=True, kw_only=True):
     """All data of a qualification report.
 
     Attributes:
-        preset: what was planned.
+        preset: name of the preset.
         decision: the decision by `rule`.
         reasons: reasons against QUALIFIED.
-        why: the decision's reason in a sentence.
-        rule: the rule as a text.
+        why: the reason of the decision in one sentence.
+        rule: the rule as text.
         generated_at: when the last run ended, ISO 8601 in UTC; empty without runs.
         candidate: the tested version.
-        baseline: the version that it is compared to; None if there is none.
-        gaps: what this report can't show, a sentence each.
-        claim: what it shows, in a sentence.
+        baseline: the version to compare with; None if there is none.
+        gaps: what the report can't show, one sentence each.
+        claim: what the report shows, in one sentence.
         operations: number of operations in the candidate's histories.
         acknowledged: number of acknowledged records of the candidate.
         faults: number of proven faults of the candidate.
         cells: the matrix.
         found: illegal anomalies.
-        permitted: anomalies that were seen and are permitted.
-        comparisons: candidate and baseline.
+        permitted: anomalies that were found where they are permitted.
+        comparisons: comparisons of candidate and baseline.
         fault_kinds: durations by kind of fault.
         states: coverage.
         undecided: runs without a verdict.
         controls: positive controls.
         commits: commits of krucible.
         hosts: hosts of the runs.
-        spent: how long the runs took, controls included, and how much of it was load.
+        spent: duration of the runs, including controls, and share of the load.
         runs: runs of both sides.
     """
 
@@ -155,14 +155,14 @@ class Qualification(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Question(msgspec.Struct, frozen=True, kw_only=True):
-    """What was asked.
+    """The requested qualification.
 
     Attributes:
-        preset: its name.
-        candidate: as it was requested.
-        baseline: as it was requested; None: there is none.
+        preset: name of the preset.
+        candidate: the candidate, as requested.
+        baseline: the baseline, as requested; None if there is none.
         required: names of states that the candidate has to reach.
-        withheld: what the matrix leaves out, a sentence each.
+        withheld: what the matrix leaves out, one sentence each.
     """
 
     preset: str

@@ -1,4 +1,4 @@
-"""A qualification as one HTML file that opens from disk, dressed like the reports of runs."""
+"""A qualification as one HTML file that works offline, in the style of the reports of runs."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -34,8 +34,8 @@ def render_page(said: Qualification, places: Mapping[str, str] | None = None) ->
 
     Args:
         said: the qualification.
-        places: by name of a run's folder, the address of its report, relative to the page. Runs without one
-            are named and not linked.
+        places: address of each run's report, relative to the page, by name of the run's folder. Runs without
+            an address are not linked.
     """
     return (
         environment_of(TEMPLATES).get_template("qualification.html.j2").render(_context(said, places or {}))
@@ -64,7 +64,7 @@ def _context(said: Qualification, places: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _charts(said: Qualification) -> list[dict[str, Any]]:
-    """A chart of each duration that was compared, in the order of their table."""
+    """A chart of each compared duration, in the order of the table."""
     targets = pair_ids(said.comparisons)
     return [
         {

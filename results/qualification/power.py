@@ -1,15 +1,16 @@
-"""The smallest difference that a comparison detects four times in five.
+"""The smallest difference that a comparison detects in 80 % of cases.
 
-"No difference shown" means little without this.  The figures come from the samples themselves, at the
-strictest level of Holm's correction: a difference in a single measure has to pass that one.  Each says how
-much the candidate would have to be worse.
+"No difference shown" means little without this figure.  It is computed from the samples, at the strictest
+level of Holm's correction, which a difference in a single measure has to pass.  It says by how much the
+candidate would have to be worse.
 
-- Durations: a shift of all pairs is reported if it moves the whole interval of Hodges and Lehmann's estimate
-  above zero, and the estimate above the margin.  So the estimate has to reach the lower half of the interval,
-  or the margin if that is more.  Four times in five takes 0.84 standard errors on top of it.  The standard
-  error is taken from the same half of the interval.
-- Shares: the fewest runs of the candidate that Fisher's exact test and the margin would report, given the
-  runs of the baseline; then the share at which a binomial count reaches so many four times in five.
+- Durations: a shift of all pairs is reported if it moves the whole interval of the Hodges-Lehmann estimate
+  above zero, and the estimate above the margin.  So the estimate must reach the lower half width of the
+  interval, or the margin if that is larger.  For 80 % of cases, 0.84 standard errors are added.  The standard
+  error is computed from the same half width.
+- Shares: the minimum number of the candidate's runs that Fisher's exact test and the margin would report,
+  given the runs of the baseline; then the share at which a binomial count reaches that number in 80 % of
+  cases.
 """
 
 from bisect import bisect_left
@@ -21,7 +22,7 @@ from scipy import stats
 from results.qualification.inference import ALPHA, share_difference, shares_p, shift
 
 POWER = 0.8
-"""Probability with which a difference of the stated size is detected."""
+"""Probability of detecting a difference of the stated size."""
 _DEVIATIONS = NormalDist().inv_cdf(POWER)
 
 
@@ -29,12 +30,12 @@ def detectable_shift(differences: Sequence[float], margin: float, tests: int) ->
     """The smallest shift of a median that would have been reported, in the figures' unit.
 
     Args:
-        differences: the candidate's figure of each pair less the baseline's; at least one.
-        margin: what a shift has to exceed.
-        tests: how many comparisons are corrected together.
+        differences: the candidate's figure of each pair minus the baseline's; at least one.
+        margin: margin that a shift has to exceed.
+        tests: number of comparisons that are corrected together.
 
     Returns:
-        None where so few pairs can't pass the corrected test, whatever the shift is.
+        None if so few pairs can't pass the corrected test with any shift.
     """
     level = ALPHA / tests
     seen = shift(differences, level)
@@ -46,17 +47,17 @@ def detectable_shift(differences: Sequence[float], margin: float, tests: int) ->
 
 
 def detectable_share(of: int, other: int, of_other: int, margin: float, tests: int) -> float | None:
-    """By how much the candidate's share would have to be larger to be reported, as a part of one.
+    """The smallest increase of the candidate's share that would be reported, 0 to 1.
 
     Args:
-        of: the candidate's runs.
-        other: the baseline's runs in which it happened.
-        of_other: the baseline's runs.
-        margin: what a difference has to exceed.
-        tests: how many comparisons are corrected together.
+        of: number of the candidate's runs.
+        other: number of the baseline's runs with the event.
+        of_other: number of the baseline's runs.
+        margin: margin that a difference has to exceed.
+        tests: number of comparisons that are corrected together.
 
     Returns:
-        None where so few runs can't pass the corrected test, whatever happens in them.
+        None if so few runs can't pass the corrected test with any result.
     """
     if not (of and of_other):
         return None

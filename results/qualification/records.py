@@ -1,4 +1,4 @@
-"""What a qualification is made from: runs that were planned, and the outcome of each."""
+"""Input of a qualification: planned runs and their outcomes."""
 
 from collections.abc import Iterable
 from enum import StrEnum
@@ -13,11 +13,11 @@ from results.repeats.flakes import content_of
 from results.store.runs import RunUnreadableError, load_identity, load_verdict
 
 DECIDED = (Outcome.VALID, Outcome.INVALID)
-"""Outcomes that are a result about Kafka."""
+"""Outcomes that say something about Kafka."""
 
 
 class Role(StrEnum):
-    """Side that a run belongs to."""
+    """The side of a run."""
 
     CANDIDATE = "candidate"
     BASELINE = "baseline"
@@ -27,11 +27,11 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
     """A planned run.
 
     Attributes:
-        role: its side.
-        scenario: its name.
-        mode: of the cluster: ``combined`` or ``isolated``; empty if unknown.
-        pair: the command without the build; equal for the candidate's run and the baseline's.
-        command: the command that makes it.
+        role: the side.
+        scenario: name of the scenario.
+        mode: mode of the cluster: ``combined`` or ``isolated``; empty if unknown.
+        pair: the command without the build; equal for the paired runs of candidate and baseline.
+        command: the command that makes the run.
     """
 
     role: Role
@@ -42,14 +42,14 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """What became of a planned run.
+    """The result of a planned run.
 
     Attributes:
         planned: the plan.
-        outcome: None where it was not run.
+        outcome: None if it was not run.
         sightings: one example of each illegal anomaly.
         expected: ids of anomalies that the scenario expects of this version.
-        image_checksums: name to checksum of what the image was built from.
+        image_checksums: checksums of the files that the image was built from, by name.
     """
 
     planned: Planned
@@ -65,22 +65,22 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def identity(self) -> RunIdentity | None:
-        """None where it was not run, or can't be read."""
+        """The run's identity; None if it was not run, or can't be read."""
         return self.outcome.identity if self.outcome else None
 
     @property
     def content(self) -> str:
-        """What distinguishes the bytes of Kafka that it ran from others; empty if unknown."""
+        """Identifier of the bytes of Kafka; empty if unknown."""
         return content_of(self.identity.image if self.identity else None, self.image_checksums)
 
 
 class Elsewhere(msgspec.Struct, frozen=True):
-    """A run of the store that is no part of the matrix: where and on what which anomalies were illegal.
+    """The illegal anomalies of a run of the store that is not part of the matrix.
 
     Attributes:
-        scenario: its name.
-        kafka_version: of its image.
-        illegal: ids of anomalies.
+        scenario: name of the scenario.
+        kafka_version: version of Kafka.
+        illegal: ids of illegal anomalies.
         content: as `Run.content`.
     """
 
@@ -94,7 +94,7 @@ class OnRecord(msgspec.Struct, frozen=True):
     """A known anomaly of the candidate's version.
 
     Attributes:
-        id: the anomaly's.
+        id: id of the anomaly.
         ticket: Kafka's ticket or KIP.
         scenario: the scenario that shows it.
         why: what is known about it.
@@ -107,7 +107,7 @@ class OnRecord(msgspec.Struct, frozen=True):
 
 
 def run_of(planned: Planned, folder: Path) -> Run:
-    """Read what a planned run left in its folder; one without a readable verdict has failed."""
+    """Read a planned run from its folder; a run without a readable verdict has failed."""
     outcome = outcome_of(folder)
     checksums = _checksums(folder)
     try:
@@ -127,7 +127,7 @@ def run_of(planned: Planned, folder: Path) -> Run:
 
 
 def _checksums(folder: Path) -> dict[str, str]:
-    """Of what the image was built from; none where that can't be read."""
+    """Checksums of the files that the image was built from; empty if they can't be read."""
     try:
         image = load_identity(folder).image
     except RunUnreadableError:
@@ -136,15 +136,15 @@ def _checksums(folder: Path) -> dict[str, str]:
 
 
 def failed_run(planned: Planned, why: str) -> Run:
-    """A run that the harness failed in before there was anything to read."""
+    """A run in which the harness failed before it wrote anything."""
     return Run(planned=planned, outcome=RunOutcome(folder="", outcome=Outcome.FAILED, reasons=(why,)))
 
 
 def of_role(runs: Iterable[Run], role: Role) -> tuple[Run, ...]:
-    """Those of the candidate, or of the baseline."""
+    """The runs of one side."""
     return tuple(run for run in runs if run.planned.role is role)
 
 
 def outcomes(runs: Iterable[Run]) -> list[RunOutcome]:
-    """Of the runs that there are."""
+    """Outcomes of the runs that were made."""
     return [run.outcome for run in runs if run.outcome is not None]

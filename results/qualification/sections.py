@@ -1,4 +1,4 @@
-"""A qualification as sections of plain text and tables, from which both pages are made."""
+"""A qualification as sections of plain text and tables for both pages."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from results.sections.section import Section, named
 
 
 def sections_of(said: Qualification) -> tuple[Section, ...]:
-    """Everything behind decision, gaps and findings, in the order in which it is read."""
+    """All sections after decision, gaps and findings, in order."""
     made = (
         _permitted(said),
         _matrix(said),
@@ -43,7 +43,7 @@ def identity_of(said: Qualification) -> Section:
     )
     note = f"By krucible {', '.join(said.commits) or 'unknown'}, on {'; '.join(said.hosts) or 'no host'}."
     head = ("", "`candidate", "`baseline")[: 1 + len(builds)]
-    return Section("What was tried", "", head, rows, note)
+    return Section("Tested versions", "", head, rows, note)
 
 
 def facts_of(found: Found) -> tuple[tuple[str, str], ...]:
@@ -79,7 +79,7 @@ def _images(build: Build) -> str:
 
 def _permitted(said: Qualification) -> Section:
     rows = tuple((one.id, f"{one.candidate:,}", f"{one.baseline:,}") for one in said.permitted)
-    lead = "Anomalies of these names were licensed by something in the history, such as a setting."
+    lead = "An event or a setting in the history permitted these anomalies."
     head = ("`anomaly", ">candidate, runs", ">baseline, runs")
     return Section("Seen where they are permitted", lead if rows else "", head, rows)
 
@@ -92,7 +92,7 @@ def _matrix(said: Qualification) -> Section:
     head += (">unexpected", ">operations", ">acknowledged", *(f">{kind}" for kind in kinds))
     return Section(
         "Matrix",
-        "Columns of kinds of faults: how many were proven, of how many were attempted.",
+        "Columns of kinds of faults: proven of attempted faults.",
         head,
         tuple(_cell(cell, outcomes, kinds) for cell in cells),
         targets=tuple(first_of_cell(said.runs, cell.role, cell.scenario, cell.mode) for cell in cells),
@@ -131,8 +131,8 @@ def _by_fault(said: Qualification) -> Section:
     )
     head = ("fault", "side", ">number", ">proven", ">unavailability p50", ">max", ">recovery p50", ">max")
     lead = (
-        "Over single faults, which overlap and share gaps. Recovery is a run's, after all of its faults are "
-        "healed, and stands with the kind that began last."
+        "Durations of single faults, which may overlap and share gaps. Recovery is that of a run after all "
+        "faults are healed; it is listed with the kind of the last fault."
     )
     targets = tuple(measure_id(said.comparisons, under(one.total.kind)) for one in kinds)
     return Section("By kind of fault", lead if rows else "", head, rows, targets=targets)
@@ -150,7 +150,7 @@ def _states(states: Sequence[State]) -> Section:
         for state in states
     )
     head = ("reached", "required", ">candidate, runs", ">baseline, runs", "/the candidate's")
-    lead = "A run that never reached a state says nothing about it."
+    lead = "A run that did not reach a state says nothing about it."
     return Section("Coverage", lead if rows else "", head, rows)
 
 
@@ -167,7 +167,7 @@ def _controls(sides: Sequence[SideRecord]) -> Section:
         for side in sides
     )
     head = ("ticket", "`scenario", "Kafka", "expected", ">runs", "seen")
-    lead = "Known bugs, red where Kafka has them and green where it has not: the same set-up sees them."
+    lead = "Known bugs: invalid on versions with the bug, valid on others, so the set-up can find bugs."
     return Section("Positive controls", lead if rows else "None was run.", head, rows)
 
 
@@ -176,7 +176,7 @@ def _undecided(said: Qualification) -> Section:
         (one.role, f"{one.count:,} of {one.of:,}", f"{percent(one.low)} to {percent(one.high)}")
         for one in said.undecided
     )
-    lead = "Runs that were carried out and say nothing: the verdict is unknown, or the harness failed."
+    lead = "Runs without a result: the verdict is unknown, or the harness failed."
     head = ("side", ">runs", ">95 %")
     return Section("Runs without a verdict", lead if rows else "", head, rows, _flakes(said.runs))
 
@@ -187,9 +187,9 @@ def _flakes(runs: Sequence[Run]) -> str:
         comparable(r.identity, r.outcome.outcome) for r in decided if r.identity and r.outcome
     )
     if found is None:
-        return "No schedule ran twice on the same Kafka, so nothing is known of flakes."
+        return "No schedule ran twice on the same Kafka, so it is unknown whether there are flakes."
     share = f"{found.odd:,} of {number(found.runs, 'run')} ({percent(found.low)} to {percent(found.high)})"
-    return f"Flaky, where a schedule ran more than once on the same Kafka: {share}."
+    return f"Flakes, among runs whose schedule ran more than once on the same Kafka: {share}."
 
 
 def _troubled(runs: Sequence[Run]) -> Section:
@@ -206,7 +206,7 @@ def _troubled(runs: Sequence[Run]) -> Section:
     )
     return Section(
         "Runs to look at",
-        "" if rows else "Every run that was carried out is valid.",
+        "" if rows else "All runs are valid.",
         ("side", "verdict", "why", "/folder", "`again"),
         rows,
     )

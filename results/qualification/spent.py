@@ -1,4 +1,4 @@
-"""How long the runs of a qualification took, and how much of that was load: from what each recorded."""
+"""Duration of the runs of a qualification, and how much of it was load, from the records of the runs."""
 
 import datetime as dt
 from collections.abc import Iterable
@@ -13,20 +13,20 @@ _MS_PER_MIN = 60_000
 
 
 class Spent(msgspec.Struct, frozen=True, kw_only=True):
-    """Time that runs took, controls included.
+    """Duration of runs, including controls.
 
     Attributes:
-        runs: number of runs with recorded begin and duration.
-        of: number of runs that were carried out.
-        began_at: when the first of them began, ISO 8601 in UTC; empty without any.
-        ended_at: when the last of them ended.
-        wall_ms: time from `began_at` to `ended_at`: it includes the time between runs (images, judgement,
+        runs: number of runs with recorded start and duration.
+        of: number of runs that were made.
+        began_at: when the first run began, ISO 8601 in UTC; empty without runs.
+        ended_at: when the last run ended.
+        wall_ms: time from `began_at` to `ended_at`; it includes the time between runs (images, judgement,
             removal of clusters, breaks), and counts simultaneous work of several machines once.
-        runs_ms: sum over all runs, each from its beginning to its last operation.  It may be more than
-            `wall_ms`, even on one machine: the next cluster starts while the last one is read.
-        load_ms: how much of `runs_ms` their loads were on, faults and recovery included; None if not all of
-            them recorded it.
-        outside: share of `runs_ms` in which no load was on; None like `load_ms`.
+        runs_ms: sum of the durations of all runs, each from its start to its last operation.  It may exceed
+            `wall_ms`, even on one machine: the next cluster starts during the final read.
+        load_ms: duration of the load in `runs_ms`, including faults and recovery; None unless all runs
+            recorded it.
+        outside: share of `runs_ms` without load; None if `load_ms` is None.
     """
 
     runs: int = 0
@@ -40,7 +40,7 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def spent_on(outcomes: Iterable[RunOutcome]) -> Spent:
-    """Sum up what runs recorded; those without a beginning or without figures are counted and left out."""
+    """Sum over runs; runs without a start or figures only count in `of`."""
     given = list(outcomes)
     told = [
         (began, one.measures)
@@ -67,7 +67,7 @@ def spent_on(outcomes: Iterable[RunOutcome]) -> Spent:
 
 
 def ended_at(run: RunOutcome) -> str:
-    """When a run was over by its own clock, ISO 8601 in UTC; empty where that can't be determined."""
+    """When a run ended by its own clock, ISO 8601 in UTC; empty if unknown."""
     began = _began(run)
     if began is None:
         return ""
@@ -76,7 +76,7 @@ def ended_at(run: RunOutcome) -> str:
 
 
 def spent_text(spent: Spent) -> str:
-    """The sentences of a report; empty where no run reports."""
+    """The text of a report; empty if no run has the data."""
     if not spent.runs:
         return ""
     counted = number(spent.runs, "run") if spent.runs == spent.of else f"{spent.runs:,} of {spent.of:,} runs"
@@ -85,11 +85,11 @@ def spent_text(spent: Spent) -> str:
     load = (
         "How much of that was load is not recorded."
         if spent.load_ms is None or spent.outside is None
-        else f"Loads, faults and recovery took {spent.load_ms / _MS_PER_MIN:.1f} min of that; "
-        f"{100 * spent.outside:.0f} % was outside."
+        else f"Load, including faults and recovery, took {spent.load_ms / _MS_PER_MIN:.1f} min of that; "
+        f"{100 * spent.outside:.0f} % was outside of load."
     )
-    rest = "What lies between runs (images, judgement, removal of clusters) is only in the wall-clock time."
-    return f"{counted} took {own} by their own clocks, {when}, {wall} on the wall. {load} {rest}"
+    rest = "Only the wall-clock time includes the time between runs (images, judgement, removal of clusters)."
+    return f"{counted} took {own} by their own clocks, {when}, {wall} of wall-clock time. {load} {rest}"
 
 
 def _began(run: RunOutcome) -> dt.datetime | None:
@@ -99,5 +99,5 @@ def _began(run: RunOutcome) -> dt.datetime | None:
         began = dt.datetime.fromisoformat(run.identity.began_at)
     except ValueError:
         return None
-    # One without a zone is not ours, and could not be compared to those that have one.
+    # A time without a zone is not ours, and can't be compared with one that has a zone.
     return began.astimezone(dt.UTC) if began.tzinfo else began.replace(tzinfo=dt.UTC)

@@ -17,32 +17,32 @@ from results.run.text import seconds
 from results.sections.markdown import section_blocks
 
 COLUMNS = 100
-"""The widest line of a mail."""
+"""Maximum width of a line of the mail."""
 LINES = 6
 _NAME_MAX = 40
 _COMMIT = 9
-"""Characters of a commit that a mail has."""
+"""Number of characters of a commit in the mail."""
 _PROOF_MAX = 12
 _MARKS = {Decision.QUALIFIED: "✅", Decision.NOT_QUALIFIED: "❌", Decision.INCONCLUSIVE: "❔"}
 
 
 def title_of(said: Qualification) -> str:
-    """What was qualified, against what."""
+    """Candidate, baseline and preset."""
     against = f" against {_asked(said.baseline)}" if said.baseline else ""
     return f"Kafka {_asked(said.candidate)}{against}, preset {clean(said.preset, _NAME_MAX)}"
 
 
 def encode_qualification(said: Qualification) -> bytes:
-    """Everything as JSON, with what the sections of the pages leave out."""
+    """All data as JSON, including rows that the pages leave out."""
     return msgspec.json.format(msgspec.json.encode(said), indent=2) + b"\n"
 
 
 def render_text(said: Qualification) -> str:
-    """Six lines of at most `COLUMNS` characters, to paste into a mail; a newline at the end."""
+    """Six lines of at most `COLUMNS` characters for a mail, with a final newline."""
     lines = (
         f"{said.decision}: {title_of(said)}{_day(said)}",
         f"Why: {said.why}",
-        f"Not said: {number(len(said.gaps), 'gap')}, first: {said.gaps[0]}" if said.gaps else "No gap.",
+        f"{number(len(said.gaps), 'gap')}, first: {said.gaps[0]}" if said.gaps else "No gap is known.",
         said.claim,
         _against(said),
         _source(said),
@@ -51,12 +51,12 @@ def render_text(said: Qualification) -> str:
 
 
 def render_markdown(said: Qualification) -> str:
-    """The page, with a newline at its end."""
+    """The page, with a final newline."""
     return "\n\n".join(markdown_blocks(said)) + "\n"
 
 
 def markdown_blocks(said: Qualification) -> list[str]:
-    """The page's headings, paragraphs, lists and tables in their order."""
+    """The headings, paragraphs, lists and tables of the page, in order."""
     blocks = [
         f"# Qualification of {escaped(title_of(said))}",
         f"{_MARKS[said.decision]} **{said.decision}**",
@@ -92,7 +92,7 @@ def _found(found: Found) -> str:
 
 
 def _against(said: Qualification) -> str:
-    """The comparison, with no more good news than it had the power for."""
+    """The result of the comparison, with the differences that it could detect."""
     if said.baseline is None:
         return "No baseline."
     compared, against = said.comparisons, f"Against {_asked(said.baseline)}"
@@ -112,7 +112,7 @@ def _against(said: Qualification) -> str:
 
 
 def _detectable(compared: Comparisons) -> str:
-    """From what size on differences would have been seen, best and worst of each kind; `nothing` if none."""
+    """Detectable differences, smallest and largest of each kind; `nothing` if none."""
     shifts = sorted(one.detectable_ms for one in compared.durations if one.detectable_ms is not None)
     shares = sorted(one.detectable for one in compared.shares if one.detectable is not None)
     told = [f"≥ {' to '.join(distinct(map(seconds, (shifts[0], shifts[-1]))))}"] if shifts else []
@@ -125,7 +125,7 @@ def _day(said: Qualification) -> str:
 
 
 def _source(said: Qualification) -> str:
-    """How the set-up is known to see anything, and by what it was made."""
+    """Result of the controls, and the versions of krucible and the image."""
     good = sum(side.standing is Standing.AS_EXPECTED for side in said.controls)
     silent, runs = sum(one.count for one in said.undecided), sum(one.of for one in said.undecided)
     commit = clean(", ".join(said.commits[:1]), _NAME_MAX)[:_COMMIT] or "unknown"

@@ -1,10 +1,10 @@
-"""Flakes: different verdicts for the same content of Kafka and the same schedule.
+"""Flakes: different verdicts for the same Kafka and the same schedule.
 
-The rarer verdict is the flake: a single valid run of three counts as well as a single invalid one.  Runs with
-other seeds have other schedules; one invalid seed of twenty is a finding.  A replay carries out the schedule
-of the run that it names, and so does a replay of that replay.  A rerun has the line of its original, and so
-its schedule.  A run without a verdict is no flake.  This is the only definition; the table `flakes` has it as
-columns of Spark (`results.pipeline.analytics.flakes`), and a test compares both.
+The rarer verdict is the flake: one valid run of three counts just like one invalid run of three.  Runs with
+other seeds have other schedules, so one invalid seed of twenty is a finding.  A replay has the schedule of
+the run that it names, and so does a replay of that replay.  A rerun has the command of its original, and so
+its schedule.  A run without a verdict is not a flake.  The table `flakes` implements this definition with
+Spark columns (`results.pipeline.analytics.flakes`), and a test compares both.
 """
 
 import hashlib
@@ -17,11 +17,11 @@ from checkers.history.identity import ImageIdentity, RunIdentity
 from results.repeats.wilson import wilson
 
 CHOICE_OF_KAFKA = r"\s+--(kafka-(version|image|tarball)|image-source)[ =]\S+"
-"""Options of a reproduce line that concern Kafka, not the schedule: Kafka's bytes are compared instead."""
+"""Options of a reproduce command that choose Kafka; they are not part of the schedule."""
 REPLAYS = r"krucible\s+replay\s"
-"""How the reproduce line of a replay begins."""
+"""Start of the reproduce command of a replay."""
 TWICE = 2
-"""Verdicts that a schedule needs before it can be called flaky or stable."""
+"""Minimum number of verdicts of a schedule to call it flaky or stable."""
 
 
 Some = TypeVar("Some")
@@ -32,10 +32,10 @@ class Comparable(NamedTuple):
 
     Attributes:
         run: the run's id.
-        content: what distinguishes the bytes of Kafka from others.
+        content: identifies the bytes of Kafka.
         schedule: the command of the run, without the choice of Kafka.
-        replay_of: id of the run whose schedule it carried out; empty if it planned its own.
-        verdict: empty if it has none.
+        replay_of: id of the run whose schedule it repeated; empty if it planned its own.
+        verdict: empty without a verdict.
     """
 
     run: str
@@ -46,7 +46,7 @@ class Comparable(NamedTuple):
 
 
 class Flakes(NamedTuple):
-    """How many of the runs that were repeated have the minority's verdict, with Wilson's interval at 95 %."""
+    """Number of repeated runs, number with a minority verdict, and the 95 % Wilson interval."""
 
     odd: int
     runs: int
@@ -55,12 +55,12 @@ class Flakes(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """The share of runs that were odd."""
+        """The share of runs with a minority verdict."""
         return self.odd / self.runs
 
 
 def flakes_among(runs: Iterable[Comparable]) -> Flakes | None:
-    """The flakes among runs; None where no schedule came to two verdicts on the same content."""
+    """The flakes among runs; None if no schedule has two verdicts on the same Kafka."""
     groups = runs_alike(runs, lambda run: run)
     counted = [Counter(run.verdict for run in alike if run.verdict) for alike in groups]
     repeated = [found for found in counted if found.total() >= TWICE]
@@ -70,16 +70,16 @@ def flakes_among(runs: Iterable[Comparable]) -> Flakes | None:
 
 
 def minority(verdicts: Mapping[str, int]) -> int:
-    """How many runs of one schedule on one content do not have the most frequent verdict."""
+    """Number of runs of a schedule on the same Kafka without the most frequent verdict."""
     return sum(verdicts.values()) - max(verdicts.values(), default=0)
 
 
 def runs_alike(runs: Iterable[Some], told: Callable[[Some], Comparable | None]) -> list[list[Some]]:
-    """Group runs by schedule and content of Kafka, in the order of their first runs.
+    """Group runs by schedule and Kafka, in the order of their first runs.
 
     Args:
         runs: objects that represent runs.
-        told: returns what is known of a run; a run without it (None) is a group by itself.
+        told: returns the data of a run; a run without data (None) is a group by itself.
     """
     known = [(run, told(run)) for run in runs]
     here = {one.run: one for _run, one in known if one}
@@ -91,9 +91,9 @@ def runs_alike(runs: Iterable[Some], told: Callable[[Some], Comparable | None]) 
 
 
 def _schedule(one: Comparable, here: Mapping[str, Comparable]) -> str:
-    """The schedule of the run that a replay goes back to, over other replays; its id where it is not here."""
+    """The schedule of the original run, also for a replay of a replay; its id if it is not among the runs."""
     seen: set[str] = set()
-    while one.replay_of and one.replay_of not in seen:  # files of others may go in circles
+    while one.replay_of and one.replay_of not in seen:  # foreign files may have cycles
         seen.add(one.replay_of)
         if one.replay_of not in here:
             return one.replay_of
@@ -102,29 +102,29 @@ def _schedule(one: Comparable, here: Mapping[str, Comparable]) -> str:
 
 
 def comparable(identity: RunIdentity, verdict: str) -> Comparable:
-    """What a run's identity reports.
+    """Make the data of a run from its identity.
 
     Args:
         identity: as the run recorded it.
-        verdict: its validity; empty if it has none.
+        verdict: validity of the verdict; empty without one.
     """
     image = identity.image
     known = content_of(image, image.checksums) if image else ""
     content = " ".join(filter(None, (identity.kafka_version, identity.seeded_bug, known)))
     schedule = re.sub(CHOICE_OF_KAFKA, "", identity.reproduce)
-    # A run that minimises another one names it too, but has a different schedule.
+    # A run that minimises another one also names it, but has a different schedule.
     replay_of = identity.replay_of if re.match(REPLAYS, identity.reproduce) else ""
     return Comparable(identity.run, content, schedule, replay_of, verdict)
 
 
 def content_of(image: ImageIdentity | None, checksums: Mapping[str, str]) -> str:
-    """What distinguishes the bytes of Kafka in an image from others; empty if unknown.
+    """Identifier of the bytes of Kafka in an image; empty if unknown.
 
-    Not the engine's id, where its jars are known: every machine that builds an image has another id of it.
+    It is the engine's id only if the jars are unknown, because that id differs between machines.
 
     Args:
         image: as a run recorded it.
-        checksums: what it was built from: the sum of its jars, or one of each.
+        checksums: checksums of the jars: one for all, or one for each.
     """
     if checksums:
         listing = "\n".join(f"{name} {checksum}" for name, checksum in sorted(checksums.items()))

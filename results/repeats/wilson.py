@@ -2,7 +2,7 @@
 
 E.  B. Wilson, "Probable inference, the law of succession, and statistical inference", Journal of the American
 Statistical Association 22 (1927), 209-212.  Unlike the share plus or minus some standard errors, it stays
-between 0 and 1, and is useful even if no trial or every trial had the event.
+between 0 and 1, and is useful even if no trial or all trials had the event.
 """
 
 import math
@@ -10,9 +10,9 @@ from statistics import NormalDist
 from typing import NamedTuple
 
 LEVEL = 0.95
-"""Of the interval: as often it holds the true share."""
+"""Confidence level of the interval."""
 Z = NormalDist().inv_cdf((1 + LEVEL) / 2)
-"""How many standard deviations the middle of a normal distribution reaches to either side, for `LEVEL`."""
+"""The two-sided quantile of the standard normal distribution for `LEVEL`."""
 
 
 class Interval(NamedTuple):
@@ -23,21 +23,21 @@ class Interval(NamedTuple):
 
 
 def wilson(count: int, of: int) -> Interval:
-    """The interval of a share; of none anything is possible.
+    """The interval of a share; without trials it is 0 to 1.
 
     Args:
-        count: how often something happened.
-        of: of how many.
+        count: number of events.
+        of: number of trials.
 
     Raises:
-        ValueError: the count is negative or more than there are.
+        ValueError: the count is negative or larger than `of`.
     """
     if not 0 <= count <= of:
-        raise ValueError(f"{count} of {of} is no share")
+        raise ValueError(f"{count} of {of} is not a share")
     if of == 0:
         return Interval(0.0, 1.0)
     share, weight = count / of, Z * Z / of
     middle = (share + weight / 2) / (1 + weight)
     half = Z * math.sqrt(share * (1 - share) / of + weight / (4 * of)) / (1 + weight)
-    # Rounding must not leave a hair's breadth where the ends are 0 and 1.
+    # Without rounding errors, the ends are exactly 0 and 1 in these cases.
     return Interval(0.0 if count == 0 else middle - half, 1.0 if count == of else middle + half)

@@ -1,13 +1,13 @@
-"""How much of a run a report shows, so that its size is bounded for any run."""
+"""Upper bounds of what a report shows, so that its size is limited for any run."""
 
 import msgspec
 
 PAGE_BYTES_MAX = 400_000
-"""A report that comes out larger is made again with the next smaller limits."""
+"""A larger report is made again with the next smaller limits."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """Upper bounds of what is shown; what is left out is counted on the page.
+    """Upper bounds of what is shown; the page says how much is left out.
 
     Attributes:
         anomalies: causes, illegal ones first.
@@ -21,11 +21,11 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         cell: characters of a value in a table.
         text: characters of a sentence.
         rows: rows of any other table.
-        marks: dots of the latency scatter.
+        marks: dots of the latency lane.
         processes: rows of the lane of operations.
         partitions: rows of the lane of partition leaders.
         segments: bars of one row of a lane.
-        links: times at which links of the cluster's drawing were cut or disturbed; with more it is left out.
+        links: times at which links were cut or disturbed; with more, the drawing of the cluster is left out.
     """
 
     anomalies: int = 200
@@ -84,4 +84,4 @@ STEPS = (
         links=1_000,
     ),
 )
-"""From generous to minimal; the last fits any run."""
+"""In descending order; the last limits fit any run."""

@@ -1,4 +1,4 @@
-"""Puts a report's page together and writes it."""
+"""Renders the page of a report and writes it."""
 
 import base64
 import hashlib
@@ -42,7 +42,7 @@ _WORDS = {
 
 
 class _Run(msgspec.Struct, frozen=True):
-    """What a page is made from."""
+    """Input of a page."""
 
     history: History
     observed: Observed
@@ -56,11 +56,11 @@ class _Run(msgspec.Struct, frozen=True):
 def write_report(
     folder: Path, history: History, verdict: Verdict, identity: RunIdentity | None = None
 ) -> Path:
-    """Write ``report.html`` into a run's folder, completely or not at all.
+    """Write ``report.html`` into a run's folder, atomically.
 
     Args:
         folder: the run's folder.
-        history: as read, damaged or nearly empty ones included.
+        history: as read; it may be damaged or almost empty.
         verdict: its verdict.
         identity: None if ``run.json`` could not be read.
 
@@ -72,7 +72,7 @@ def write_report(
 
 
 def render_report(history: History, verdict: Verdict, identity: RunIdentity | None = None) -> str:
-    """The page as text, at most `PAGE_BYTES_MAX` bytes of UTF-8: what is too large shows less."""
+    """The page as text, at most `PAGE_BYTES_MAX` bytes of UTF-8; a page that is larger is reduced."""
     observed = observe(history)
     seen = witnessed(history, observed.faults)
     tales = Tales(history, seen.faults, observed.claims)
@@ -139,7 +139,7 @@ def _tables(run: _Run, limits: Limits) -> dict[str, Any]:
 
 
 def _name(run: _Run) -> tuple[str, ...]:
-    """Scenario, version and seed, or what is known of them."""
+    """Scenario, version and seed, as far as they are known."""
     identity = run.identity
     if identity is None:
         return (f"run {clean(run.history.run, 40) or 'without a name'}",)
@@ -151,7 +151,7 @@ def _name(run: _Run) -> tuple[str, ...]:
 
 
 def _caveats(run: _Run, limits: Limits) -> list[str]:
-    """What a reader has to know before trusting the rest of the page."""
+    """What limits the trust in the rest of the page."""
     caveats = [
         f"The history is damaged: {clean(text, limits.text)}." for text in run.history.damage[: limits.rows]
     ]
@@ -170,13 +170,13 @@ def _sentence(text: str) -> str:
 
 
 def _files(*names: str) -> Markup:
-    """Files of our own, which go into the page without what is for their readers: indents and comments."""
+    """Our own files, without indents and comments."""
     lines = (line.strip() for name in names for line in (TEMPLATES / name).read_text("utf-8").splitlines())
     kept = (line for line in lines if line and not line.startswith("//"))
     return Markup("\n".join(kept))  # noqa: S704 - shipped with krucible, not from a run
 
 
 def _hash(content: str) -> str:
-    """What the page's content security policy knows a style or script by, so that nothing else runs in it."""
+    """Hash of a style or script for the page's content security policy, so that no other one runs."""
     digest = hashlib.sha256(content.encode()).digest()
     return f"sha256-{base64.b64encode(digest).decode()}"

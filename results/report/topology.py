@@ -1,6 +1,6 @@
-"""The cluster's nodes and links as a drawing, with the times at which links were cut and nodes were down.
+"""Draws the nodes and links of the cluster, with the times at which links were cut and nodes were down.
 
-The page's script shows in it the moment under the cursor, or the one that is marked.
+The page's script shows the state at the cursor, or at the marked time.
 """
 
 from collections.abc import Container, Iterable, Mapping
@@ -19,7 +19,7 @@ from results.report.reading.spans import Reign, Span, changes, longest, reigns
 from results.run.observation import FaultSeen, Observed
 
 NODES_MAX = 12
-"""As many as the timeline has rows for; of larger clusters the first."""
+"""Maximum number of nodes, the same as in the timeline; a larger cluster shows the first ones."""
 _WIDTH, _HEIGHT = 300.0, 156.0
 _ACROSS, _DOWN = 122.0, 56.0
 _RADIUS = 14.0
@@ -30,14 +30,14 @@ Times = list[tuple[int, int]]
 
 
 class ClusterDrawing(NamedTuple):
-    """What the template needs.
+    """Input of the template.
 
     Attributes:
         drawing: nodes and links, with their times in seconds.
-        faults: of each fault that was attempted, when it was in force, and its label.
-        faults_left_out: how many later ones are not among them.
-        states_left_out: how many times in which a node led, was dead or was paused are not in the drawing.
-        times_of_links: how often links were cut or disturbed if that is too often to draw, or else 0.
+        faults: for each attempted fault, when it was in force, and its label.
+        faults_left_out: number of later faults that are not included.
+        states_left_out: number of time spans (leader, dead, paused) that are not in the drawing.
+        times_of_links: how often links were cut or disturbed, if that is too often to draw; else 0.
     """
 
     drawing: Markup
@@ -48,7 +48,7 @@ class ClusterDrawing(NamedTuple):
 
 
 class _States(NamedTuple):
-    """The times in which one node was dead, was paused and led the quorum, and how many are left out."""
+    """When a node was dead, was paused, and led the quorum, and the number of spans left out."""
 
     dead: list[Span]
     paused: list[Span]
@@ -57,7 +57,7 @@ class _States(NamedTuple):
 
 
 def topology(observed: Observed, limits: Limits) -> ClusterDrawing | None:
-    """The drawing; None where the history names no node."""
+    """The drawing; None if the history names no node."""
     roles = _nodes(observed)
     if not roles:
         return None
@@ -83,7 +83,7 @@ def topology(observed: Observed, limits: Limits) -> ClusterDrawing | None:
 
 
 def _nodes(observed: Observed) -> dict[str, tuple[str, ...]]:
-    """Names with their roles, those that are controllers first."""
+    """Names of nodes with their roles, controllers first."""
     told = observed.setup.get("nodes")
     rows = [row for row in told if isinstance(row, dict)] if isinstance(told, list) else []
     found = {str(row.get("name")): _roles(row) for row in rows}
@@ -99,7 +99,7 @@ def _roles(row: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def _places(count: int) -> list[tuple[float, float]]:
-    """Places (x, y) on an ellipse, clockwise; the first half is the upper one."""
+    """Positions (x, y) on an ellipse, clockwise, the upper half first."""
     angles = [pi + (number + 0.5) * 2 * pi / count for number in range(count)]
     return [(_WIDTH / 2 + _ACROSS * cos(a), _HEIGHT / 2 + _DOWN * sin(a)) for a in angles]
 
@@ -107,7 +107,7 @@ def _places(count: int) -> list[tuple[float, float]]:
 def _links(
     places: Mapping[str, tuple[float, float]], cut: Mapping[Pair, Times], disturbed: Mapping[Pair, Times]
 ) -> Iterable[Markup]:
-    """A line for each pair of nodes; those that nothing ever happened to are one path."""
+    """A line for each pair of nodes; all links that were never cut or disturbed are one path."""
     calm = []
     for a, b in combinations(places, 2):
         ends = (places[a], places[b])
@@ -128,7 +128,7 @@ def _link(
     cut: Mapping[Pair, Times],
     disturbed: Mapping[Pair, Times],
 ) -> Markup:
-    """Draw a link; its path length is fixed, so that a dash can leave out the middle."""
+    """Draw a link; its path length is fixed, so that a dash pattern can leave out the middle."""
     (x1, y1), (x2, y2) = ends
     a, b = pair
     return svg.element(
@@ -148,7 +148,7 @@ def _link(
 
 
 def _pairs(observed: Observed, names: Container[str], *, partitions: bool) -> dict[Pair, Times]:
-    """When what one node sends another was cut, or else lost or delayed in part, by a proven fault."""
+    """When proven faults cut the link from one node to another, or else lost or delayed packets."""
     found: dict[Pair, Times] = {}
     for fault in observed.faults:
         if fault.effective_ns is None or (fault.kind == _PARTITION) is not partitions:
@@ -161,7 +161,7 @@ def _pairs(observed: Observed, names: Container[str], *, partitions: bool) -> di
 
 
 def _states(name: str, observed: Observed, limits: Limits) -> _States:
-    """The longest times of each state."""
+    """The longest time spans of each state."""
     spans = changes(sorted(observed.statuses.get(name, [])), observed.end_ns)
     down = [span for span in spans if span.state != "running"]
     dead, dead_left = longest([span for span in down if span.state != "paused"], limits.segments)
@@ -171,7 +171,7 @@ def _states(name: str, observed: Observed, limits: Limits) -> _States:
 
 
 def _node(name: str, roles: tuple[str, ...], place: tuple[float, float], states: _States) -> Markup:
-    """A circle, a double one of a controller; over it what is shown when true: a cross, two bars, a star."""
+    """A circle, double for a controller, with the marks of its states: a cross, two bars, a star."""
     x, y = place
     parts = [
         svg.element("circle", r=_RADIUS, class_="ground"),
@@ -199,7 +199,7 @@ def _node(name: str, roles: tuple[str, ...], place: tuple[float, float], states:
 
 
 def _faults(attempted: Iterable[FaultSeen], end_ns: int) -> Iterable[tuple[str, str]]:
-    """From the beginning of each until it was healed; a fault that no probe confirmed is marked so."""
+    """Time span of each fault, until healed, and its label; unproven faults are marked."""
     for fault in attempted:
         unproven = "" if fault.effective_ns is not None else ", not proven"
         times = (fault.invoked_ns, fault.healed_ns or end_ns)
@@ -207,7 +207,7 @@ def _faults(attempted: Iterable[FaultSeen], end_ns: int) -> Iterable[tuple[str, 
 
 
 def _seconds(times: Iterable[tuple[int, int]]) -> str | None:
-    """E.g. ``1.5-2.25 7-9``; None of no time."""
+    """Time spans as text, e.g. ``1.5-2.25 7-9``; None for an empty list."""
     return " ".join(f"{_second(begin)}-{_second(end)}" for begin, end in sorted(times)) or None
 
 

@@ -1,7 +1,7 @@
-"""Groups the anomalies of a verdict by their cause: one place, one epoch, near each other.
+"""Groups the anomalies of a verdict by their cause: same place, same epoch, near each other.
 
-A result lists some of its anomalies and counts all.  The result's tallies give the places of the others.
-Numbers without a tally form a separate cause, so that the totals are those of all anomalies.
+A result counts all anomalies, but lists only some.  Its tallies give the places of the others.  Counts
+without a tally form a separate cause, so that the totals include all anomalies.
 """
 
 from collections import Counter
@@ -27,13 +27,13 @@ _GRAVEST = (
     "duplicate",
     "replica-divergence",
 )
-"""Kinds that weigh more than all others, the most severe first."""
+"""The most severe kinds of anomalies, the most severe first."""
 _TRANSACTIONAL = frozenset(("transactions", "list-append", "rw-register"))
 _NO_OFFSET = -1
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """An anomaly that a result lists, and the checker that found it."""
+    """A listed anomaly, and the checker that found it."""
 
     checker: str
     anomaly: Anomaly
@@ -43,14 +43,14 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
     """Anomalies that one event may explain.
 
     Attributes:
-        place: a partition, a group, a node, ``quorum``; of what no tally places, the checker.
-        illegal: whether they break a promise.
-        kinds: how many there are of each id, the most severe id first.
-        shown: those that are listed, the most severe id first, each id in the order of time.
-        epochs: the first and the last epoch of the place; None where nothing shows them.
-        offsets: the lowest and the highest offset; None where nothing shows them.
-        times_ns: when the first and the last became visible; None if not recorded.
-        placed: False of those of which only the number is known.
+        place: a partition, a group, a node, or ``quorum``; the name of the checker if the place is unknown.
+        illegal: whether they break a guarantee.
+        kinds: number of anomalies by id, the most severe id first.
+        shown: listed anomalies, the most severe id first, then in the order of time.
+        epochs: the first and the last epoch; None if unknown.
+        offsets: the lowest and the highest offset; None if unknown.
+        times_ns: when the first and the last anomaly became visible; None if not recorded.
+        placed: False if only the number of anomalies is known.
     """
 
     place: str
@@ -64,20 +64,20 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def total(self) -> int:
-        """How many anomalies these are."""
+        """Number of anomalies of the cause."""
         return sum(count for _, count in self.kinds)
 
     @property
     def witness(self) -> Shown | None:
-        """The earliest one of the most severe kind that is listed."""
+        """The earliest listed anomaly of the most severe kind."""
         return self.shown[0] if self.shown else None
 
 
 class KindsTogether(msgspec.Struct, frozen=True):
-    """Causes whose anomalies are of the same kinds.
+    """Causes with the same kinds of anomalies.
 
     Attributes:
-        kinds: ids, the most severe one first.
+        kinds: ids, the most severe first.
         causes: number of causes.
         anomalies: number of their anomalies.
     """
@@ -101,11 +101,11 @@ class _Sighting(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def causes_of(verdict: Verdict, checker: str | None = None) -> tuple[Cause, ...]:
-    """All anomalies by their causes: broken promises first, then the most severe kind, then the earliest.
+    """All anomalies by cause: illegal ones first, then the most severe kind, then the earliest.
 
     Args:
         verdict: the verdict.
-        checker: only anomalies of this checker; None for those of all checkers.
+        checker: only anomalies of this checker; None for all checkers.
     """
     starts = {name: told for result in verdict.results for name, told in result.epoch_starts.items()}
     alike: dict[tuple[bool, str, int | None], list[_Sighting]] = {}
@@ -114,35 +114,35 @@ def causes_of(verdict: Verdict, checker: str | None = None) -> tuple[Cause, ...]
         if checker not in {None, result.checker}:
             continue
         for sighting in _sightings(result, starts):
-            # Without an epoch, nearness alone distinguishes causes of one place.
+            # Without an epoch, only the distance distinguishes causes at one place.
             epoch = None if sighting.epochs is None else sighting.epochs[0]
             alike.setdefault((sighting.illegal, sighting.place, epoch), []).append(sighting)
         unplaced += _unplaced(result)
-    # A result of an earlier krucible may list what its tallies place elsewhere: that is counted there.
+    # Results of an earlier krucible may list an anomaly that a tally counts at another place; the tally wins.
     causes = [cause for cause in map(_cause, _near(alike.values())) if cause.kinds]
     return tuple(sorted([*causes, *unplaced], key=_order))
 
 
 def illegal_causes(verdict: Verdict, checker: str | None = None) -> tuple[Cause, ...]:
-    """Those that break a promise, as `causes_of` gives them."""
+    """The illegal causes, in the order of `causes_of`."""
     return tuple(cause for cause in causes_of(verdict, checker) if cause.illegal)
 
 
 def cause_lines(causes: Sequence[Cause], limit: int) -> tuple[str, ...]:
-    """A line for each cause; the last line counts those above the limit."""
+    """A line for each cause; the last line counts the causes above the limit."""
     rest = (f"and {rest_text(causes[limit:])}",) if len(causes) > limit else ()
     return (*map(cause_line, causes[:limit]), *rest)
 
 
 def rest_text(causes: Sequence[Cause]) -> str:
-    """How many anomalies and causes are not shown, such as ``12 more anomalies of 3 more causes``."""
+    """Number of anomalies and causes that are not shown, such as ``12 more anomalies of 3 more causes``."""
     total = sum(cause.total for cause in causes)
     anomalies = "anomaly" if total == 1 else "anomalies"
     return f"{total:,} more {anomalies} of {len(causes):,} more {'cause' if len(causes) == 1 else 'causes'}"
 
 
 def kinds_together(causes: Sequence[Cause]) -> tuple[KindsTogether, ...]:
-    """Causes by their kinds, in the order in which these first come."""
+    """Causes by their kinds, in the order of the first cause."""
     alike: dict[tuple[str, ...], list[Cause]] = {}
     for cause in causes:
         alike.setdefault(tuple(name for name, _ in cause.kinds), []).append(cause)
@@ -152,7 +152,7 @@ def kinds_together(causes: Sequence[Cause]) -> tuple[KindsTogether, ...]:
 
 
 def first_of_kinds(cause: Cause) -> tuple[Shown, ...]:
-    """The earliest one of each kind that is listed, the most severe kind first."""
+    """The earliest listed anomaly of each kind, the most severe kind first."""
     firsts: dict[str, Shown] = {}
     for one in cause.shown:
         firsts.setdefault(one.anomaly.id, one)
@@ -160,7 +160,7 @@ def first_of_kinds(cause: Cause) -> tuple[Shown, ...]:
 
 
 def cause_name(cause: Cause) -> str:
-    """Where and in which epoch, such as ``log-0/3, offset 220, epoch 5``; the place is not cleaned."""
+    """Place, offsets and epochs, such as ``log-0/3, offset 220, epoch 5``; the place is not cleaned."""
     if not cause.placed:
         return f"{cause.place}, places not recorded"
     parts = [cause.place]
@@ -172,7 +172,7 @@ def cause_name(cause: Cause) -> str:
 
 
 def cause_line(cause: Cause) -> str:
-    """One line for a cause: its name, how many anomalies, of how many kinds."""
+    """A cause in one line: its name, and the number of anomalies and kinds."""
     if len(cause.kinds) == 1:
         name, count = cause.kinds[0]
         told = f"{count:,} {name}"
@@ -182,18 +182,18 @@ def cause_line(cause: Cause) -> str:
 
 
 def kinds_text(cause: Cause) -> str:
-    """How many of each kind, the most severe one first."""
+    """Number of anomalies of each kind, the most severe first."""
     return ", ".join(f"{count:,} {name}" for name, count in cause.kinds)
 
 
 def other_reasons(verdict: Verdict) -> tuple[str, ...]:
-    """Why a verdict is not valid, without the reasons that its causes state."""
+    """Reasons why a verdict is not valid, without those that its causes state."""
     told = {reason for result in verdict.results for reason in anomaly_reasons(result)}
     return tuple(reason for reason in verdict.reasons if reason not in told)
 
 
 def severity(identity: str) -> tuple[int, str]:
-    """What kinds of anomalies are sorted by, the most severe one first."""
+    """Sort key of kinds of anomalies, the most severe first."""
     place = _GRAVEST.index(identity) if identity in _GRAVEST else len(_GRAVEST)
     return place, identity
 
@@ -204,7 +204,7 @@ def _span(name: str, ends: tuple[int, int]) -> str:
 
 
 def _sightings(result: CheckerResult, starts: Mapping[str, Sequence[tuple[int, int]]]) -> Iterator[_Sighting]:
-    """What a result lists, with the number of each; an id with tallies is counted by them."""
+    """The listed anomalies with their counts; if an id has tallies, these count."""
     tallied: dict[str, list[Tally]] = {}
     for tally in result.tallies:
         tallied.setdefault(tally.id, []).append(tally)
@@ -212,7 +212,7 @@ def _sightings(result: CheckerResult, starts: Mapping[str, Sequence[tuple[int, i
         place = place_of(anomaly.subject, result.checker)
         name = _name(result.checker, place.name, placed=place.offset is not None, starts=starts)
         counted = next((one for one in tallied.get(anomaly.id, ()) if _counts(one, anomaly, place)), None)
-        # It belongs to the cause of its tally, which may reach into several epochs.
+        # It belongs to the cause of its tally, which may cover several epochs.
         offset = place.offset if counted is None else counted.first_offset
         epoch = _epoch_at(starts.get(name, ()), offset) if place.epoch is None else place.epoch
         yield _Sighting(
@@ -244,7 +244,7 @@ def _sightings(result: CheckerResult, starts: Mapping[str, Sequence[tuple[int, i
 
 
 def _counts(tally: Tally, anomaly: Anomaly, place: Place) -> bool:
-    """Whether a tally of an anomaly's id counts it."""
+    """Whether a tally of the same id includes the anomaly."""
     if (tally.place, tally.illegal, tally.epoch) != (place.name, anomaly.illegal, place.epoch):
         return False
     if place.offset is not None and tally.first_offset is not None:
@@ -261,7 +261,7 @@ def _name(checker: str, name: str, *, placed: bool, starts: Mapping[str, object]
 
 
 def _epoch_at(starts: Sequence[tuple[int, int]], offset: int | None) -> int | None:
-    """The latest epoch that began at or below an offset, for epoch starts in any order."""
+    """The latest epoch that began at or below an offset; the epoch starts may be in any order."""
     if offset is None:
         return None
     return max((epoch for epoch, start in starts if start <= offset), default=None)
@@ -272,12 +272,12 @@ def _pair(first: int | None, last: int | None) -> tuple[int, int] | None:
 
 
 def _unplaced(result: CheckerResult) -> Iterator[Cause]:
-    """What is counted and neither listed nor tallied."""
+    """Anomalies that are counted, but neither listed nor tallied."""
     tallied = Counter[str]()
     for tally in result.tallies:
         tallied[tally.id] += tally.count
     listed = Counter(anomaly.id for anomaly in result.anomalies)
-    # Broken promises are listed before all others: where one is listed that is legal, no illegal one is left.
+    # Illegal anomalies are listed first, so if a legal one is listed, all illegal ones are listed.
     legal = {anomaly.id for anomaly in result.anomalies if not anomaly.illegal}
     rest = {
         name: count - (tallied[name] or listed[name])
@@ -292,7 +292,7 @@ def _unplaced(result: CheckerResult) -> Iterator[Cause]:
 
 
 def _near(alike: Iterable[Sequence[_Sighting]]) -> Iterator[list[_Sighting]]:
-    """Sightings of one place and epoch, those together that are near each other by offset or by time."""
+    """Groups of sightings with the same place and epoch that are near each other by offset or time."""
     for some in alike:
         hosts = list(_chained([one for one in some if one.offsets], "offsets", NEAR_OFFSETS))
         times = [_hull(one.times_ns for one in host) for host in hosts]
@@ -307,7 +307,7 @@ def _near(alike: Iterable[Sequence[_Sighting]]) -> Iterator[list[_Sighting]]:
 
 
 def _chained(some: Sequence[_Sighting], by: str, near: int) -> Iterator[list[_Sighting]]:
-    """In the order of a range's beginnings, each group up to a gap of more than so much."""
+    """Groups in the order of their ranges' starts; a gap of more than `near` separates two groups."""
     group: list[_Sighting] = []
     reach = _NO_OFFSET
     for one in sorted(some, key=lambda each: _first(getattr(each, by))):

@@ -1,4 +1,4 @@
-"""Counts the interesting states that a run reached; a valid run proves nothing about other states."""
+"""Counts the interesting states that a run reached; a valid run shows nothing about other states."""
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
@@ -7,7 +7,7 @@ from checkers.verdict.verdict import Verdict
 
 
 class _Counter(NamedTuple):
-    """One counter: the checker with the figure, the figure's name, and the counter's name."""
+    """A counter: the checker, the name of its figure, and the name of the counter."""
 
     checker: str
     figure: str
@@ -34,19 +34,19 @@ LABELS: Mapping[str, str] = {counter.figure: counter.label for counter in COUNTE
 
 
 def coverage_of(verdict: Verdict) -> dict[str, int]:
-    """The counters of a run by the names of their figures; counters that no checker has are left out."""
+    """The counters of a run by figure; counters that no checker has are left out."""
     figures = {result.checker: result.figures for result in verdict.results}
     told = ((counter.figure, figures.get(counter.checker, {}).get(counter.figure)) for counter in COUNTERS)
     return {name: count for name, count in told if isinstance(count, int)}
 
 
 def coverage_line(coverage: Mapping[str, int]) -> str:
-    """What was reached, on one line; empty where nothing was."""
+    """The reached states in one line; empty if none was reached."""
     return ", ".join(f"{LABELS[name]}: {count:,}" for name, count in coverage.items() if count)
 
 
 class Reached(NamedTuple):
-    """One state over several runs: how many recorded it, how many reached it, and how often in total."""
+    """A state over several runs: runs that recorded it, runs that reached it, and how often in total."""
 
     label: str
     reported: int
@@ -55,7 +55,7 @@ class Reached(NamedTuple):
 
 
 def reached(runs: Iterable[Mapping[str, int]]) -> tuple[Reached, ...]:
-    """Every counter over several runs; counters that no run has are left out."""
+    """All counters over several runs; counters that no run has are left out."""
     every = list(runs)
     counts = [(label, [run[name] for run in every if name in run]) for name, label in LABELS.items()]
     return tuple(

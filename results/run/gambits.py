@@ -1,4 +1,4 @@
-"""Gambits as a run recorded them: the nodes of each, and how far it got."""
+"""Gambits as a run recorded them: nodes, moves and outcome."""
 
 import msgspec
 
@@ -12,13 +12,12 @@ class GambitSeen(msgspec.Struct, kw_only=True):
 
     Attributes:
         id: e.g. ``g1``.
-        kind: its name among those that are drawn from.
-        invoked_ns: when its first choice began; None without one.
+        kind: name of the kind of gambit.
+        invoked_ns: when its first choice began; None without a choice.
         parts: names of nodes by part.
-        where: the partition that was chosen, as a text.
-        outcome: `ok`: carried out to its end; `info`: ended early; `fail`: not begun; empty: the run ended
-            first.
-        planned: number of its moves.
+        where: the chosen partition, as text.
+        outcome: `ok`: completed; `info`: ended early; `fail`: not begun; empty: the run ended before.
+        planned: number of moves.
         made: number of moves that succeeded.
         error: why it ended early.
     """
@@ -35,13 +34,13 @@ class GambitSeen(msgspec.Struct, kw_only=True):
 
 
 class GambitsSeen:
-    """Takes the operations of gambits in their order."""
+    """Collects the operations of gambits, in their order."""
 
     def __init__(self) -> None:
         self._seen: dict[str, GambitSeen] = {}
 
     def choose(self, operation: Operation, time_ns: int) -> None:
-        """A choice that begins, or is made."""
+        """Add the invocation or the completion of a choice."""
         seen = self._of(operation)
         if seen.invoked_ns is None:
             seen.invoked_ns = time_ns
@@ -53,7 +52,7 @@ class GambitsSeen:
                 seen.where = f"{topic}/{number}"
 
     def end(self, operation: Operation, _: int) -> None:
-        """The end of a gambit."""
+        """Add the end of a gambit."""
         seen = self._of(operation)
         if operation.type is not OperationType.INVOKE:
             ended = msgspec.convert(operation.value, GambitEnded)

@@ -1,4 +1,4 @@
-"""``issue.md``: a run that is not as expected, as a text for an issue tracker."""
+"""``issue.md``: the text of an issue about a run that is not as expected."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,16 +14,16 @@ from results.store.runs import write_whole
 
 ISSUE_FILE = "issue.md"
 CAUSES_MAX = 10
-"""How many causes are reported, each with its witness."""
+"""Maximum number of causes that are reported with a witness."""
 TITLE_MAX = 230
-"""UTF-16 units of a title: GitHub takes 256 characters, 24 of them for the signature, and JIRA takes 255."""
+"""Maximum UTF-16 units of a title: GitHub permits 256, of which the signature needs 24; JIRA permits 255."""
 _NAMES_MAX = (300, 80, 60, 40, 20, 10, 5, 2)
-"""Characters that are kept of each name in a title; the first with which it fits."""
+"""Lengths to which names in a title are cut; the first one that fits is used."""
 _LINE_MAX = 1_000
 
 
 def save_issue(folder: Path, verdict: Verdict, identity: RunIdentity | None) -> Path | None:
-    """Write a run's ``issue.md``, or remove that of an earlier judgement if the run is as expected.
+    """Write a run's ``issue.md``; if the run is as expected, remove an earlier one.
 
     Raises:
         OSError: if it can't be written.
@@ -43,7 +43,7 @@ def render_issue(
 
 
 class _Issue:
-    """The content of one run's issue."""
+    """Renders the issue of one run."""
 
     def __init__(self, markup: Markup, folder: Path, verdict: Verdict, identity: RunIdentity | None) -> None:
         self._markup = markup
@@ -67,7 +67,7 @@ class _Issue:
         return "\n\n".join(blocks) + "\n"
 
     def _title(self) -> str:
-        """One that trackers take: long names are cut, and markup counts too, as it may be pasted as it is."""
+        """The title, within the limits of trackers: long names are cut; markup counts too."""
         titles = map(self._titled, _NAMES_MAX)
         return next(title for title in titles if len(title.encode("utf-16-le")) // 2 <= TITLE_MAX)
 
@@ -119,7 +119,7 @@ class _Issue:
             yield f"And {rest_text(left)} in {self._markup.code('verdict.json')}."
 
     def _first_of(self, cause: Cause) -> Iterator[str]:
-        """The witness with its proof, and in a sentence the first one of each other kind."""
+        """The witness with its proof, and one sentence about the first anomaly of each other kind."""
         for position, one in enumerate(first_of_kinds(cause)):
             anomaly = one.anomaly
             if position:
@@ -140,11 +140,11 @@ def _pairs(values: dict[str, int] | dict[str, str]) -> str:
 
 
 def _most_relevant(verdict: Verdict) -> list[Cause]:
-    """Illegal ones, those with an unexpected id first."""
+    """Illegal causes, those with an unexpected id first."""
     expected = frozenset(verdict.expected_anomalies)
     return sorted(illegal_causes(verdict), key=lambda cause: not _strange(cause, expected))
 
 
 def _strange(cause: Cause, expected: frozenset[str]) -> list[str]:
-    """Ids that the scenario does not expect, the most severe one first."""
+    """Ids that the scenario does not expect, the most severe first."""
     return [name for name, _ in cause.kinds if name not in expected]

@@ -1,8 +1,8 @@
 """JUnit files, for tools that show test results: one suite per run, one test case per checker.
 
 The format is Ant's JUnit schema, which Jenkins and similar tools read: properties, then cases, then output.
-An expected result passes.  A checker that could not decide is an error, because a doubt must not look like a
-success.  A checker that had nothing to judge is skipped.
+An expected result passes.  A checker that could not decide is an error, so that it does not look like a
+success. A checker that had nothing to judge is skipped.
 """
 
 import re
@@ -32,7 +32,7 @@ _NOT_XML = re.compile("[\ufffe\uffff]")
 
 
 class Standing(StrEnum):
-    """What became of a case; an error could not be decided, and a skipped one had nothing to judge."""
+    """The outcome of a case; an error was undecided, and a skipped case had nothing to judge."""
 
     PASSED = "passed"
     FAILURE = "failure"
@@ -46,9 +46,9 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: name of the checker.
         standing: outcome of the case.
-        kind: kind of the problem, in one or two words; empty if it passed.
-        message: the problem, in a sentence.
-        text: the reasons, as lines.
+        kind: kind of problem, in one or two words; empty if it passed.
+        message: the problem, in one sentence.
+        text: the reasons, one per line.
     """
 
     name: str
@@ -64,10 +64,10 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         name: name of its scenario.
         cases: one per checker, and `EXPECTATION`.
-        properties: what distinguishes it from other runs, and how to run it again.
+        properties: identity of the run, and the commands that repeat it.
         began_at: ISO 8601 in UTC; empty if unknown.
-        duration_ms: time from its beginning to its last operation.
-        output: its reasons, one per line.
+        duration_ms: time from its start to its last operation.
+        output: the reasons, one per line.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def passes(verdict: Verdict) -> bool:
-    """Whether a run is as it should be: as expected, and where nothing was expected, valid."""
+    """Whether a run is as expected, or valid if nothing was expected."""
     if verdict.as_expected is None:
         return verdict.validity is Validity.VALID
     return verdict.as_expected
@@ -102,7 +102,7 @@ def suite_of(
 
 
 def stored_suite(folder: Path) -> Suite:
-    """The suite of a stored run; one that has no readable verdict is an error, never left out."""
+    """The suite of a stored run; a run without a readable verdict is an error."""
     identity: RunIdentity | None = None
     try:
         identity = load_identity(folder)
@@ -121,7 +121,7 @@ def stored_suite(folder: Path) -> Suite:
 def properties_of(
     folder: Path, identity: RunIdentity | None, verdict: Verdict | None = None
 ) -> dict[str, str]:
-    """What identifies a run: seed, image, folder, and the commands to repeat and minimise it."""
+    """The identity of a run: seed, image, folder, and the commands to repeat and minimise it."""
     if identity is None:
         return {"folder": str(folder)}
     smaller = "" if verdict is None else minimise_command(folder, verdict, identity)
@@ -136,9 +136,9 @@ def properties_of(
 
 
 def explained(result: CheckerResult, verdict: Verdict) -> tuple[str, ...]:
-    """What a checker found against a promise, by cause, or could not decide.
+    """The illegal anomalies of a checker by cause, and what it could not decide.
 
-    Each cause is reported with the first anomaly of each kind, the promise that it breaks and the proof.
+    Each cause has the first anomaly of each kind, with the broken guarantee and the proof.
     """
     lines: list[str] = []
     causes = illegal_causes(verdict, result.checker)
@@ -161,7 +161,7 @@ def explained(result: CheckerResult, verdict: Verdict) -> tuple[str, ...]:
 
 
 def render_junit(suites: Iterable[Suite]) -> bytes:
-    """The file, with a newline at its end; it is well-formed for any texts."""
+    """The file, with a final newline; it is well-formed for any texts."""
     root = ET.Element("testsuites")
     for number, suite in enumerate(suites):
         root.append(_suite_element(number, suite))
@@ -171,7 +171,7 @@ def render_junit(suites: Iterable[Suite]) -> bytes:
 
 
 def save_junit(folder: Path, suite: Suite) -> Path:
-    """Write a run's ``junit.xml``, completely or not at all.
+    """Write a run's ``junit.xml`` atomically.
 
     Raises:
         OSError: if it can't be written.
@@ -180,7 +180,7 @@ def save_junit(folder: Path, suite: Suite) -> Path:
 
 
 def _case(result: CheckerResult, verdict: Verdict) -> Case:
-    """A checker's case; where the whole is as expected, so is each of its parts."""
+    """The case of a checker; if the verdict is as expected, all cases are."""
     if result.validity is Validity.NOT_EXERCISED:
         message = "the history has nothing that this checker judges"
         return Case(name=result.checker, standing=Standing.SKIPPED, message=message)
@@ -188,7 +188,7 @@ def _case(result: CheckerResult, verdict: Verdict) -> Case:
         return Case(name=result.checker)
     text = "\n".join(explained(result, verdict))
     if result.validity is Validity.UNKNOWN:
-        # The text's first line says what could not be decided, or which assumption is not met.
+        # The first line of the text says what was not decided, or which assumption is unmet.
         first = text.partition("\n")[0]
         return Case(name=result.checker, standing=Standing.ERROR, kind="unknown", message=first, text=text)
     illegal = {a.id: a.summary for a in reversed(result.anomalies) if a.illegal}
@@ -206,7 +206,7 @@ def _case(result: CheckerResult, verdict: Verdict) -> Case:
 
 
 def _expectation(verdict: Verdict, *, told_already: bool) -> Case:
-    """Red where no checker is and the whole still is not as expected, such as a bug that did not show."""
+    """Fails if no checker fails but the verdict is unexpected, such as a known bug that was not found."""
     if passes(verdict) or told_already:
         return Case(name=EXPECTATION)
     standing = Standing.ERROR if verdict.validity is Validity.UNKNOWN else Standing.FAILURE
@@ -242,7 +242,7 @@ def _suite_element(number: int, suite: Suite) -> ET.Element:
 
 def _case_elements(suite: Suite) -> Iterator[ET.Element]:
     for position, case in enumerate(suite.cases, start=1):
-        took = suite.duration_ms if position == len(suite.cases) else 0  # a run's time belongs to its whole
+        took = suite.duration_ms if position == len(suite.cases) else 0  # only the last case has a duration
         attributes = {"name": _text(case.name), "classname": _text(suite.name), "time": _seconds(took)}
         element = ET.Element("testcase", attributes)
         if case.standing is Standing.SKIPPED:

@@ -1,4 +1,4 @@
-"""What operations of the load requested and got, whichever of their forms a history uses."""
+"""Requests and results of the load's operations, in all formats of histories."""
 
 from typing import Any, NamedTuple
 
@@ -6,15 +6,15 @@ from checkers.history.operations import Operation, OperationType
 
 _ANSWERED = len(("partition", "value", "offset", "outcome"))
 LOADS = ("send", "txn", "write")
-"""Functions that write to the cluster; the load's latencies are those of their operations."""
+"""Functions that write to the cluster; their operations give the latencies of the load."""
 
 
 class RecordsOutcome(NamedTuple):
     """Outcomes of an operation's records.
 
     Attributes:
-        outcomes: records by outcome: ``ok``, ``fail`` or ``info``; those not recorded are left out.
-        acks: topic, partition and number of records that were acknowledged.
+        outcomes: number of records by outcome: ``ok``, ``fail`` or ``info``, if recorded.
+        acks: topic, partition and number of acknowledged records.
     """
 
     outcomes: dict[str, int]
@@ -22,7 +22,7 @@ class RecordsOutcome(NamedTuple):
 
 
 def requested_records(operation: Operation) -> int:
-    """How many records an invocation sends; none where it writes to a register."""
+    """Number of records that an invocation sends; 0 for a write to a register."""
     if operation.f == "write":
         return 0
     if operation.f == "txn":
@@ -31,7 +31,7 @@ def requested_records(operation: Operation) -> int:
 
 
 def answer(operation: Operation) -> RecordsOutcome:
-    """What a completion reports about its records."""
+    """The outcome of the records of a completion."""
     value = operation.value
     if operation.f == "write":
         return RecordsOutcome({}, [])
@@ -45,7 +45,7 @@ def answer(operation: Operation) -> RecordsOutcome:
 
 
 def _of_transaction(operation: Operation) -> RecordsOutcome:
-    """A transaction's records share its outcome, whatever answers they got."""
+    """The records of a transaction have its outcome, regardless of the answers to them."""
     sends = [mop for mop in operation.value["mops"] if mop[0] == "send"]
     committed = operation.type is OperationType.OK
     acks = [(mop[1], mop[2], 1) for mop in sends] if committed else []

@@ -1,7 +1,7 @@
 """The numbers of a run for its last lines, its report and the summary of a campaign.
 
-They are stored in the run's folder next to the verdict, so that a campaign can be summed up without reading
-every history again.
+They are stored in the run's folder next to the verdict, so that the summary of a campaign does not read the
+histories again.
 """
 
 from pathlib import Path
@@ -19,7 +19,7 @@ from results.store.runs import load_record, save_record
 
 MEASURES_FILE = "measures.json"
 UNDER_LOAD = (Phase.LOAD, Phase.HEAL, Phase.RECOVER)
-"""Phases with a load: it begins with the first of them and ends before any other phase."""
+"""Phases with load: it begins with the first of them and ends before any other phase."""
 
 
 class _Unavailability(msgspec.Struct, frozen=True):
@@ -28,16 +28,16 @@ class _Unavailability(msgspec.Struct, frozen=True):
 
 
 class FaultMeasures(msgspec.Struct, frozen=True, kw_only=True):
-    """One fault in numbers.
+    """The numbers of a fault.
 
     Attributes:
         id: e.g. ``f1``.
         kind: ``partition``, ``kill``, ``pause`` or ``stop``.
-        targets: names of the nodes acted upon.
+        targets: names of the affected nodes.
         proven: whether the probe confirmed that it took effect.
         held_ms: how long it was proven to be in force.
-        unavailable_ms_max: longest time from an acknowledgement of one partition to its next one, or to the
-            load's end, of all such times that overlap the fault; None if it was not measured.
+        unavailable_ms_max: longest time from an acknowledgement of a partition to the next one, or to the end
+            of the load, among the times that overlap the fault; None if it was not measured.
     """
 
     id: str
@@ -49,26 +49,25 @@ class FaultMeasures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Measures(msgspec.Struct, frozen=True, kw_only=True):
-    """A run in numbers.
+    """The numbers of a run.
 
     Attributes:
-        duration_ms: time from its beginning to its last operation.
-        load_ms: how long the load was on, including faults and recovery; None if it never was, and in
-            measures of an older krucible.
-        operations: operations in its history.
-        sent_ok: records acknowledged, each counted.
-        sent_fail: records that were certainly not appended.
-        sent_info: records whose outcome the client does not know.
-        polled: records that polls returned, each counted.
-        read_finally: records that the final read returned, both clients and isolation levels together.
-        others: operations of clients other than sends and reads of records: numbers of ok, info and fail by
-            f.
-        faults: those that were attempted.
-        unavailable_ms_max: the longest of all faults' unavailability.
+        duration_ms: time from its start to its last operation.
+        load_ms: duration of the load, including faults and recovery; None without load, and in measures of
+            an older krucible.
+        operations: number of operations in its history.
+        sent_ok: number of acknowledged records.
+        sent_fail: number of records that were certainly not appended.
+        sent_info: number of records whose outcome the client does not know.
+        polled: number of records that polls returned.
+        read_finally: number of records that the final read returned, for all clients and isolation levels.
+        others: other operations of clients: numbers of ok, info and fail by f.
+        faults: the attempted faults.
+        unavailable_ms_max: the longest unavailability of all faults.
         recovered: whether the cluster recovered within its bound; None if the run did not reach recovery.
-        recovery_ms: how long it took, or was waited for.
-        starts: how many starts the cluster took until it was ready, or until that was given up.
-        coverage: interesting states by name, how often each was reached; see `results.run.coverage`.
+        recovery_ms: duration of the recovery, or of waiting for it.
+        starts: number of starts until the cluster was ready, or until the harness gave up.
+        coverage: how often each interesting state was reached; see `results.run.coverage`.
     """
 
     duration_ms: int
@@ -89,7 +88,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def measure(observed: Observed, verdict: Verdict) -> Measures:
-    """The numbers of a run: counted where they are counts, taken from the verdict where they were judged."""
+    """The numbers of a run: counted in its history, or taken from its verdict."""
     gaps = _unavailable_ms(verdict)
     faults = tuple(_of_fault(fault, gaps.get(fault.id)) for fault in observed.faults if fault.attempted)
     unavailable = [f.unavailable_ms_max for f in faults if f.unavailable_ms_max is not None]
@@ -114,7 +113,7 @@ def measure(observed: Observed, verdict: Verdict) -> Measures:
 
 
 def save_measures(folder: Path, measures: Measures) -> Path:
-    """Write ``measures.json`` completely or not at all.
+    """Write ``measures.json`` atomically.
 
     Raises:
         OSError: if it can't be written.
@@ -132,14 +131,14 @@ def load_measures(folder: Path) -> Measures:
 
 
 def _starts(verdict: Verdict) -> int:
-    """Number of starts by the starts checker; 1 if none was recorded."""
+    """Number of starts from the starts checker; 1 if not recorded."""
     figures = next((result.figures for result in verdict.results if result.checker == STARTS), {})
     counted = figures.get("starts")
     return counted if isinstance(counted, int) and counted > 0 else 1
 
 
 def _load_ms(observed: Observed) -> int | None:
-    """From the phase of the load to the first one without it; to the end where none followed."""
+    """Duration of the load: from its phase to the first phase without load, else to the end."""
     began_ns = next((time_ns for name, time_ns in observed.phases if name == UNDER_LOAD[0]), None)
     if began_ns is None:
         return None
@@ -159,7 +158,7 @@ def _of_fault(fault: FaultSeen, unavailable_ms: int | None) -> FaultMeasures:
 
 
 def _unavailable_ms(verdict: Verdict) -> dict[str, int]:
-    """Unavailability per fault by the availability checker; a verdict of another krucible may lack it."""
+    """Unavailability by fault from the availability checker; verdicts of other versions may lack it."""
     figures = next((result.figures for result in verdict.results if result.checker == AVAILABILITY), {})
     try:
         told = msgspec.convert(figures.get("faults", []), list[_Unavailability])

@@ -1,7 +1,7 @@
-"""Reads a run's history once and sorts its operations for drawings, counts and lists.
+"""Sorts the operations of a run's history for drawings, counts and lists.
 
-A history may be cut short or hand-made, so an operation whose value has an unexpected shape is counted as
-a misfit and left out; nothing here fails.
+A history may be truncated or hand-made.  An operation whose value has an unexpected shape is counted as a
+misfit and left out; nothing here raises.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError, Overflo
 
 
 class FaultSeen(msgspec.Struct, kw_only=True):
-    """A fault as the nemesis recorded it; times in ns, None if that did not happen.
+    """A fault as the nemesis recorded it; a time (ns) is None if that did not happen.
 
     Attributes:
         id: e.g. ``f1``.
         kind: ``partition``, ``kill``, ``pause`` or ``stop``.
         spec: the planned fault with its symbolic target.
-        targets: names of the nodes that the target was resolved to.
-        cut: pairs of nodes between which packets were dropped or disturbed, from sender to receiver.
+        targets: names of the nodes to which the target was resolved.
+        cut: pairs (sender, receiver) of nodes between which packets were dropped or disturbed.
         attempted: False if the nemesis decided not to inject it.
-        invoked_ns: when injecting began.
-        effective_ns: when the probe had confirmed it.
-        heal_invoked_ns: when healing began.
-        healed_ns: when the probe had confirmed the heal.
-        error: error of an injection or heal that was not confirmed.
-        glyph: its shape as its history reports it, unchecked.
+        invoked_ns: when the injection began.
+        effective_ns: when the probe confirmed the fault.
+        heal_invoked_ns: when the heal began.
+        healed_ns: when the probe confirmed the heal.
+        error: error of an unconfirmed injection or heal.
+        glyph: its shape from the history, unchecked.
     """
 
     id: str
@@ -78,14 +78,14 @@ class FaultSeen(msgspec.Struct, kw_only=True):
 
 
 class Claim(NamedTuple):
-    """A controller's answer: the epoch that it leads, or None if it does not lead or did not say."""
+    """A controller's answer: the epoch that it leads; None if it does not lead or did not answer."""
 
     time_ns: int
     epoch: int | None
 
 
 class PartitionView(NamedTuple):
-    """One partition as one broker reported it; leader -1 where it has none."""
+    """A partition as a broker reported it; leader -1 for none."""
 
     time_ns: int
     node: str
@@ -96,7 +96,7 @@ class PartitionView(NamedTuple):
 
 
 class LogLine(NamedTuple):
-    """A notable line of a node's log; it has no line number if it summarises further lines."""
+    """A notable line of a node's log; without a line number it summarises further lines."""
 
     node: str
     line: int | None
@@ -106,7 +106,7 @@ class LogLine(NamedTuple):
 
 
 class Recovery(NamedTuple):
-    """How the cluster came back after healing."""
+    """Recovery of the cluster after the heal."""
 
     recovered: bool
     took_ms: int
@@ -114,7 +114,7 @@ class Recovery(NamedTuple):
 
 
 class Sends(NamedTuple):
-    """Completed send operations: when each began (ns), how long it took (ns), which of `OUTCOMES` it had."""
+    """Completed sends: start (ns), duration (ns), position of the outcome in `OUTCOMES`."""
 
     began_ns: Numbers
     took_ns: Numbers
@@ -122,7 +122,7 @@ class Sends(NamedTuple):
 
 
 class Acks(NamedTuple):
-    """Acknowledged records: when (ns), their partition's position in `partitions`, how many."""
+    """Acknowledged records: time (ns), position of the partition in `partitions`, number."""
 
     time_ns: Numbers
     partition: Numbers
@@ -131,7 +131,7 @@ class Acks(NamedTuple):
 
 
 class Polls(NamedTuple):
-    """Polls that returned records: when (ns), how many."""
+    """Polls that returned records: time (ns), number."""
 
     time_ns: Numbers
     records: Numbers
@@ -143,24 +143,23 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         begin_ns: time of the first operation after the setup, 0 without one.
         end_ns: time of the last operation, later than the first.
-        operations: how many operations the history has.
-        setup: the setup operation's value; empty without one.
-        phases: name and beginning of each phase, in order.
+        operations: number of operations in the history.
+        setup: value of the setup operation; empty if missing.
+        phases: name and start of each phase, in order.
         sends: completed sends.
-        records: sent records by outcome; unanswered ones count as info.
+        records: number of sent records by outcome; unanswered ones count as info.
         acks: acknowledged records.
-        others: operations of clients other than sends and reads of records: numbers of ok, info and fail by
-            f.
+        others: other operations of clients: numbers of ok, info and fail by f.
         polls: polls with records.
-        records_final: records that the final read returned.
-        faults: in order of injection.
+        records_final: number of records that the final read returned.
+        faults: in the order of injection.
         gambits: in order.
-        statuses: per node, the changes of its container's status, with times.
-        claims: per controller, its answers.
-        views: partitions as reported, in order of time.
+        statuses: for each node, the changes of its container's status, with times.
+        claims: for each controller, its answers.
+        views: reported partitions, in the order of time.
         logs: lines of node logs.
         recovery: None if the run did not reach it.
-        misfits: operations that were left out because of their shape.
+        misfits: number of operations that were left out because of their shape.
     """
 
     begin_ns: int
@@ -185,7 +184,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def observe(history: History) -> Observed:
-    """Sort a history out."""
+    """Sort the operations of a history."""
     collector = _Collector()
     for operation in history.operations:
         collector.take(operation)
@@ -193,7 +192,7 @@ def observe(history: History) -> Observed:
 
 
 class _Collector:
-    """Takes operations in their order; one method for each thing that is done."""
+    """Collects operations in their order, with a method for each function."""
 
     def __init__(self) -> None:
         self._begin_ns: int | None = None
@@ -254,7 +253,7 @@ class _Collector:
             self._misfits += 1
 
     def observed(self, operations: int) -> Observed:
-        """Everything taken so far."""
+        """Everything collected so far."""
         begin_ns = self._begin_ns or 0
         self._records["info"] += sum(count for _, count in self._outstanding.values())
         acked_ns, partitions, acked = _columns(self._acks, 3)
@@ -337,7 +336,7 @@ class _Collector:
     def _heal(self, operation: Operation, time_ns: int) -> None:
         fault = self._faults[str(operation.key)]
         if operation.type is OperationType.INVOKE:
-            # A second one is of a fault that is not in force any more, and fails.
+            # A second heal fails, because the fault is not in force any more.
             fault.heal_invoked_ns = fault.heal_invoked_ns or time_ns
         elif operation.type is OperationType.OK:
             fault.healed_ns = time_ns

@@ -24,7 +24,7 @@ _SECONDS_FROM_MS = 1_000
 
 
 class Line(NamedTuple):
-    """A line with its label, so that a terminal can colour one by the other; the label may be empty."""
+    """A line with its label, which may be empty; a terminal can colour the line by its label."""
 
     label: str
     text: str
@@ -33,7 +33,7 @@ class Line(NamedTuple):
 def closing_text(
     folder: Path, verdict: Verdict, identity: RunIdentity | None = None, measures: Measures | None = None
 ) -> str:
-    """The last lines of a run, labels aligned, without a newline at the end."""
+    """The last lines of a run, with aligned labels, without a final newline."""
     lines = closing_lines(folder, verdict, identity, measures)
     return "\n".join(f"{line.label:<{LABEL_WIDTH}}{line.text}".rstrip() for line in lines)
 
@@ -45,9 +45,9 @@ def closing_lines(
 
     Args:
         folder: the run's folder, as it should be shown.
-        verdict: what was found.
-        identity: of the run; None where ``run.json`` could not be read.
-        measures: numbers of the run; None where there is no history to count.
+        verdict: the verdict.
+        identity: the run's identity; None if ``run.json`` could not be read.
+        measures: the run's numbers; None without a history.
     """
     lines = [Line("verdict", headline(verdict)), *_labelled("why", _reasons(other_reasons(verdict)))]
     lines += _labelled("anomalies", _anomalies(verdict))
@@ -69,7 +69,7 @@ def closing_lines(
 
 
 def minimise_command(folder: Path, verdict: Verdict, identity: RunIdentity | None) -> str:
-    """The command that makes a red run smaller; empty where there is nothing to repeat."""
+    """The command that minimises an invalid run; empty if there is nothing to repeat."""
     if verdict.validity is not Validity.INVALID or identity is None:
         return ""
     store = option_of_store_of(folder, identity)
@@ -77,7 +77,7 @@ def minimise_command(folder: Path, verdict: Verdict, identity: RunIdentity | Non
 
 
 def headline(verdict: Verdict) -> str:
-    """The verdict in capitals, and how it compares with what was expected."""
+    """The verdict in capitals, and how it compares with the expectation."""
     return f"{verdict.validity.upper()} ({expectation(verdict)})"
 
 
@@ -101,7 +101,7 @@ def identity_line(identity: RunIdentity) -> str:
 
 
 def figures(measures: Measures) -> tuple[str, ...]:
-    """Measured numbers, each with its own line."""
+    """The numbers of a run, one line each."""
     sent = (
         f"{measures.sent_ok:,} records acknowledged, {measures.sent_fail:,} failed, "
         f"{measures.sent_info:,} unknown; {measures.polled:,} polled, "
@@ -123,7 +123,7 @@ def figures(measures: Measures) -> tuple[str, ...]:
 
 
 def seconds(milliseconds: int | None) -> str:
-    """A duration for reading: ``380 ms``, ``4.2 s`` or ``not known``."""
+    """A duration as text: ``380 ms``, ``4.2 s`` or ``not known``."""
     if milliseconds is None:
         return "not known"
     if milliseconds < _SECONDS_FROM_MS:
@@ -132,7 +132,7 @@ def seconds(milliseconds: int | None) -> str:
 
 
 def _other_figures(measures: Measures) -> Iterator[str]:
-    """Operations of clients other than sends and reads of records, if any, on one line."""
+    """Other operations of clients than sends and reads of records, if any, in one line."""
     told = (
         f"{clean(name, _TEXT_MAX)} {', '.join(f'{count:,} {outcome}' for outcome, count in counts.items())}"
         for name, counts in sorted(measures.others.items())
@@ -153,7 +153,7 @@ def _fault_figures(measures: Measures) -> str:
 
 def _recovery_figure(measures: Measures) -> str:
     if measures.recovered is None:
-        return "the run did not reach its recovery"
+        return "the run ended before the recovery"
     took = seconds(measures.recovery_ms)
     return f"recovered in {took}" if measures.recovered else f"not recovered within {took}"
 
@@ -166,7 +166,7 @@ def _reasons(reasons: Sequence[str]) -> Iterator[str]:
 
 
 def _anomalies(verdict: Verdict) -> Iterator[str]:
-    """A line for each cause with its first witness below it; of what is legal, a line for each id."""
+    """A line for each illegal cause, with its first witness; for legal anomalies, a line for each id."""
     causes = causes_of(verdict)
     if not causes:
         yield "none found"
@@ -181,7 +181,7 @@ def _anomalies(verdict: Verdict) -> Iterator[str]:
 
 
 def _legal(causes: Sequence[Cause]) -> Iterator[str]:
-    """One line per id: its number, and the first example."""
+    """One line for each id: number of anomalies, and the first one."""
     counts = Counter[str]()
     examples: dict[str, str] = {}
     for cause in causes:
@@ -193,7 +193,7 @@ def _legal(causes: Sequence[Cause]) -> Iterator[str]:
 
 
 def _checkers(verdict: Verdict) -> Iterator[str]:
-    """Numbers of checkers by result, and which ones had nothing to judge."""
+    """Number of checkers by result, and the checkers that had nothing to judge."""
     said = Counter(result.validity for result in verdict.results)
     idle = [result.checker for result in verdict.results if result.validity is Validity.NOT_EXERCISED]
     told = [f"{said[validity]} {validity}" for validity in VERDICTS if said[validity]]
@@ -204,7 +204,7 @@ def _checkers(verdict: Verdict) -> Iterator[str]:
 
 
 def _labelled(label: str, texts: Iterator[str] | tuple[str, ...]) -> list[Line]:
-    """The label is before the first of several lines."""
+    """Lines of which only the first has the label."""
     return [Line("" if position else label, text) for position, text in enumerate(texts)]
 
 

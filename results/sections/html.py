@@ -1,4 +1,4 @@
-"""Sections as HTML, dressed like the reports of runs."""
+"""Sections as HTML, in the style of the reports of runs."""
 
 import base64
 import hashlib
@@ -20,7 +20,7 @@ _KINDS = {">": "n", "`": "code", "/": "runs"}
 
 
 def environment_of(templates: Path) -> jinja2.Environment:
-    """Templates of a page, in addition to those of sections; all values are escaped."""
+    """Environment with the templates of a page and of sections; all values are escaped."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader([templates, TEMPLATES]),
         autoescape=True,
@@ -31,7 +31,7 @@ def environment_of(templates: Path) -> jinja2.Environment:
 
 
 def style_of() -> dict[str, Any]:
-    """What a template's head takes: the style, and the hash by which the page permits it."""
+    """Input of a template's head: the style, and its hash for the content security policy."""
     files = (REPORT_TEMPLATES / "report.css", TEMPLATES / "sections.css")
     style = "\n".join(file.read_text(encoding="utf-8") for file in files)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -42,11 +42,11 @@ def style_of() -> dict[str, Any]:
 
 
 def cleaned(section: Section, places: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """A section for a template, with columns distinguished: of numbers, of code, of runs, of text.
+    """A section for a template, with the kind of each column: numbers, code, runs or text.
 
     Args:
-        section: what is shown.
-        places: addresses of runs, as `render_page` takes them.
+        section: the section.
+        places: addresses of runs, as in `render_page`.
     """
     kinds = [_KINDS.get(name[:1], "") for name in section.head]
     names = [clean(name[1:] if name[:1] in _KINDS else name, _NAME_MAX) for name in section.head]
@@ -69,7 +69,7 @@ def cleaned(section: Section, places: Mapping[str, str] | None = None) -> dict[s
 
 
 def _cell(kind: str, cell: str, places: Mapping[str, str]) -> Any:
-    """The content of a cell: a text, or in a column of runs, its words with their links."""
+    """The content of a cell: a text, or in a column of runs, words with their links."""
     if kind != "runs":
         return clean(cell, _TEXT_MAX)
     return [(clean(word, _NAME_MAX), places.get(word, "")) for word in cell.split()]

@@ -20,12 +20,12 @@ def section_blocks(section: Section) -> Iterator[str]:
 
 
 def _head(name: str) -> str:
-    """A column's name as `table` wants it; kinds of faults come from runs."""
+    """A column's name for `table`, escaped because kinds of faults come from runs."""
     return (
         f">{escaped(name[1:])}" if name.startswith(">") else escaped(name.removeprefix("`").removeprefix("/"))
     )
 
 
 def _code_cell(text: str) -> str:
-    """Any text as code of a table's cell; nothing if there is none."""
+    """A text as code in a table's cell; an empty text stays empty."""
     return f"`{code(text)}`" if text else ""

@@ -3,25 +3,25 @@
 from typing import NamedTuple
 
 ROWS_MAX = 200
-"""Largest number of rows of a table, unless its section says otherwise; the JSON has all."""
+"""Default maximum number of rows of a table; the JSON has all rows."""
 NAMES_MAX = 3
-"""Runs that a cell names."""
+"""Maximum number of runs that a cell names."""
 
 
 class Section(NamedTuple):
-    """A heading, a sentence or two, and a table.
+    """A heading, texts, and a table.
 
     Attributes:
         title: the heading.
         lead: text before the table; may be empty.
-        head: names of columns; a prefix ``>`` marks a column of numbers, a backtick one of code, a slash one
-            of runs (names of folders with spaces between).
-        rows: plain texts, not escaped: the code that makes a page escapes them.
+        head: names of columns; the prefix ``>`` marks a column of numbers, a backtick one of code, a slash
+            one of runs (names of folders separated by spaces).
+        rows: plain texts, which are escaped when a page is rendered.
         note: text after the table; may be empty.
-        targets: for each row, the id on the page that its first cell links to, empty for no link; no targets
-            at all if no row has a link.
-        ids: for each row, its own id; empty likewise.
-        rows_max: how many rows are shown.
+        targets: for each row, the id on the page to which its first cell links, or empty; an empty tuple if
+            no row has a link.
+        ids: for each row, its own id, likewise.
+        rows_max: maximum number of rows that are shown.
     """
 
     title: str
@@ -35,6 +35,6 @@ class Section(NamedTuple):
 
 
 def named(folders: tuple[str, ...]) -> str:
-    """A cell of runs: the first few, and how many more there are."""
+    """A cell of runs: the first ones, and the number of the others."""
     more = f" +{len(folders) - NAMES_MAX:,}" if len(folders) > NAMES_MAX else ""
     return " ".join(folders[:NAMES_MAX]) + more

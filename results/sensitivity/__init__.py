@@ -1,4 +1,4 @@
-"""How many seeded bugs were seen: pure from the records of runs to a page."""
+"""How many seeded bugs were found: pure functions from the records of runs to a page."""
 
 from results.sensitivity.model import (
     Control,

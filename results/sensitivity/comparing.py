@@ -1,4 +1,4 @@
-"""Several measurements side by side, as sections of plain text and tables, from which both pages are made."""
+"""Compares several measurements, as sections of plain text and tables for both pages."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -20,7 +20,7 @@ _HOUR_MS = 3_600_000
 
 
 def comparison_of(measured: Sequence[Sensitivity]) -> tuple[Section, ...]:
-    """All of a page, in order; each measurement has a name."""
+    """All sections of the page; each measurement must have a name."""
     if not measured:
         return ()
     own = (section for said in measured for section in _own(said))
@@ -29,7 +29,7 @@ def comparison_of(measured: Sequence[Sensitivity]) -> tuple[Section, ...]:
 
 
 def claims_of(measured: Sequence[Sensitivity]) -> tuple[str, ...]:
-    """A line for each measurement: how many were seen, and the false alarms."""
+    """A line for each measurement: the rate of bugs that were seen, and the false alarms."""
     return tuple(f"{said.series}: {_claim(said)}" for said in measured)
 
 
@@ -90,7 +90,7 @@ def _rates(measured: Sequence[Sensitivity]) -> Section:
 
 
 def _rates_of(said: Sensitivity) -> list[tuple[str, Callable[[Sequence[Sought]], Rate]]]:
-    """The rates of a measurement; if each bug has one run, both would be equal."""
+    """The rates of a measurement: one if each bug has one run, else two."""
     all_runs = [(f"within {said.runs} runs", rate_of)] if said.runs > 1 else []
     return [("first run", first_rate_of), *all_runs]
 
@@ -118,15 +118,15 @@ def _endings(measured: Sequence[Sensitivity]) -> Section:
 
 
 def _scenarios(measured: Sequence[Sensitivity]) -> Section:
-    """How much a scenario's runs find per time, given the bugs that they can meet."""
+    """How many bugs a scenario's runs find per hour, among the bugs that they can trigger."""
     tried = [_by_scenario(said) for said in measured]
     names = distinct(name for trials in tried for name in trials)
     last = tried[-1]
     names = sorted(names, key=lambda name: (-_seen_an_hour(last.get(name, ())), name))
     return Section(
         "Scenarios",
-        "How many of the runs with a bug saw it, and how many that is per hour of run time. A scenario "
-        "only runs with bugs that its schedule and load can trigger.",
+        "How many of the runs with a bug saw it, in total and per hour of run time. A scenario only runs "
+        "with bugs that its schedule and load can trigger.",
         ("`scenario", *(said.series for said in measured)),
         tuple((name, *(_worth(trials.get(name, ())) for trials in tried)) for name in names),
     )
@@ -160,8 +160,8 @@ def _bugs(measured: Sequence[Sensitivity]) -> Section:
     rows = [(known[name], name, *(_ending_text(bugs.get(name)) for bugs in by_name)) for name in names]
     return Section(
         "Bugs",
-        "The outcome of each bug, its anomaly that was visible first, the number of runs, and their "
-        "seconds. The last run counts up to that anomaly.",
+        "For each bug: outcome, first visible anomaly, number of runs, and their duration in seconds. "
+        "The last run counts up to that anomaly.",
         ("area", "`bug", *(said.series for said in measured)),
         tuple(rows),
     )

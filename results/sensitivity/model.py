@@ -1,7 +1,7 @@
-"""The runs of a measurement with seeded bugs, and their results; pure.
+"""The runs of a measurement with seeded bugs, and their results; pure functions.
 
-There are two kinds of misses: a bug that was never triggered needs other faults, and one that was triggered
-and not seen needs another checker.
+There are two kinds of misses: a bug that was not triggered needs other faults, and a bug that was triggered
+but not seen needs another checker.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -16,7 +16,7 @@ from results.repeats.wilson import Interval, wilson
 
 
 class Reach(StrEnum):
-    """How far a bug came in a run, as far as the nodes' logs report."""
+    """How far a bug got in a run, according to the logs of the nodes."""
 
     NOT_INJECTED = "not-injected"
     NEVER_REACHED = "never-reached"
@@ -25,27 +25,27 @@ class Reach(StrEnum):
 
 
 class Ending(StrEnum):
-    """How a run with a bug ended, or all runs with it: of several the first one here counts."""
+    """The outcome of a run with a bug; for several runs the first value in this order counts."""
 
     SEEN = "seen"
-    """The verdict is invalid with an anomaly that the catalogue names of the bug, and it was triggered."""
+    """The bug was triggered, and the verdict is invalid with an anomaly that the catalogue names for it."""
     OTHERWISE = "invalid with other anomalies"
-    """The bug was triggered, and no finding is one of its anomalies: maybe another bug of Kafka."""
+    """The bug was triggered, but none of its anomalies was found: possibly another bug of Kafka."""
     UNEXPLAINED = "invalid without a trigger"
-    """The verdict is invalid, and no log reports a trigger: no find of this bug, and to be looked at."""
+    """The verdict is invalid, but no log reports a trigger: does not count as seen; needs analysis."""
     TRIGGERED = "triggered and not seen"
     UNKNOWN = "unknown"
-    """The run came to no decision, or left no log that reports how far the bug came."""
+    """The verdict is unknown, or no log reports how far the bug got."""
     NEVER_TRIGGERED = "never triggered"
     NEVER_REACHED = "never reached"
-    """The place in the code was never come to, which is one way of never being triggered."""
+    """The changed code was not executed, so the bug was not triggered."""
     NOT_INJECTED = "not injected"
     FAILED = "harness failed"
     NOT_RUN = "not run"
 
 
 class Found(msgspec.Struct, frozen=True):
-    """An illegal anomaly, and when it was first visible, from the run's beginning; None if unknown."""
+    """An illegal anomaly, and when it was first visible, from the start of the run; None if unknown."""
 
     id: str
     at_ms: int | None
@@ -55,15 +55,15 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     """One run with a bug.
 
     Attributes:
-        number: of the try, from 1 on.
-        scenario: its name.
-        mode: of the cluster.
-        command: the line that runs it again.
-        ending: how it ended.
-        reach: how far the bug came; None where no log reports.
-        folder: the run's, by its name; empty if there is none.
-        found: by what it was invalid, what was visible first in front.
-        run_ms: how long the run took from its beginning to its last operation.
+        number: number of the attempt, from 1.
+        scenario: name of the scenario.
+        mode: mode of the cluster.
+        command: the command that repeats the run.
+        ending: the outcome.
+        reach: how far the bug got; None if no log reports it.
+        folder: name of the run's folder; empty if there is none.
+        found: illegal anomalies, the first visible one first.
+        run_ms: time from the start of the run to its last operation.
         why: why it is unknown or failed.
     """
 
@@ -79,7 +79,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
 
     def held_to(self, anomalies: Collection[str]) -> "Trial":
-        """The same run, seen if it showed one of these, and invalid otherwise if it showed others alone."""
+        """The run with its ending corrected: seen with one of these anomalies, else invalid otherwise."""
         if self.ending not in (Ending.SEEN, Ending.OTHERWISE):
             return self
         shown = any(one.id in anomalies for one in self.found)
@@ -90,13 +90,13 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
     """One run without a bug.
 
     Attributes:
-        scenario: its name.
-        mode: of the cluster.
-        command: the line that runs it again.
-        outcome: how it ended; None where it was not run.
-        anomalies: ids of what was found against a promise: each a false alarm, or a bug of Kafka's own.
-        allowed: whether its scenario allows for them, since Kafka has them by design.
-        folder: the run's, by its name.
+        scenario: name of the scenario.
+        mode: mode of the cluster.
+        command: the command that repeats the run.
+        outcome: the outcome; None if it was not run.
+        anomalies: ids of illegal anomalies: each is a false alarm, or a bug of Kafka itself.
+        allowed: whether the scenario permits them, because Kafka has them by design.
+        folder: name of the run's folder.
         why: why it is unknown or failed.
     """
 
@@ -111,7 +111,7 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def alarm(self) -> bool:
-        """Whether it is invalid, and by what its scenario does not allow for."""
+        """Whether it is invalid with anomalies that its scenario does not permit."""
         return self.outcome is Outcome.INVALID and not self.allowed
 
 
@@ -119,11 +119,11 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
     """One bug and its runs.
 
     Attributes:
-        name: the bug's.
-        area: what it is in.
-        anomalies: ids of those that the catalogue expects of it.
-        fitting: whether the preset draws what the bug takes.
-        trials: in their order, up to the one in which it was seen.
+        name: name of the bug.
+        area: area of Kafka.
+        anomalies: ids of the anomalies that the catalogue names for it.
+        fitting: whether the preset draws what the bug needs.
+        trials: runs in order, up to the one in which it was seen.
     """
 
     name: str
@@ -134,28 +134,28 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ending(self) -> Ending:
-        """The best of its trials' endings."""
+        """The best ending of its trials."""
         return best(trial.ending for trial in self.trials)
 
     @property
     def finished(self) -> bool:
-        """Whether it was seen or its budget is spent."""
+        """Whether it was seen or its budget is used up."""
         return self.ending is Ending.SEEN or all(one.ending is not Ending.NOT_RUN for one in self.trials)
 
     @property
     def first(self) -> Found | None:
-        """By what it was seen first."""
+        """The anomaly by which it was seen first."""
         found = (one for trial in self.trials if trial.ending is Ending.SEEN for one in trial.found)
         return next((one for one in found if one.id in self.anomalies), None)
 
     @property
     def runs(self) -> int:
-        """How many runs there were, up to the one in which it was seen."""
+        """Number of runs, up to the one in which it was seen."""
         return sum(one.ending is not Ending.NOT_RUN for one in self.trials)
 
     @property
     def spent_ms(self) -> int:
-        """How long its runs took, the last one up to the anomaly by which it was seen."""
+        """Duration of its runs, the last one up to the anomaly by which it was seen."""
         whole = sum(one.run_ms for one in self.trials)
         seen = next((one for one in self.trials if one.ending is Ending.SEEN), None)
         if seen is None or self.first is None or self.first.at_ms is None:
@@ -168,7 +168,7 @@ class LeftOut(msgspec.Struct, frozen=True):
 
     Attributes:
         bug: the bug of the run.
-        number: number of the try.
+        number: number of the attempt.
         control: whether it is the run without the bug.
         why: why it does not count.
     """
@@ -180,14 +180,14 @@ class LeftOut(msgspec.Struct, frozen=True):
 
 
 class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
-    """All data of a page.
+    """A measurement: all data of a page.
 
     Attributes:
         version: the version of Kafka.
         preset: the preset of the random runs.
-        budget: runs and seconds of each bug, as it is typed.
+        budget: runs and seconds of each bug, as on the command line.
         seed: seed of the plan.
-        bugs: by area and name.
+        bugs: bugs, by area and name.
         controls: the runs without a bug.
         withheld: bugs of the catalogue that do not fit the version.
         series: name of the measurement; empty without one.
@@ -208,12 +208,12 @@ class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def runs(self) -> int:
-        """How many runs a bug has at most."""
+        """Maximum number of runs of a bug."""
         return int(self.budget.split("x")[0])
 
 
 class Rate(msgspec.Struct, frozen=True):
-    """How many were seen of how many, and where the true share may lie."""
+    """Number of bugs seen, number of bugs, and the confidence interval of the share."""
 
     seen: int
     of: int
@@ -221,9 +221,9 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 def ending_of(outcome: Outcome, reach: Reach | None) -> Ending:
-    """How a run with a bug ended, from its verdict and from what its nodes' logs report.
+    """The ending of a run with a bug, from its verdict and the logs of its nodes.
 
-    Whether what it showed is the bug's own is for `Trial.held_to`.
+    `Trial.held_to` decides whether the anomalies are those of the bug.
     """
     match outcome, reach:
         case Outcome.FAILED, _:
@@ -247,12 +247,12 @@ _MISSES = {
 
 
 def best(endings: Iterable[Ending]) -> Ending:
-    """The one of several endings that counts; not run of none."""
+    """The ending that counts among several; not run if there is none."""
     return min(endings, key=list(Ending).index, default=Ending.NOT_RUN)
 
 
 def found_in(verdict: Verdict) -> tuple[Found, ...]:
-    """Its illegal anomalies, each once, in the order in which they were visible; without a time last."""
+    """The illegal anomalies, each once, by the time at which they were visible; those without a time last."""
     illegal = [one for result in verdict.results for one in result.anomalies if one.illegal]
     earliest: dict[str, Found] = {}
     for one in sorted(illegal, key=_visible):
@@ -262,10 +262,10 @@ def found_in(verdict: Verdict) -> tuple[Found, ...]:
 
 
 def rate_of(bugs: Sequence[Sought]) -> Rate:
-    """How many bugs were seen, of those that had a run.
+    """How many bugs were seen, among those with a run.
 
-    A bug that was not seen and has runs left counts as missed, so that a measurement under way has a rate
-    that can only grow.
+    A bug that was not seen and has runs left counts as missed, so the rate of an unfinished measurement can
+    only increase.
     """
     tried = [bug for bug in bugs if bug.runs]
     seen = sum(bug.ending is Ending.SEEN for bug in tried)
@@ -273,7 +273,7 @@ def rate_of(bugs: Sequence[Sought]) -> Rate:
 
 
 def first_rate_of(bugs: Sequence[Sought]) -> Rate:
-    """How many bugs were seen in their first run, of those that had one."""
+    """How many bugs were seen in their first run, among those with a run."""
     firsts = [bug.trials[0].ending for bug in bugs if bug.trials]
     tried = len(firsts) - firsts.count(Ending.NOT_RUN)
     seen = firsts.count(Ending.SEEN)

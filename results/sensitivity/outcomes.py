@@ -1,8 +1,8 @@
-"""What came of a measurement's runs, kept apart from the runs: a file of JSON that has a run a line.
+"""Outcomes of a measurement's runs: a JSON file with one run per line, stored apart from the runs.
 
-Stores of runs are large and stay on the machines that made them.  These files are small, are committed, and
-are all that the pages need.  A run's line does not depend on the others, and lines are sorted, so that files
-of several machines are merged as text is.
+Stores of runs are large and stay on the machines that made them.  These files are small and committed, and
+the pages need nothing else.  Lines are independent of each other and sorted, so that files of several
+machines can be merged as text.
 """
 
 import re
@@ -15,24 +15,24 @@ from results.campaigns.summary import Outcome
 from results.sensitivity.model import Control, Ending, Found, Reach, Trial
 
 FORMAT = 1
-"""Version of the file's format; another one is refused."""
+"""Version of the file format; files of other versions are refused."""
 
 _Number = Annotated[int, msgspec.Meta(ge=1)]
 _Budget = Annotated[str, msgspec.Meta(pattern="^[1-9][0-9]{0,3}x[1-9][0-9]{0,4}$")]
 
 
 Place = tuple[str, int, bool]
-"""What a line is the outcome of: bug, number of the try, and whether it is the control."""
+"""Key of a line: bug, number of the attempt, and whether it is the control."""
 
 
 class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """By what a run is known to be the same as another; what is not known is empty.
+    """Data that identify a run; unknown fields are empty.
 
     Attributes:
-        bug: digest of the bug's file, as far as it decides what the bug does; empty of a control.
-        schedule: digest of what was planned.
+        bug: digest of the parts of the bug's file that determine what it does; empty for a control.
+        schedule: digest of the plan.
         kafka: checksum of Kafka's jars.
-        commit: krucible's.
+        commit: commit of krucible.
         began_at: wall-clock time, ISO 8601 in UTC.
     """
 
@@ -44,26 +44,26 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
 
 
 class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
-    """What came of one run; empty fields are left out.
+    """The outcome of one run; empty fields are left out.
 
     Attributes:
-        bug: which bug was looked for.
-        number: of the try, from 1 on.
+        bug: name of the bug.
+        number: number of the attempt, from 1.
         control: whether it is the run without the bug.
-        scenario: its name.
-        mode: of the cluster.
-        command: the line that runs it again.
-        ending: how a run with a bug ended.
-        reach: how far the bug came in it.
-        found: by what it was invalid, what was visible first in front.
-        run_ms: how long it took.
-        outcome: how a control ended.
-        anomalies: ids of what a control found against a promise.
-        allowed: whether the control's scenario allows for them.
+        scenario: name of the scenario.
+        mode: mode of the cluster.
+        command: the command that repeats the run.
+        ending: outcome of a run with a bug.
+        reach: how far the bug got.
+        found: illegal anomalies, the first visible one first.
+        run_ms: duration of the run.
+        outcome: outcome of a control.
+        anomalies: ids of illegal anomalies of a control.
+        allowed: whether the control's scenario permits them.
         why: why it is unknown or failed.
-        folder: the run's, by its name.
-        fitting: whether the preset drew what the bug takes.
-        origin: of what it was a run.
+        folder: name of the run's folder.
+        fitting: whether the preset drew what the bug needs.
+        origin: identifies the run.
     """
 
     bug: str
@@ -86,26 +86,26 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
     @property
     def place(self) -> Place:
-        """What it is the outcome of."""
+        """The key of the line."""
         return self.bug, self.number, self.control
 
     @property
     def failed(self) -> bool:
-        """Whether the harness failed in it."""
+        """Whether the harness failed in the run."""
         return self.outcome is Outcome.FAILED or self.ending is Ending.FAILED
 
     def __post_init__(self) -> None:
         """Refuse a line without an outcome.
 
         Raises:
-            ValueError: it does not state how the run ended.
+            ValueError: the line has no outcome.
         """
         if (self.outcome if self.control else self.ending) in (None, Ending.NOT_RUN):
             what = "outcome" if self.control else "ending"
             raise ValueError(f"the line of {self.bug} {self.number} has no {what}")
 
     def as_trial(self, anomalies: Collection[str]) -> Trial:
-        """The run with a bug, held to the anomalies that the catalogue names of the bug by now."""
+        """The run with a bug, judged by the anomalies that the catalogue names for the bug now."""
         trial = Trial(
             number=self.number,
             scenario=self.scenario,
@@ -135,7 +135,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
 
 
 class MeasurementOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """The options of a measurement; all its outcomes have the same, except for the number of runs.
+    """The options of a measurement; they are equal for all its outcomes, except for the number of runs.
 
     Attributes:
         kafka_version: the version of Kafka.
@@ -156,17 +156,17 @@ class MeasurementOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def duration_s(self) -> int:
-        """How long the load of each lasts."""
+        """Duration of the load of each run."""
         return int(self.budget.split("x")[1])
 
     def text(self) -> str:
-        """The options as a text, without the number of runs."""
+        """The options as text, without the number of runs."""
         return (
             f"Kafka {self.kafka_version}, preset {self.preset}, seed {self.seed}, runs of {self.duration_s} s"
         )
 
     def longer(self, other: "MeasurementOptions") -> "MeasurementOptions":
-        """The one of both that has more runs."""
+        """The options with more runs."""
         return max(self, other, key=lambda one: one.runs)
 
 
@@ -175,9 +175,9 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     Attributes:
         krucible_sensitivity: version of the format.
-        series: what the measurement is called.
-        asked: what was measured.
-        runs: sorted, none twice.
+        series: name of the measurement.
+        asked: options of the measurement.
+        runs: sorted, without duplicates.
     """
 
     krucible_sensitivity: int
@@ -187,7 +187,7 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def outcomes_of(series: str, asked: MeasurementOptions, lines: Iterable[Line]) -> Outcomes:
-    """Lines in their order; of two of the same run the first counts."""
+    """Sort lines; of two lines with the same key the first one counts."""
     by_place: dict[Place, Line] = {}
     for line in lines:
         by_place.setdefault(line.place, line)
@@ -237,7 +237,7 @@ def line_of_control(bug: str, number: int, control: Control, origin: Origin) -> 
 
 
 def encode_outcomes(kept: Outcomes) -> bytes:
-    """The bytes of a file: what it is of, then a line a run."""
+    """The bytes of a file: a head, then one line per run."""
     encode = msgspec.json.encode
     head = (
         f'{{"krucible_sensitivity":{kept.krucible_sensitivity},\n"series":{encode(kept.series).decode()},\n'
@@ -251,7 +251,7 @@ def decode_outcomes(data: bytes) -> Outcomes:
     """The inverse of `encode_outcomes`.
 
     Raises:
-        ValueError: the bytes are no such file; says what is wrong and, where that is known, in which line.
+        ValueError: the bytes are not such a file; the message has the reason and, if known, the line.
     """
     version = _version_in(data)
     if version != FORMAT:
@@ -265,13 +265,13 @@ def decode_outcomes(data: bytes) -> Outcomes:
 
 
 class _Versioned(msgspec.Struct):
-    """The one field of a file that every version of the format has."""
+    """The only field that all versions of the format have."""
 
     krucible_sensitivity: int
 
 
 def _version_in(data: bytes) -> int:
-    """The format's version, read before the rest is checked against it."""
+    """The version of the format, read before the rest."""
     try:
         return msgspec.json.decode(data, type=_Versioned).krucible_sensitivity
     except msgspec.ValidationError:
@@ -281,7 +281,7 @@ def _version_in(data: bytes) -> int:
 
 
 def _place_of(message: str, data: bytes) -> str:
-    """In which line the byte is that a message names."""
+    """The line of the byte that a message names."""
     found = re.search(r"byte (\d{1,12})", message)
     lines = data.count(b"\n", 0, int(found[1])) + 1 if found else 0
     return f", line {lines}" if found else ""

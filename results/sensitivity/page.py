@@ -1,4 +1,4 @@
-"""What was found of seeded bugs as one HTML file that opens from disk, dressed like a qualification."""
+"""A measurement as one HTML file that works offline, in the style of a qualification."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,7 +21,7 @@ def render_page(said: Sensitivity) -> str:
 
 
 def render_comparison_page(measured: Sequence[Sensitivity]) -> str:
-    """Several measurements on one page, likewise."""
+    """Several measurements on one page; texts are cleaned and escaped too."""
     return _rendered(COMPARISON, claims_of(measured), comparison_lead(measured), comparison_of(measured))
 
 

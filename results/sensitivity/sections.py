@@ -1,4 +1,4 @@
-"""What was found of seeded bugs as sections of plain text and tables, from which both pages are made."""
+"""A measurement as sections of plain text and tables for both pages."""
 
 from collections.abc import Iterator, Sequence
 
@@ -19,7 +19,7 @@ from results.sensitivity.model import (
 
 
 def sections_of(said: Sensitivity) -> tuple[Section, ...]:
-    """All of a page, in order."""
+    """All sections of the page, in order."""
     return (
         _rates(said),
         _bugs(said),
@@ -31,7 +31,7 @@ def sections_of(said: Sensitivity) -> tuple[Section, ...]:
 
 
 def rate_text(rate: Rate) -> str:
-    """``2 of 3, 67 % (95 % interval 21-94 %)``; of none nothing is known."""
+    """``2 of 3, 67 % (95 % interval 21-94 %)``, or that none was completed."""
     if rate.of == 0:
         return "none was completed"
     low, high = (round(100 * end) for end in rate.interval)
@@ -45,7 +45,7 @@ def alarms_text(said: Sensitivity) -> str:
 
 
 def alarms_of(said: Sensitivity) -> tuple[int, int]:
-    """How many false alarms there were, and controls that were decided."""
+    """Number of false alarms, and number of decided controls."""
     decided = [one for one in said.controls if one.outcome in (Outcome.INVALID, Outcome.VALID)]
     return sum(one.alarm for one in decided), len(decided)
 
@@ -67,7 +67,7 @@ def _rates(said: Sensitivity) -> Section:
 
 
 def note_of(bugs: Sequence[Sought]) -> str:
-    """How many of the misses may still be seen, where not everything was run yet."""
+    """Number of bugs that may still be seen, if not all runs were made yet."""
     missing = sum(bug.runs > 0 and not bug.finished for bug in bugs)
     if not missing:
         return ""
@@ -92,8 +92,8 @@ def _rate_row(rate: Rate) -> tuple[str, ...]:
 def _bugs(said: Sensitivity) -> Section:
     return Section(
         "Bugs",
-        "If a bug has several runs, the one in which it got farthest counts. Seconds are those of its "
-        "runs; the last run counts up to the anomaly.",
+        "If a bug has several runs, the one in which it got farthest counts. Seconds are the duration of "
+        "its runs; the last run counts up to the anomaly.",
         ("`bug", "area", "outcome", "`first by", ">runs", ">seconds", "note"),
         tuple(map(_bug_row, said.bugs)),
     )
@@ -106,7 +106,7 @@ def _bug_row(bug: Sought) -> tuple[str, ...]:
 
 
 def seconds_of(bug: Sought) -> str:
-    """How long the runs of a bug took, the last one up to the anomaly."""
+    """Duration of a bug's runs, the last one up to the anomaly, as text."""
     return f"{bug.spent_ms / MS_PER_S:,.0f}"
 
 
@@ -118,7 +118,7 @@ def _notes(bug: Sought) -> Iterator[str]:
 
 
 def troubles_of(said: Sensitivity) -> Iterator[Section]:
-    """Runs that are neither a find nor a miss."""
+    """Runs that neither found nor missed their bug."""
     odd = (Ending.OTHERWISE, Ending.UNEXPLAINED, Ending.UNKNOWN, Ending.NOT_INJECTED, Ending.FAILED)
     rows = [
         (bug.name, one.ending, _why(one), one.command)
@@ -143,7 +143,7 @@ def _why(trial: Trial) -> str:
 
 
 def controls_of(said: Sensitivity) -> Section:
-    """How the controls ended, and those to look at."""
+    """Outcomes of the controls, and controls with problems."""
     counts = {outcome: sum(one.outcome is outcome for one in said.controls) for outcome in (*Outcome, None)}
     told = ", ".join(f"{count:,} {outcome or 'not run'}" for outcome, count in counts.items() if count)
     rows = [row for one in said.controls for row in _control_rows(one)]

@@ -1,4 +1,4 @@
-"""What was found of seeded bugs as Markdown, as JSON, and in a line."""
+"""A measurement as Markdown, as JSON, and in one line."""
 
 from collections.abc import Sequence
 
@@ -14,23 +14,23 @@ COMPARISON = "Sensitivity: how many seeded bugs are seen"
 
 
 def title_of(said: Sensitivity) -> str:
-    """Of what, under what."""
+    """Version, preset and budget."""
     return f"Sensitivity on Kafka {said.version}, {said.preset} runs, budget {said.budget}"
 
 
 def headline(said: Sensitivity) -> str:
-    """How many were seen, and the false alarms."""
+    """Rate of bugs that were seen, and false alarms."""
     return f"Seen: {rate_text(rate_of(said.bugs))}; {alarms_text(said)}."
 
 
 def lead_of(said: Sensitivity) -> str:
-    """What was done, in sentences."""
+    """How the measurement was made."""
     duration_s = int(said.budget.split("x")[1])
     spent = f"{number(said.runs, 'run')} of {duration_s} s"
     lead = (
-        f"Each bug was put into Kafka {said.version} alone, and run under the drawn schedules of the preset "
-        f"{said.preset} until it was seen or its budget was spent, {spent}. "
-        f"The plan was drawn from seed {said.seed}."
+        f"Each bug was put into Kafka {said.version} by itself, and run with schedules of the preset "
+        f"{said.preset} until it was seen or its budget was used up: {spent}. "
+        f"The seed of the plan is {said.seed}."
     )
     if said.withheld:
         lead += f" Left out, because they do not fit this version: {', '.join(said.withheld)}."
@@ -38,14 +38,14 @@ def lead_of(said: Sensitivity) -> str:
 
 
 def render_markdown(said: Sensitivity) -> str:
-    """The page, with a newline at its end."""
+    """The page, with a final newline."""
     blocks = [f"# {escaped(title_of(said))}", f"**{headline(said)}**", lead_of(said)]
     blocks += [block for section in sections_of(said) for block in section_blocks(section)]
     return "\n\n".join(blocks) + "\n"
 
 
 def render_comparison(measured: Sequence[Sensitivity]) -> str:
-    """Several measurements on one page, with a newline at its end."""
+    """Several measurements on one page, with a final newline."""
     claims = "\n".join(f"- {escaped(claim)}" for claim in claims_of(measured))
     blocks = [f"# {COMPARISON}", comparison_lead(measured), *([claims] if claims else [])]
     blocks += [block for section in comparison_of(measured) for block in section_blocks(section)]
@@ -53,7 +53,7 @@ def render_comparison(measured: Sequence[Sensitivity]) -> str:
 
 
 def comparison_lead(measured: Sequence[Sensitivity]) -> str:
-    """What the page shows, in sentences."""
+    """Text about the content of the page."""
     lead = (
         "We put bugs into Kafka, one at a time, and measure how many of them krucible sees. A control "
         "is the same run without the bug. An invalid control is a false alarm."

@@ -1,7 +1,7 @@
-"""The store browser: pages about a store's runs, only for browsers on this host.
+"""The store browser: a web server with the runs of a store, only for browsers on this host.
 
-``listing`` knows the runs, ``query`` chooses among them, ``places`` opens files of the store and no others,
-``pages`` draws, ``server`` speaks HTTP.
+``listing`` reads the runs, ``query`` selects some, ``places`` opens files of the store and no others,
+``pages`` renders HTML, ``server`` implements HTTP.
 """
 
 from results.serve.server import Browser, open_browser

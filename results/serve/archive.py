@@ -1,4 +1,4 @@
-"""A run's folder as a ``.tar.gz`` that is written while it is sent, however large it is."""
+"""Writes a run's folder as a ``.tar.gz`` while it is sent, so that its size does not matter."""
 
 import io
 import os
@@ -11,29 +11,29 @@ from typing import Protocol
 from results.serve.places import files_below, open_file
 
 LEFT_OUT_FILE = "left-out.txt"
-"""Where an archive lists the files that could not be read."""
+"""The file in an archive that lists the files that could not be read."""
 
 
 class Sink(Protocol):
-    """What takes the bytes of an archive."""
+    """Receiver of the bytes of an archive."""
 
     def write(self, data: bytes, /) -> object:
-        """Take some more."""
+        """Receive a piece of data."""
         ...
 
 
 def write_archive(root: Path, parts: Sequence[str], sink: Sink) -> None:
-    """Write every plain file of a folder, under the folder's name, without owners.
+    """Write all plain files of a folder, under the folder's name, without owners.
 
     Files that can't be read are listed in the archive, in `LEFT_OUT_FILE`.
 
     Args:
         root: the store.
-        parts: names that lead from there to the folder.
-        sink: takes the archive in pieces.
+        parts: path of the folder in the store, as names.
+        sink: receives the archive in pieces.
 
     Raises:
-        OSError: if there is no such folder, if a file ends before its size, or if the sink takes no more.
+        OSError: if the folder does not exist, a file has become shorter, or the sink fails.
     """
     left_out: list[str] = []
     with tarfile.open(mode="w|gz", fileobj=sink, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]  # it only needs `write`

@@ -1,4 +1,4 @@
-"""A heat map of scenarios and days: where the red runs are, over all versions, at a glance."""
+"""A heat map of outcomes by scenario and day, over all versions."""
 
 from collections import Counter
 from collections.abc import Iterable
@@ -8,7 +8,7 @@ from results.serve.listing import Entry, outcomes
 from results.serve.trends import day_of
 
 HEAT_DAYS_MAX = 31
-"""Days of a heat map; the newest that had runs."""
+"""Maximum number of days in a heat map; the newest days with runs are shown."""
 
 
 class HeatCell(NamedTuple):
@@ -22,29 +22,29 @@ class HeatCell(NamedTuple):
 
     @property
     def worst(self) -> str:
-        """The most severe outcome of the day; empty where nothing was run."""
+        """The most severe outcome of the day; empty without runs."""
         return next(iter(self.counts), "")
 
     @property
     def runs(self) -> int:
-        """How many there were."""
+        """Number of runs in the cell."""
         return sum(self.counts.values())
 
     @property
     def text(self) -> str:
-        """All counts as a text."""
+        """All counts as text."""
         return ", ".join(f"{count:,} {name}" for name, count in self.counts.items())
 
 
 class HeatMap(NamedTuple):
-    """Days, oldest first, and for each scenario by name a cell of every day."""
+    """Days, oldest first, and for each scenario a cell for each day."""
 
     days: tuple[str, ...]
     rows: tuple[tuple[str, tuple[HeatCell, ...]], ...]
 
 
 def heat_map(entries: Iterable[Entry]) -> HeatMap:
-    """The heat map of runs; as in trends, replays and seeded bugs are left out.
+    """The heat map of runs, without replays and seeded bugs, as in trends.
 
     Args:
         entries: in any order.

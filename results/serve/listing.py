@@ -1,4 +1,4 @@
-"""The runs of a store as a browser lists them, read once and again only where something changed."""
+"""The runs of a store for the browser; only runs that changed are read again."""
 
 import os
 import stat
@@ -29,12 +29,12 @@ from results.store.runs import (
 READ = (IDENTITY_FILE, VERDICT_FILE, MEASURES_FILE)
 """Files of a run that a listing reads."""
 BYTES_MAX = 64 * 1024 * 1024
-"""A file of `READ` that is larger is no such file."""
+"""Maximum size of a file in `READ`; a larger file is not read."""
 NAME_CHARACTERS_MAX = 200
-"""Longer names (of a scenario, a version, an anomaly) are cut."""
+"""Maximum length of a name (scenario, version, anomaly); a longer one is cut."""
 KINDS_MAX = 100
 CAUSES_MAX = 3
-"""How many causes of an invalid run have their own line."""
+"""Maximum number of causes of an invalid run with their own line."""
 UNJUDGED = "unjudged"
 _Stamp = tuple[int, int, int, int] | None
 
@@ -43,15 +43,15 @@ class Entry(NamedTuple):
     """One run of a listing.
 
     Attributes:
-        place: its folder's path within the store, with slashes.
-        name: its folder's name, which begins with the time.
+        place: path of its folder in the store, with slashes.
+        name: name of its folder, which begins with the time.
         summary: data from its identity and its verdict.
         faults: number of injected faults by kind; None if unknown.
         operations: number of operations in its history; None if unknown.
-        duration_ms: time from its beginning to its last operation; None if unknown.
-        causes: for an invalid run, its broken promises by cause, a line each; the last one counts the others.
-        legal: for an invalid run, numbers of permitted anomalies by id; None for all other runs.
-        signatures: for an invalid run, the signatures of its broken promises.
+        duration_ms: time from its start to its last operation; None if unknown.
+        causes: for an invalid run, one line for each illegal cause; the last line counts the rest.
+        legal: for an invalid run, number of legal anomalies by id; None for other runs.
+        signatures: for an invalid run, the signatures of its illegal anomalies.
     """
 
     place: str
@@ -66,15 +66,15 @@ class Entry(NamedTuple):
 
     @property
     def outcome(self) -> str:
-        """The verdict's value, or `UNJUDGED`."""
+        """The validity of the verdict, or `UNJUDGED`."""
         return self.summary.validity.value if self.summary.validity else UNJUDGED
 
 
 class Listing:
-    """All runs at or below a folder; every `entries` looks again, and reads those that changed.
+    """All runs at or below a folder; each call of `entries` reads the runs that changed.
 
     Attributes:
-        root: what places are relative to: that folder, or the one above where it is a run itself.
+        root: the folder to which places are relative; the parent folder if the given one is a run.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -92,7 +92,7 @@ class Listing:
         return tuple(sorted(found, key=lambda entry: (entry.name, entry.place), reverse=True))
 
     def find(self, place: str) -> Entry | None:
-        """The run at a place, as it is now; None if there is none."""
+        """The current state of the run at a place; None if there is none."""
         return next((entry for entry in self.entries() if entry.place == place), None)
 
     def _fresh(self, folder: Path) -> tuple[tuple[_Stamp, ...], Entry]:
@@ -102,7 +102,7 @@ class Listing:
 
 
 def new_in(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
-    """By place, signatures that no earlier run of the store has; a bug that was put into Kafka has none."""
+    """By place, signatures that no earlier run of the store has; runs with a seeded bug are left out."""
     return new_signatures(
         Signed(entry.place, entry.name, entry.signatures)
         for entry in entries
@@ -111,7 +111,7 @@ def new_in(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
 
 
 def _stamp(path: Path) -> _Stamp:
-    """What changes when a file does; None if there is none."""
+    """A value that changes with the file; None if the file does not exist."""
     try:
         found = os.lstat(path)
     except OSError:
@@ -139,12 +139,12 @@ def _read(root: Path, folder: Path) -> Entry:
 
 
 def _with_causes(entry: Entry, folder: Path) -> Entry:
-    """A red run with what its verdict reports causes; others are not read again for it."""
+    """Add the causes from the verdict of an invalid run; other runs are not read again."""
     if entry.summary.validity is not Validity.INVALID and not entry.summary.illegal:
         return entry
     try:
         verdict = load_verdict(folder)
-    except StoreError as error:  # replaced since it was summarised
+    except StoreError as error:  # the file was replaced after it was summarised
         problems = (*entry.summary.problems, str(error))
         return entry._replace(summary=msgspec.structs.replace(entry.summary, problems=problems))
     causes, legal = causes_of(verdict), Counter[str]()
@@ -161,7 +161,7 @@ def _with_causes(entry: Entry, folder: Path) -> Entry:
 
 
 def _shortened(run: RunSummary) -> RunSummary:
-    """A summary whose size is bounded, for any files."""
+    """Limit the size of a summary."""
     return msgspec.structs.replace(
         run,
         scenario=_short(run.scenario),
@@ -179,7 +179,7 @@ def _short(name: str) -> str:
 
 
 def _strange(path: Path) -> str | None:
-    """Why a file is not even opened: a link may lead anywhere, a pipe has no end."""
+    """Why a file must not be opened (a link, a pipe, too large); None if it may be."""
     found = _stamp(path)
     if found is None:
         return None
@@ -196,5 +196,5 @@ def _unread(root: Path, folder: Path, problems: list[str]) -> RunSummary:
 
 
 def outcomes() -> tuple[str, ...]:
-    """Every value of `Entry.outcome`, worst first."""
+    """All values of `Entry.outcome`, worst first."""
     return (Validity.INVALID.value, Validity.UNKNOWN.value, Validity.VALID.value, UNJUDGED)

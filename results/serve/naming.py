@@ -1,4 +1,4 @@
-"""Short names that pages show: the seed if no other run has it, else a part of the folder's name."""
+"""Short names on pages: the seed if no other run has it, else a part of the folder's name."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,11 +8,11 @@ from results.serve.listing import Entry
 from results.store.naming import runs_meant, seed_in
 
 _DAY_CHARACTERS = len("20261120T")
-"""A shorter beginning could be a seed, or mean another run tomorrow: it is not shown."""
+"""Minimum length of a prefix; a shorter one could be a seed, or match another run later."""
 
 
 def short_names(entries: Iterable[Entry]) -> dict[str, str]:
-    """By place, the shortest name that means one run alone; the place itself where none does."""
+    """By place, the shortest unambiguous name of each run, or the place if there is none."""
     known = tuple(entries)
     seeds = {entry.place: seed_in(entry.name) for entry in known}
     times = Counter(seeds.values())
@@ -24,13 +24,13 @@ def short_names(entries: Iterable[Entry]) -> dict[str, str]:
 
 
 def run_named(entries: Iterable[Entry], name: str) -> Entry | None:
-    """The one run that a short name means, as `store.runs.find_run` has it; None if that is not one."""
+    """The run with a short name, as in `store.runs.find_run`; None unless exactly one run matches."""
     alike = runs_meant(name, entries, lambda entry: entry.name)
     return alike[0] if len(alike) == 1 else None
 
 
 def _beginnings(entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
-    """By place, the shortest unique beginning of each folder's name."""
+    """By place, the shortest unique prefix of each folder's name."""
     ordered = sorted(entries, key=lambda entry: entry.name)
     shared = [0, *(_shared(one.name, other.name) for one, other in pairwise(ordered)), 0]
     for entry, before, after in zip(ordered, shared, shared[1:], strict=False):
@@ -40,6 +40,6 @@ def _beginnings(entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
 
 
 def _shared(one: str, other: str) -> int:
-    """With how many equal characters both begin."""
+    """Length of the common prefix."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((at for at, (left, right) in pairs if left != right), min(len(one), len(other)))

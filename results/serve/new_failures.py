@@ -1,16 +1,16 @@
-"""Which signatures of failures the past of a store did not have, run by run."""
+"""Finds, for each run, signatures of failures that no earlier run of the store had."""
 
 from collections.abc import Iterable
 from typing import NamedTuple
 
 
 class Signed(NamedTuple):
-    """What one run failed with.
+    """The failures of one run.
 
     Attributes:
-        run: what the caller knows it by, such as its place in the store.
-        began: sorts runs by time; runs that began together are sorted by `run`.
-        signatures: of `results.failures.signatures`, as texts; empty of a run that is as expected.
+        run: the caller's key of the run, such as its place in the store.
+        began: sorts runs by time; runs with the same time are sorted by `run`.
+        signatures: texts from `results.failures.signatures`; empty for a run that is as expected.
     """
 
     run: str
@@ -19,12 +19,12 @@ class Signed(NamedTuple):
 
 
 def new_signatures(runs: Iterable[Signed]) -> dict[str, tuple[str, ...]]:
-    """By run, those of its signatures that no earlier run has; runs without any are left out.
+    """By run, the signatures that no earlier run has; runs without new signatures are left out.
 
-    The earliest run of all has no past that it could be compared with, so nothing of it is new.
+    The earliest run can't be compared with earlier ones, so it has no new signatures.
 
     Args:
-        runs: every run of the store that was judged, in any order.
+        runs: all judged runs of the store, in any order.
     """
     past: set[str] = set()
     found: dict[str, tuple[str, ...]] = {}

@@ -1,4 +1,4 @@
-"""Draws the browser's pages; every text of a run is cleaned here and escaped by the templates."""
+"""Renders the browser's pages; texts of runs are cleaned here and escaped by the templates."""
 
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -34,11 +34,11 @@ _COLUMNS = (
     ("faults", "Faults", False),
     ("anomalies", "Anomalies", False),
 )
-"""What is shown of a run, by what it is sorted, and whether it is a number."""
+"""Columns: title, sort key, and whether it is a number."""
 
 
 class Column(NamedTuple):
-    """A head of the table."""
+    """A column head of the table."""
 
     name: str
     title: str
@@ -48,7 +48,7 @@ class Column(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A run as it is shown."""
+    """A run, ready to be shown."""
 
     href: str
     name: str
@@ -70,7 +70,7 @@ class Row(NamedTuple):
 
 
 class FileRow(NamedTuple):
-    """A file of a run as it is shown."""
+    """A file of a run, ready to be shown."""
 
     href: str
     name: str
@@ -83,8 +83,8 @@ def runs_page(entries: Sequence[Entry], page: Page, query: Query, root: Path) ->
     Args:
         entries: all runs of the store.
         page: the entries that the query selects.
-        query: what was requested.
-        root: the store, to be shown.
+        query: the requested selection.
+        root: the store, which the page names.
     """
     names, new = short_names(entries), new_in(entries)
     columns = [_column(name, told, query, numeric=numeric) for name, told, numeric in _COLUMNS]
@@ -105,7 +105,7 @@ def runs_page(entries: Sequence[Entry], page: Page, query: Query, root: Path) ->
 def trends_page(
     entries: Sequence[Entry], chosen: Sequence[Entry], found: Sequence[Trend], query: Query
 ) -> str:
-    """The heat map of the chosen runs, and the table of their trends, with a chart of each."""
+    """The page with the heat map of the selected runs and the table of their trends, with charts."""
     tallest = max((sum(day.counts.values()) for trend in found for day in trend.days), default=1)
     rows = [
         {
@@ -128,7 +128,7 @@ def trends_page(
 
 
 def _heat(chosen: Iterable[Entry]) -> dict[str, Any]:
-    """The heat map for its template: days in short, a glyph for each cell that has runs."""
+    """Input of the heat map's template: short days, and a glyph for each cell with runs."""
     found = heat_map(chosen)
     rows = [
         {
@@ -145,7 +145,7 @@ def _heat(chosen: Iterable[Entry]) -> dict[str, Any]:
 
 
 def run_page(entry: Entry, files: Sequence[StoredFile], root: Path, name: str = "") -> str:
-    """One run: what it is, its short name, its files, and its report in a frame."""
+    """The page of one run: its identity, its files, and its report in a frame."""
     parts = entry.place.split("/")
     return _rendered(
         "run.html.j2",
@@ -162,7 +162,7 @@ def run_page(entry: Entry, files: Sequence[StoredFile], root: Path, name: str = 
 
 
 def row_of(entry: Entry, name: str = "", new: Sequence[str] = ()) -> Row:
-    """A run, cleaned, with its short name if there is one, and signatures that no earlier run has."""
+    """A run, cleaned, with its short name if any, and its new signatures."""
     run, parts = entry.summary, entry.place.split("/")
     return Row(
         href=f"/runs/{address(parts)}",
@@ -191,7 +191,7 @@ def row_of(entry: Entry, name: str = "", new: Sequence[str] = ()) -> Row:
 
 
 def size_text(size: int) -> str:
-    """A size for reading, e.g. ``1.4 MiB``."""
+    """A size as text, e.g. ``1.4 MiB``."""
     told, unit = float(size), "B"
     for larger in ("KiB", "MiB", "GiB", "TiB"):
         if told < _KIB:
@@ -201,7 +201,7 @@ def size_text(size: int) -> str:
 
 
 def _anomalies(entry: Entry) -> tuple[tuple[Markup, str, str], ...]:
-    """Icon, count and id of each anomaly, illegal ones first; those that are in causes are left out."""
+    """Icon, count and id of each anomaly, illegal ones first, without those in causes."""
     run = entry.summary
     if entry.causes:
         legal = (entry.legal or {}).items()
@@ -216,7 +216,7 @@ def _anomalies(entry: Entry) -> tuple[tuple[Markup, str, str], ...]:
 
 
 def _without_place(entry: Entry, problem: str) -> str:
-    """A problem without the folder, which the row reports already."""
+    """A problem without the folder, which the row already shows."""
     place = str(entry.summary.folder)
     return problem.replace(f" (in {place})", "").replace(f" in {place}", "").replace(f"{place}/", "")
 
@@ -243,7 +243,7 @@ def _column(name: str, told: str, query: Query, *, numeric: bool) -> Column:
 
 
 def _filters(entries: Iterable[Entry], query: Query) -> dict[str, Any]:
-    """The filters: what is chosen, and what there is to choose from."""
+    """The filters: current values and choices."""
     scenarios: set[str] = set()
     versions: set[str] = set()
     anomalies: set[str] = set()
@@ -269,7 +269,7 @@ def _filters(entries: Iterable[Entry], query: Query) -> dict[str, Any]:
 
 
 def _with(values: list[str], chosen: str) -> list[str]:
-    """Choices, with what is chosen although no run has it."""
+    """Choices, including the current one even if no run has it."""
     return values if chosen in ("", *values) else [chosen, *values]
 
 
@@ -279,7 +279,7 @@ def _rendered(template: str, **context: Any) -> str:
 
 @cache
 def _environment() -> jinja2.Environment:
-    """With the templates that it has compiled: they take longer than any page."""
+    """The environment, cached because compiling templates takes longer than rendering a page."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,

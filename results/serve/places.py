@@ -1,7 +1,7 @@
-"""Opens files of a store by the address that asks for them; nothing outside of the store can be reached.
+"""Opens files of a store by their address; files outside of the store can't be reached.
 
-Every folder on the way is opened by itself, from the one before and following no link, so that neither a name
-nor a link nor a folder that is exchanged meanwhile leads out.
+Each folder of a path is opened relative to its parent, without following links.  So neither a name nor a link
+nor a folder that is replaced at the same time leads out of the store.
 """
 
 import os
@@ -14,7 +14,7 @@ from urllib.parse import quote, unquote_to_bytes
 
 _DEPTH_MAX = 32
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
-# Not blocking, or a pipe without a writer would hold the browser forever.
+# Non-blocking, because a pipe without a writer would block the browser forever.
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
@@ -22,8 +22,8 @@ class StoredFile(NamedTuple):
     """A plain file below a folder.
 
     Attributes:
-        path: its names, from that folder on.
-        size: in bytes.
+        path: names of its path, relative to that folder.
+        size: size in bytes.
     """
 
     path: tuple[str, ...]
@@ -31,12 +31,12 @@ class StoredFile(NamedTuple):
 
 
 def address(parts: Sequence[str]) -> str:
-    """Names as a part of an address; the inverse of `parts_of`."""
+    """Names as part of an address; the inverse of `parts_of`."""
     return "/".join(quote(os.fsencode(part), safe="") for part in parts)
 
 
 def parts_of(path: str) -> tuple[str, ...] | None:
-    """The names that a part of an address is made of; None for what is no name of anything in a store."""
+    """The names in a part of an address; None if they can't be names in a store."""
     parts = tuple(os.fsdecode(unquote_to_bytes(part)) for part in path.split("/"))
     good = len(parts) <= _DEPTH_MAX and all(_is_name(part) for part in parts)
     return parts if good else None
@@ -50,11 +50,11 @@ def open_file(root: Path, parts: Sequence[str]) -> BinaryIO:
     """Open a plain file below a root.
 
     Args:
-        root: an existing folder, which may itself be a link.
-        parts: names from there on.
+        root: an existing folder; it may be a link.
+        parts: names of the path below it.
 
     Raises:
-        OSError: if there is no such file, or what is there is a link or no plain file.
+        OSError: if the file does not exist, or is a link or not a plain file.
     """
     with ExitStack() as opened:
         folder = _open_folder(root, parts[:-1], opened)
@@ -66,10 +66,10 @@ def open_file(root: Path, parts: Sequence[str]) -> BinaryIO:
 
 
 def files_below(root: Path, parts: Sequence[str]) -> list[StoredFile]:
-    """Plain files below a folder of the root, in the order of their names; links are left out.
+    """Plain files below a folder of the root, by name; links are left out.
 
     Raises:
-        OSError: if there is no such folder.
+        OSError: if the folder does not exist.
     """
     with ExitStack() as opened:
         return sorted(_walk(_open_folder(root, parts, opened), (), _DEPTH_MAX))
@@ -85,13 +85,13 @@ def _open_folder(root: Path, parts: Sequence[str], opened: ExitStack) -> int:
 
 
 def _walk(handle: int, above: tuple[str, ...], depth: int) -> Iterator[StoredFile]:
-    """Files of a folder, then those of its folders; one that can't be looked into holds none."""
+    """Files of a folder, then those of its folders; unreadable folders are skipped."""
     with os.scandir(handle) as entries:
         listed = sorted(entries, key=lambda entry: entry.name)
     for entry in listed:
         try:
             found = entry.stat(follow_symlinks=False)
-        except FileNotFoundError:  # deleted since: a run may be in progress
+        except FileNotFoundError:  # deleted meanwhile: a run may be in progress
             continue
         if stat.S_ISREG(found.st_mode):
             yield StoredFile((*above, entry.name), found.st_size)
@@ -102,7 +102,7 @@ def _walk(handle: int, above: tuple[str, ...], depth: int) -> Iterator[StoredFil
 def _enter(handle: int, name: str, above: tuple[str, ...], depth: int) -> Iterator[StoredFile]:
     try:
         inside = os.open(name, _FOLDER, dir_fd=handle)
-    except OSError:  # deleted since, or not readable; a listing shows what is readable
+    except OSError:  # deleted meanwhile or not readable; a listing shows what is readable
         return
     try:
         yield from _walk(inside, (*above, name), depth - 1)

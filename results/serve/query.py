@@ -1,4 +1,4 @@
-"""What a listing shows, by the query string of its address, so that a filtered view can be linked."""
+"""Selects runs by the query string of an address, so that a filtered view can be linked."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ from results.serve.listing import NAME_CHARACTERS_MAX, Entry
 
 PAGE_RUNS = 200
 UNEXPECTED = "unexpected"
-"""Runs whose verdict is not the one that their scenario expects."""
+"""Selects runs whose verdict is not the expected one."""
 _NEWEST_FIRST = "time"
 _FIELDS_MAX = 24
 _PAGE_MAX = 1_000_000
@@ -23,15 +23,15 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
     """Selection of runs, their order, and the page.
 
     Attributes:
-        scenario: exactly this one; empty for any.
-        version: exactly this version of Kafka.
+        scenario: name of the scenario; empty for any.
+        version: version of Kafka.
         verdict: an outcome, or `UNEXPECTED`.
-        anomaly: runs that have one with this id.
-        fault: runs that had a fault of this kind.
-        text: words that all occur in a run's line, in any case.
-        sort: a name of `ORDERS`.
-        down: whether the largest comes first.
-        page: from 1.
+        anomaly: id of an anomaly that the run has.
+        fault: kind of a fault that the run had.
+        text: words that all occur in a run's line, case-insensitive.
+        sort: a name in `ORDERS`.
+        down: whether to sort in descending order.
+        page: number of the page, from 1.
     """
 
     scenario: str = ""
@@ -46,12 +46,12 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def filters(self) -> dict[str, str]:
-        """Those filters that are set."""
+        """The filters that are set."""
         return {name: value for name in _FILTERS if (value := getattr(self, name))}
 
 
 class Page(msgspec.Struct, frozen=True):
-    """Runs that a query selects: all of them in their order, and those of its page."""
+    """The selected runs: all of them in order, and those of the page."""
 
     chosen: tuple[Entry, ...]
     shown: tuple[Entry, ...]
@@ -60,7 +60,7 @@ class Page(msgspec.Struct, frozen=True):
 
 
 def parse_query(text: str) -> Query:
-    """The query of an address; what it does not know, or can't be, is left out."""
+    """Parse the query of an address; unknown fields and invalid values are ignored."""
     given = dict(parse_qsl(text, max_num_fields=_FIELDS_MAX, errors="replace"))
     filters = {name: given[name][:NAME_CHARACTERS_MAX] for name in _FILTERS if name in given}
     sort = given.get("sort", _NEWEST_FIRST)
@@ -74,7 +74,7 @@ def parse_query(text: str) -> Query:
 
 
 def query_string(query: Query, **changes: Any) -> str:
-    """A changed query as the end of an address, question mark included; a new choice begins at page 1."""
+    """A changed query as the end of an address, with question mark; a new selection begins at page 1."""
     wanted = msgspec.structs.replace(query, **({"page": 1} | changes))
     told = dict(wanted.filters)
     if wanted.sort != _NEWEST_FIRST or not wanted.down:
@@ -85,7 +85,7 @@ def query_string(query: Query, **changes: Any) -> str:
 
 
 def choose(entries: Iterable[Entry], query: Query) -> Page:
-    """Filter, sort (equals stay newest first) and cut into pages; a page behind the last is the last."""
+    """Filter, sort (stable, newest first) and split into pages; a page after the last one is the last."""
     words = query.text.casefold().split()
     chosen = [entry for entry in entries if _fits(entry, query) and _has(entry, words)]
     if (query.sort, query.down) != (_NEWEST_FIRST, True):
@@ -97,7 +97,7 @@ def choose(entries: Iterable[Entry], query: Query) -> Page:
 
 
 def version_order(version: str) -> tuple[tuple[int, int, str], ...]:
-    """Sorts versions by their numbers, 3.9 before 3.10; one with a suffix comes after the one without."""
+    """Sort key of versions: 3.9 before 3.10; a version with a suffix comes after the one without."""
     parts = _DIGITS.findall(version)
     return tuple((1, int(part), "") if part[0] in "0123456789" else (0, 0, part) for part in parts)
 
@@ -143,4 +143,4 @@ ORDERS: dict[str, Callable[[Entry], Any]] = {
     "faults": lambda entry: sum((entry.faults or {}).values()),
     "operations": lambda entry: entry.operations or 0,
 }
-"""Columns that a listing can be sorted by, and by what of a run."""
+"""Sort keys of runs, by column."""

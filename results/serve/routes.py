@@ -1,4 +1,4 @@
-"""Maps addresses to responses, as values: this module does not use sockets."""
+"""Maps addresses to responses; does not use sockets."""
 
 import json
 import re
@@ -30,7 +30,7 @@ REPORT_POLICY = (
     "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
     "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 )
-"""A report may come from anywhere: no external script runs in it, and it makes no network requests."""
+"""A report may come from anywhere: it can't run external scripts or make network requests."""
 FILE_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
 _STATIC = {
     "report.css": (REPORT_TEMPLATES / "report.css", "text/css; charset=utf-8"),
@@ -49,9 +49,9 @@ class Response(msgspec.Struct, kw_only=True):
     Attributes:
         status: HTTP status.
         content_type: type of the body.
-        body: the body, if it is no file and no archive.
-        file: open; its size is taken when it is sent, and it is closed then.
-        archive: writes the body, whose length is not known before.
+        body: the body, unless it is a file or an archive.
+        file: an open file; its size is determined when it is sent, then it is closed.
+        archive: writes a body whose length is not known in advance.
         headers: further headers.
         policy: the content security policy.
     """
@@ -73,13 +73,13 @@ class Site:
         self._root = self._listing.root
 
     def answer(self, target: str) -> Response:
-        """Answer a request for a target: a path, and a query perhaps."""
+        """Answer a request for a path with an optional query."""
         try:
             asked = urlsplit(target)
             return self._routed(asked.path, asked.query)
-        except ValueError:  # brackets that are no address, more fields than a query has
+        except ValueError:  # invalid brackets, or too many fields in the query
             return refusal(400, "that is not an address of this server")
-        except OSError:  # the folder of the run was deleted since it was listed
+        except OSError:  # the folder of the run was deleted after it was listed
             return _nothing()
 
     def _routed(self, path: str, query: str) -> Response:
@@ -103,11 +103,11 @@ class Site:
         entries = self._listing.entries()
         chosen, names = choose(entries, parse_query(text)).chosen, short_names(entries)
         told = {"runs": [_as_json(entry, names[entry.place]) for entry in chosen]}
-        # Names of folders need not be UTF-8, which msgspec insists on.
+        # Names of folders may not be UTF-8, which msgspec requires.
         return Response(content_type=_JSON, body=json.dumps(told).encode())
 
     def _stored(self, rest: str) -> Response:
-        """A run's page, or a file of its."""
+        """A run's page, or one of its files."""
         parts = parts_of(rest.removesuffix("/"))
         if parts is None:
             return _nothing()
@@ -155,7 +155,7 @@ class Site:
 
 
 def _run_at(entries: Iterable[Entry], parts: tuple[str, ...]) -> tuple[Entry, int] | None:
-    """The run that some first names lead to, and how many: runs do not lie within runs."""
+    """The run at the start of a path, and the number of names of its place; runs contain no runs."""
     places = {entry.place: entry for entry in entries}
     depths = (depth for depth in range(1, len(parts) + 1) if "/".join(parts[:depth]) in places)
     depth = next(depths, None)

@@ -1,4 +1,4 @@
-"""An HTTP server for a site: only for this host, and only for requests with this host's name."""
+"""An HTTP server, only for this host, and only for requests with this host's name."""
 
 import os
 import re
@@ -15,11 +15,11 @@ from results.serve.routes import Response, Site, refusal
 
 ADDRESS = "127.0.0.1"
 SILENCE_S_MAX = 60
-"""A client that sends or accepts nothing for this long counts as gone, seconds."""
+"""Timeout (seconds) after which an idle client is disconnected."""
 _PIECE_BYTES = 256 * 1024
 _HOST = re.compile(r"(127\.0\.0\.1|localhost)(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
-"""Names by which we may be asked, at any port (a tunnel's may be another one).  Who has a name of
-their own lead here, so that a page of theirs reads a store, is refused."""
+"""Accepted names in the Host header, with any port (a tunnel may use another one).  This prevents DNS
+rebinding: a page of another site can't read the store."""
 _ALWAYS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -44,17 +44,17 @@ class Browser(ThreadingHTTPServer):
 
     @property
     def url(self) -> str:
-        """Where it is found."""
+        """Address of the server."""
         return f"http://{ADDRESS}:{self.server_address[1]}/"
 
 
 @contextmanager
 def open_browser(root: Path, port: int) -> Iterator[Browser]:
-    """A server that listens, and does until the block ends; `Browser.serve_forever` has it answer.
+    """A server that listens until the end of the block; it answers during `Browser.serve_forever`.
 
     Args:
-        root: the store; need not exist yet.
-        port: 0 for any that is free.
+        root: the store; it may not exist yet.
+        port: 0 for any free port.
 
     Raises:
         OSError: if the port can't be used.
@@ -79,9 +79,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.do_GET()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the standard library refuses by itself: what it can't parse, and methods other than ours."""
+        """Refuse requests that the standard library can't parse, and methods other than GET and HEAD."""
         del explain
-        self.close_connection = True  # other sent data is not read
+        self.close_connection = True  # the rest of the request is not read
         refused = refusal(code, message or "that was not a valid request")
         if code == HTTPStatus.NOT_IMPLEMENTED:
             refused = refusal(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are answered")
@@ -89,7 +89,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(refused)
 
     def log_message(self, *_: object) -> None:
-        """Log nothing: the terminal belongs to its user."""
+        """Log nothing on the user's terminal."""
 
     def _answer(self) -> Response:
         hosts = self.headers.get_all("Host", [])
@@ -102,7 +102,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, response: Response) -> None:
         try:
             self._send_whole(response)
-        except OSError:  # client gone, or file cut off: half a response must not look complete
+        except OSError:  # client gone, or file truncated: a partial response must not look complete
             self.close_connection = True
         finally:
             if response.file is not None:
@@ -142,13 +142,13 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 class _Chunks:
-    """Chunks of a response without a known length; a missing last chunk shows that it is incomplete."""
+    """Chunked transfer encoding; without the last chunk a response is incomplete."""
 
     def __init__(self, wire: Sink) -> None:
         self._wire = wire
 
     def write(self, data: bytes) -> None:
-        """Send a piece."""
+        """Send one chunk."""
         if data:
             self._wire.write(b"%x\r\n%b\r\n" % (len(data), data))
 
@@ -158,10 +158,10 @@ class _Chunks:
 
 
 def _copy(file: BinaryIO, wire: Sink, size: int) -> None:
-    """Send the announced number of bytes: a file of a run in progress may have grown since.
+    """Send the announced number of bytes, even if the file has grown since.
 
     Raises:
-        OSError: if it has become shorter instead.
+        OSError: if the file has become shorter.
     """
     left = size
     while left:

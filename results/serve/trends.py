@@ -1,4 +1,4 @@
-"""How the verdicts of a scenario on a version went over time, from the listing alone."""
+"""Verdicts of scenarios by version over time, from the listing."""
 
 import re
 from collections import Counter
@@ -13,7 +13,7 @@ from results.serve.listing import Entry, outcomes
 from results.serve.query import version_order
 
 DAYS_MAX = 60
-"""Days of a chart; the newest that had runs."""
+"""Maximum number of days in a chart; the newest days with runs are shown."""
 _DAY = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})", re.ASCII)
 _COLUMN = 12.0
 _HEIGHT = 44.0
@@ -32,9 +32,9 @@ class Trend(NamedTuple):
     Attributes:
         counts: runs by outcome, worst first; outcomes without a run are left out.
         unexpected: runs whose verdict is not the expected one.
-        flakes: flakes among its runs and their replays; None if no schedule was judged twice.
+        flakes: flakes among the runs and their replays; None if no schedule was judged twice.
         days: days with runs, oldest first.
-        newest: its newest run.
+        newest: the newest run.
     """
 
     scenario: str
@@ -48,11 +48,11 @@ class Trend(NamedTuple):
 
 
 def trends(entries: Iterable[Entry]) -> tuple[Trend, ...]:
-    """One trend for every pair of scenario and version, sorted; replays and seeded bugs are left out.
+    """One trend for each pair of scenario and version, sorted; replays and seeded bugs are left out.
 
-    A replay repeats the schedule of another run, which was usually chosen because it was invalid.  So the
-    rate of invalid replays says nothing about the scenario, but replays do show flakes.  Runs with a seeded
-    bug say nothing about Kafka.
+    A replay repeats the schedule of a run that was usually chosen because it was invalid.  So the rate of
+    invalid replays says nothing about the scenario, but replays do show flakes.  Runs with a seeded bug say
+    nothing about Kafka.
 
     Args:
         entries: runs, newest first.
@@ -85,17 +85,17 @@ def _comparable(*runs: Entry) -> Iterator[Comparable]:
 
 
 def day_of(entry: Entry) -> str:
-    """The date on which a run began, from its identity or else from its folder's name; may be empty."""
+    """The date on which a run began, from its identity, else from its folder's name; may be empty."""
     found = _DAY.match(entry.summary.began_at) or _DAY.match(entry.name)
     return "-".join(found.groups()) if found else ""
 
 
 def chart(trend: Trend, tallest: int) -> Markup:
-    """Columns of runs a day: colours by outcome, and by pattern as well.
+    """Columns with the runs of each day, with colours and patterns by outcome.
 
     Args:
-        trend: of which the newest `DAYS_MAX` days are drawn.
-        tallest: runs that fill the height, at least as many as any day has.
+        trend: its newest `DAYS_MAX` days are drawn.
+        tallest: number of runs that fill the height; at least the maximum of all days.
     """
     days = trend.days[-DAYS_MAX:]
     columns = [_column(day, number * _COLUMN, tallest) for number, day in enumerate(days)]
@@ -115,7 +115,7 @@ def chart(trend: Trend, tallest: int) -> Markup:
 
 
 def patterns() -> Markup:
-    """What the charts of a page are filled with; to be in it once."""
+    """Patterns for the charts of a page; each page needs them once."""
     stripe = svg.element("line", x1=0, x2=0, y1=0, y2=4, class_="stripe")
     units = {"patternUnits": "userSpaceOnUse", "patternTransform": "rotate(45)"}
     hatch = svg.element(

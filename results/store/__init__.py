@@ -1,4 +1,1 @@
-"""The run store: finds runs on disk by their names, reads and writes their verdicts, links to their reports.
-
-The harness saves what a run yields with it. All rooms that read runs use it.
-"""
+"""The run store: finds runs on disk by name, reads and writes their files, links to their reports."""

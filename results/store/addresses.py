@@ -1,4 +1,4 @@
-"""Addresses of runs' reports on pages that report many runs."""
+"""Links from a page to the reports of runs."""
 
 import os
 from collections import Counter
@@ -10,9 +10,9 @@ from results.store.runs import REPORT_FILE
 
 
 def reports_from(page_folder: Path, folders: Sequence[Path]) -> dict[str, str]:
-    """By name of a run's folder, the address of its report from a page in another folder.
+    """Relative address of each run's report, by the name of the run's folder.
 
-    Names that several of the runs have, and runs without a report, are left out.
+    Names of several runs, and runs without a report, are left out.
     """
     times = Counter(folder.name for folder in folders)
     reports = [folder / REPORT_FILE for folder in folders if times[folder.name] == 1]

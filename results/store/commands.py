@@ -1,4 +1,4 @@
-"""Commands that are printed to be pasted: they name the store wherever it is not the default one."""
+"""Printed commands; they name the store unless it is the default one."""
 
 import os
 from pathlib import Path
@@ -8,16 +8,16 @@ from checkers.history.identity import RunIdentity
 from results.markup.cleaning import clean
 
 DEFAULT_STORE = "runs"
-"""The store that the command line takes where none is named."""
+"""The default store of the command line."""
 STORE_VARIABLE = "KRUCIBLE_RUNS"
-"""The environment's variable that names another one."""
+"""The environment variable that names another store."""
 _PATH_MAX = 4_096
 
 
 def store_option(root: Path) -> str:
-    """What a printed command needs so that it uses a store: `` --runs DIR``, empty for the default store.
+    """The option with which a printed command uses a store: `` --runs DIR``, empty for the default store.
 
-    A store that `STORE_VARIABLE` names is named too: the command may be pasted into another shell.
+    A store from `STORE_VARIABLE` is named too, because the command may be pasted into another shell.
     """
     assumed = os.environ.get(STORE_VARIABLE) or DEFAULT_STORE
     same = os.path.realpath(root)
@@ -27,11 +27,11 @@ def store_option(root: Path) -> str:
 
 
 def option_of_store_of(folder: Path, identity: RunIdentity | None) -> str:
-    """`store_option` of the store that a run's folder is in; empty where it is in none, as a copy of a run.
+    """`store_option` of the store that contains a run's folder; empty if it is in no store, such as a copy.
 
     Args:
         folder: the run's folder.
-        identity: names the scenario, below which the store has the run; None where it can't be read.
+        identity: has the scenario, which is a part of the path in the store; None if it can't be read.
     """
     parts = () if identity is None else Path(identity.scenario).parts
     if not parts or folder.parent.parts[-len(parts) :] != parts or len(folder.parents) <= len(parts):

@@ -1,4 +1,4 @@
-"""Names of runs as people type them: the seed, or a part of the folder's name, of one run alone; pure."""
+"""Short names of runs: the seed, or a part of the folder's name, if only one run has it; pure functions."""
 
 import re
 from collections.abc import Callable, Iterable
@@ -6,29 +6,29 @@ from typing import TypeVar
 
 _RUN_NAME = re.compile(r"\d{4}-?\d{2}-?\d{2}T[\d:.-]+Z?-(?P<seed>\d{1,20})", re.ASCII)
 _BEGINNING_MIN = len("20261120")
-"""A day: a shorter beginning would be taken for a seed, and mean nearly every run."""
+"""Minimum length of a prefix, a day; a shorter one could be a seed, and would match almost all runs."""
 _Run = TypeVar("_Run")
 
 
 def is_run_name(folder: str) -> bool:
-    """Whether a folder is called like a run: the time of its beginning and its seed."""
+    """Whether a folder has the name of a run: start time and seed."""
     return _RUN_NAME.fullmatch(folder) is not None
 
 
 def seed_in(folder: str) -> int | None:
-    """The seed in a folder's name; None where it is not called like a run."""
+    """The seed in a folder's name; None if it is not the name of a run."""
     matched = _RUN_NAME.fullmatch(folder)
     return int(matched["seed"]) if matched else None
 
 
 def runs_meant(short: str, runs: Iterable[_Run], folder_of: Callable[[_Run], str]) -> list[_Run]:
-    """Every run that a short name may mean; it is a name where that is one run alone.
+    """All runs that match a short name; the name is valid if it matches one run.
 
-    A seed counts whole: what is typed of it is no beginning of another.
+    A seed must match completely; a prefix of a seed does not match.
 
     Args:
-        short: what was typed.
-        runs: all that it may mean.
+        short: the short name.
+        runs: candidates.
         folder_of: the name of a run's folder.
     """
     known = tuple(runs)
@@ -38,7 +38,7 @@ def runs_meant(short: str, runs: Iterable[_Run], folder_of: Callable[[_Run], str
 
 
 def _abbreviates(short: str, folder: str) -> bool:
-    """Whether it begins a folder's name, or ends it and has more than digits of the seed."""
+    """Whether it is a prefix of a folder's name, or a suffix with more than digits of the seed."""
     if len(short) >= _BEGINNING_MIN and folder.startswith(short):
         return True
     return short[:1].isdigit() and "-" in short and folder.endswith(short)

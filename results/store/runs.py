@@ -1,8 +1,8 @@
-"""The run store: finds, lists and reads what runs left under ``runs/<scenario>/<UTC time>-<seed>/``.
+"""The run store: finds, lists and reads runs in ``runs/<scenario>/<UTC time>-<seed>/``.
 
-Runs are made by the harness, which also keeps the links ``runs/latest`` and ``runs/<scenario>/latest``, and
-the folders of clusters that no run started, ``runs/clusters/<id>/``, which are no runs.  A run may have been
-killed at any moment, so every file may be missing or cut short: a listing reports that instead of failing.
+The harness makes the runs, the links ``runs/latest`` and ``runs/<scenario>/latest``, and the folders of
+clusters without a run, ``runs/clusters/<id>/``.  A run may have been killed at any time, so every file may be
+missing or truncated: a listing reports that instead of failing.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ VERDICT_FILE = "verdict.json"
 REPORT_FILE = "report.html"
 LATEST = "latest"
 LEDGER_FILE = "ledger.jsonl"
-"""The first file in the folder of a cluster, started by a run or by hand."""
+"""The first file in the folder of a cluster, whether a run or a user started it."""
 _Record = TypeVar("_Record", bound=msgspec.Struct)
 _DEPTH_MAX = 8
 _NAME_MAX = 200
@@ -34,7 +34,7 @@ _CHOICES_MAX = 8
 
 
 class StoreError(Exception):
-    """A run, or one of its files, can't be read; the message says what, where and what to do next."""
+    """A run or one of its files can't be read; the message has the path and the next step."""
 
 
 class RunNotFoundError(StoreError):
@@ -46,7 +46,7 @@ class RunAmbiguousError(RunNotFoundError):
 
 
 class RunUnreadableError(StoreError):
-    """A run's file is missing, cut short or not what it should be."""
+    """A file of a run is missing, truncated or invalid."""
 
 
 class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,19 +54,18 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         folder: the run's folder.
-        scenario: its scenario, from the identity or else from its place in the store.
+        scenario: its scenario, from the identity, else from its path in the store.
         kafka_version: empty if the identity can't be read.
         seed: None if neither the identity nor the folder's name has it.
         began_at: ISO 8601 in UTC; empty if the identity can't be read.
         validity: None if there is no readable verdict.
-        as_expected: None if nothing was expected or nothing was judged.
-        anomalies: exact number per id, over all checkers.
-        illegal: those ids of which at least one breaks a promise.
-        replay_of: id of the run that it replays, runs again or makes smaller; empty if there is none.
-        seeded_bug: name of the bug that was put into Kafka; empty if it ran as it was released.
-        comparable: data that show whether it should have another run's verdict; None if the identity can't be
-            read.
-        problems: what could not be read, one sentence each; empty for a whole run.
+        as_expected: None without an expectation or a verdict.
+        anomalies: number of anomalies by id, over all checkers.
+        illegal: ids with at least one illegal anomaly.
+        replay_of: id of the run that it replays, repeats or minimises; empty if none.
+        seeded_bug: name of the bug that was put into Kafka; empty for Kafka as released.
+        comparable: decides which runs should have the same verdict; None if the identity can't be read.
+        problems: what could not be read, one sentence each; empty for a complete run.
     """
 
     folder: Path
@@ -85,7 +84,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_runs(root: Path) -> tuple[RunSummary, ...]:
-    """All runs under a store's root, newest first; half-written and corrupt ones among them."""
+    """All runs under a store's root, newest first, including incomplete and corrupt ones."""
     summaries = [summarise_folder(root, folder) for folder in run_folders(root)]
     return tuple(sorted(summaries, key=lambda run: (run.folder.name, str(run.folder)), reverse=True))
 
@@ -121,10 +120,10 @@ def summarise_folder(root: Path, folder: Path) -> RunSummary:
 
 
 def run_folders(folder: Path, depth: int = _DEPTH_MAX) -> Iterator[Path]:
-    """Run folders at or below a folder; links are not followed, nor runs and clusters searched for runs.
+    """Run folders at or below a folder; links are not followed, and runs and clusters are not searched.
 
     A folder that a user named may be a link to a run: see `followed`.
-    What has a name that begins with a dot is on its way from another host.
+    A name that begins with a dot is skipped: the run is being copied from another host.
     """
     if _is_run(folder) and not folder.is_symlink():
         yield folder
@@ -134,7 +133,7 @@ def run_folders(folder: Path, depth: int = _DEPTH_MAX) -> Iterator[Path]:
 
 
 def followed(folder: Path) -> Path:
-    """A given folder, absolute and without links, so that a link to a run is searched too.
+    """Resolve a folder to an absolute path without links, so that a link to a run is searched too.
 
     ``runs/latest`` is such a link.  A broken link is returned unchanged.
     """
@@ -146,9 +145,9 @@ def find_run(root: Path, name: str, *, originals: bool = False) -> Path:
 
     Args:
         root: the store.
-        name: ``latest``, a scenario's name (its latest run), a run's place in the store, any path, or a short
-            name: see `results.store.naming.runs_meant`, alone or after the scenario's name.
-        originals: ignore replays for ``latest`` and for short names; a replay is found by its own place.
+        name: ``latest``, a scenario's name (its latest run), a run's path in the store, any path, or a short
+            name (see `results.store.naming.runs_meant`), alone or after the scenario's name.
+        originals: ignore replays for ``latest`` and for short names; a replay is found by its path.
 
     Raises:
         RunNotFoundError: if there is no such run.
@@ -182,12 +181,12 @@ def find_run(root: Path, name: str, *, originals: bool = False) -> Path:
 
 
 def place_of(root: Path, folder: Path) -> str:
-    """The name of a run's place, by which `find_run` finds it, whatever else is in the store."""
+    """The path of a run in the store, by which `find_run` always finds it."""
     return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder)
 
 
 def find_original(root: Path, replay: RunIdentity) -> Path | None:
-    """The run that a replay goes back to, over replays of replays; None where the store does not have it."""
+    """The original run of a replay, or of a replay of a replay; None if the store does not have it."""
     known: dict[str, tuple[Path, RunIdentity]] = {}
     for folder in run_folders(root):
         with contextlib.suppress(StoreError):
@@ -195,7 +194,7 @@ def find_original(root: Path, replay: RunIdentity) -> Path | None:
             known[identity.run] = folder, identity
     found = known.pop(replay.replay_of, None)
     while found is not None and found[1].replay_of:
-        found = known.pop(found[1].replay_of, None)  # each once: files of others may go in circles
+        found = known.pop(found[1].replay_of, None)  # each once, because foreign files may have cycles
     return found[0].resolve() if found is not None else None
 
 
@@ -220,26 +219,26 @@ def load_verdict(folder: Path) -> Verdict:
 
 
 def save_verdict(folder: Path, verdict: Verdict) -> Path:
-    """Write ``verdict.json`` completely or not at all, synced to disk.
+    """Write ``verdict.json`` atomically, synced to disk.
 
     Raises:
-        OSError: if the disk is full or the folder is gone; an earlier verdict is then untouched.
+        OSError: if the disk is full or the folder is gone; an earlier verdict is then unchanged.
     """
     return save_record(folder / VERDICT_FILE, verdict)
 
 
 def load_record(path: Path, kind: type[_Record]) -> _Record:
-    """A JSON file as the Struct that it was written from.
+    """Read a JSON file that `save_record` wrote.
 
     Raises:
-        RunUnreadableError: if it is missing or does not fit.
+        RunUnreadableError: if the file is missing or does not match the type.
     """
     with _reading_errors(path):
         return msgspec.json.decode(path.read_bytes(), type=kind)
 
 
 def save_record(path: Path, record: msgspec.Struct) -> Path:
-    """Write a Struct as indented JSON, completely or not at all, synced to disk.
+    """Write a Struct as indented JSON, atomically, synced to disk.
 
     Raises:
         OSError: if it can't be written.
@@ -248,10 +247,10 @@ def save_record(path: Path, record: msgspec.Struct) -> Path:
 
 
 def write_whole(path: Path, data: bytes) -> Path:
-    """Put a file in place by rename after a sync, so that no reader ever sees half of it.
+    """Write a file atomically: sync a temporary file, then rename it.
 
     Raises:
-        OSError: if it can't be written; what was there before is then untouched.
+        OSError: if it can't be written; an earlier file is then unchanged.
     """
     with _errors_naming(path):
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
@@ -270,7 +269,7 @@ def write_whole(path: Path, data: bytes) -> Path:
 
 
 def anomaly_counts(verdict: Verdict) -> dict[str, int]:
-    """Exact number of anomalies per id, over all checkers, legal ones included."""
+    """Number of anomalies by id, over all checkers, including legal ones."""
     counts: dict[str, int] = {}
     for result in verdict.results:
         for anomaly_id, count in result.counts.items():
@@ -279,7 +278,7 @@ def anomaly_counts(verdict: Verdict) -> dict[str, int]:
 
 
 def illegal_ids(verdict: Verdict) -> tuple[str, ...]:
-    """Ids of anomalies that break a promise, over all checkers."""
+    """Ids of illegal anomalies, over all checkers."""
     found = {a.id for result in verdict.results for a in result.anomalies if a.illegal}
     return tuple(sorted(found))
 
@@ -294,7 +293,7 @@ def _sync_folder(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _errors_naming(path: Path) -> Iterator[None]:
-    """Let errors name the file that was to be written, not the temporary one, or none if the disk is full."""
+    """Let errors name the target file instead of the temporary one, or no file if the disk is full."""
     try:
         yield
     except OSError as error:
@@ -304,7 +303,7 @@ def _errors_naming(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _reading_errors(path: Path) -> Iterator[None]:
-    """Convert every error of reading a file to one kind of error that names the file."""
+    """Convert all errors of reading a file to `RunUnreadableError`, which names the file."""
     try:
         yield
     except FileNotFoundError:
@@ -325,7 +324,7 @@ def _subfolders(folder: Path) -> list[Path]:
 
 
 def _resolved(path: Path) -> Path | None:
-    """Where a path leads; None for one that can't lead anywhere (a loop of links, a NUL in it)."""
+    """Resolve a path; None if that is impossible (a loop of links, a NUL)."""
     try:
         return path.resolve()
     except (OSError, ValueError, RuntimeError):
@@ -333,11 +332,11 @@ def _resolved(path: Path) -> Path | None:
 
 
 def _newest(root: Path, place: Path, *, originals: bool) -> Path | None:
-    """The newest run below a place, relative to the store or to the current folder; None if there is none."""
+    """The newest run below a path, relative to the store or to the current folder; None if none."""
     place = place.parent if place.name == LATEST else place
     for below in (root / place, place):
         resolved = _resolved(below)
-        # A folder elsewhere may contain any runs, whose verdicts must not be written again.
+        # A folder outside of the store may contain any runs; their verdicts must not be overwritten.
         if resolved is None or not resolved.is_relative_to(root.resolve()):
             continue
         for folder in sorted(run_folders(below), key=lambda folder: folder.name, reverse=True):
@@ -347,7 +346,7 @@ def _newest(root: Path, place: Path, *, originals: bool) -> Path | None:
 
 
 def _by_short_name(root: Path, name: str, *, originals: bool) -> Path | None:
-    """The one run that a short name means, be it after its scenario's name; None if there is none."""
+    """The only run with a short name, alone or after its scenario's name; None if there is none."""
     scenario, _, short = name.rpartition("/")
     below = (folder for folder in run_folders(root) if not scenario or _place(root, folder) == scenario)
     found = runs_meant(short, below, lambda folder: folder.name)
@@ -366,7 +365,7 @@ def _by_short_name(root: Path, name: str, *, originals: bool) -> Path | None:
 
 
 def _is_replay(folder: Path) -> bool:
-    """Whether it is known to be a replay; callers that need the identity report errors in it."""
+    """Whether a run is known to be a replay; callers that need the identity report its errors."""
     try:
         return bool(load_identity(folder).replay_of)
     except RunUnreadableError:
@@ -374,7 +373,7 @@ def _is_replay(folder: Path) -> bool:
 
 
 def _is_run(folder: Path) -> bool:
-    """Whether a folder is a run; False, and no error, if it can't be read."""
+    """Whether a folder is a run; False if it can't be read."""
     return os.path.isdir(folder) and (  # noqa: PTH112 - False, not an error, if it can't be read
         os.path.isfile(folder / IDENTITY_FILE)  # noqa: PTH113 - as above
         or os.path.isfile(folder / VERDICT_FILE)  # noqa: PTH113 - as above
@@ -383,9 +382,9 @@ def _is_run(folder: Path) -> bool:
 
 
 def _is_cluster(folder: Path) -> bool:
-    """Whether it was made for a cluster alone: a run that has its ledger has a journal as well.
+    """Whether a folder belongs to a cluster without a run: it has a ledger but no journal.
 
-    Clusters have had names like those of runs.
+    In earlier versions such folders had names like those of runs.
     """
     return _has_ledger(folder) and not any(folder.glob("history*.jsonl"))
 

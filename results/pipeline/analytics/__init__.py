@@ -1,1 +1,1 @@
-"""What is computed from the tables of runs: functions from frames to frames, none of them row by row."""
+"""Computes tables from the tables of runs: functions from frames to frames, never row by row."""

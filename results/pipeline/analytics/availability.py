@@ -1,7 +1,7 @@
-"""How long partitions accepted no writes: gaps between acknowledgements, and which faults they overlap.
+"""How long partitions accepted no writes: gaps between acknowledgements, and the faults that they overlap.
 
-What a gap is, is `checkers.runs.availability`'s: the time from an acknowledgement of a partition to its next
-one, or to the end of the load.  Shorter ones than a tenth of a second are left out.
+Gaps are defined as in `checkers.runs.availability`: the time from an acknowledgement of a partition to the
+next one, or to the end of the load.  Gaps shorter than a tenth of a second are left out.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -18,28 +18,28 @@ AVAILABILITY = table(
     column("topic", TEXT, "name of the topic"),
     column("partition", INT, "number of the partition"),
     column("start_ns", LONG, "the earlier acknowledgement"),
-    column("end_ns", LONG, "the later one, or the end of the load"),
-    column("unavailable_ms", DOUBLE, "between the two"),
-    column("waited_ms", DOUBLE, "for how long of it, up to its end, a send was waiting; 0 if nobody sent"),
-    column("acknowledged", BOOLEAN, "whether an acknowledgement ended it; else the load's end did"),
+    column("end_ns", LONG, "the next acknowledgement, or the end of the load"),
+    column("unavailable_ms", DOUBLE, "length of the gap"),
+    column("waited_ms", DOUBLE, "time at the end of the gap during which a send was waiting; 0 if none was"),
+    column("acknowledged", BOOLEAN, "whether an acknowledgement ended the gap; else the end of the load"),
 )
 AVAILABILITY_IN_FAULTS = table(
     column("fault", LONG, "number of the fault within the run"),
     column("fault_kind", TEXT, "its kind"),
     column("topic", TEXT, "name of the topic"),
     column("partition", INT, "number of the partition"),
-    column("start_ns", LONG, "the gap's beginning, as in `availability`"),
+    column("start_ns", LONG, "start of the gap, as in `availability`"),
     column("end_ns", LONG, "its end"),
-    column("unavailable_ms", DOUBLE, "the gap's whole length"),
-    column("overlap_ms", DOUBLE, "how much of it the fault covers"),
+    column("unavailable_ms", DOUBLE, "length of the whole gap"),
+    column("overlap_ms", DOUBLE, "how much of the gap overlaps the fault"),
 )
 AVAILABILITY_BY_FAULT = table(
     column("fault", LONG, "number of the fault within the run"),
     column("fault_kind", TEXT, "its kind"),
-    column("gaps", LONG, "gaps of any partition that overlap it"),
-    column("unavailable_ms", DOUBLE, "the longest of these, whole; null without one"),
-    column("topic", TEXT, "topic that had it"),
-    column("partition", INT, "partition that had it"),
+    column("gaps", LONG, "number of gaps of all partitions that overlap the fault"),
+    column("unavailable_ms", DOUBLE, "length of the longest of these gaps; null without gaps"),
+    column("topic", TEXT, "topic of the longest gap"),
+    column("partition", INT, "partition of the longest gap"),
 )
 
 
@@ -61,7 +61,7 @@ def availability(pulses: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def availability_in_faults(availability: DataFrame, faults: DataFrame, runs: DataFrame) -> DataFrame:
-    """Each gap with each fault that it overlaps."""
+    """Pairs of a gap and a fault that overlap."""
     windows = lasting(faults, runs).select(
         "run_id", "fault", F.col("kind").alias("fault_kind"), "asked_ns", "over_ns"
     )
@@ -75,8 +75,8 @@ def availability_in_faults(availability: DataFrame, faults: DataFrame, runs: Dat
 
 
 def availability_by_fault(availability_in_faults: DataFrame, faults: DataFrame) -> DataFrame:
-    """For each fault the longest gap of any partition that overlaps it."""
-    # Of equally long gaps the earliest is reported, and of these the first partition's.
+    """For each fault, the longest gap of any partition that overlaps it."""
+    # Among equally long gaps the earliest counts, then the one of the first partition.
     rank = F.struct("unavailable_ms", -F.col("start_ns"), -F.col("partition"), F.col("topic"))
     worst = F.max_by(F.struct("topic", "partition"), rank)
     longest = availability_in_faults.groupBy("run_id", "fault").agg(
@@ -94,21 +94,21 @@ def availability_by_fault(availability_in_faults: DataFrame, faults: DataFrame) 
 
 
 def lasting(faults: DataFrame, runs: DataFrame) -> DataFrame:
-    """Faults with `over_ns`, when they were over for certain: at the run's end, if that was not seen."""
+    """Faults with `over_ns`, the time at which they had certainly ended; the end of the run if not seen."""
     ends = runs.select("run_id", F.col("ended_ns").alias("run_over_ns"))
     over_ns = F.coalesce("healed_ns", F.greatest("run_over_ns", "asked_ns"))
     return faults.join(ends, "run_id").withColumn("over_ns", over_ns).drop("run_over_ns")
 
 
 def _between_acknowledgements(sends: DataFrame) -> DataFrame:
-    """For each tenth that has acknowledgements, the last of them and what came next.
+    """For each tenth of a second with acknowledgements, the last one and what followed.
 
     Returns:
-        `start_ns`, `next_ns` (the next acknowledgement or null), `tried_ns` (the first invocation among what
-        was refused or lost since, and what was acknowledged next).
+        `start_ns`, `next_ns` (the next acknowledgement or null), `tried_ns` (the first invocation among sends
+        that were refused or lost since then, and the send that was acknowledged next).
     """
     ok = F.col("outcome") == "ok"
-    # Within a tenth the acknowledgements come first: what was not acknowledged counts for the gap after them.
+    # In each tenth acknowledgements come first, so that other sends count for the gap after them.
     running = (
         Window.partitionBy(*_PARTITION)
         .orderBy("tenth", F.when(ok, 0).otherwise(1), "outcome")
@@ -131,7 +131,7 @@ def _between_acknowledgements(sends: DataFrame) -> DataFrame:
 
 
 def _load_end_ns() -> Column:
-    """Where a partition's last gap ends, if the load wrote to it; null if it has none."""
+    """End of a partition's last gap; null if the load did not write to the partition."""
     loaded = ~F.array_contains(F.coalesce("unloaded", F.array()), F.col("topic"))
     return F.when(loaded & (F.col("load_ended_ns") > F.col("start_ns")), F.col("load_ended_ns"))
 

@@ -1,4 +1,4 @@
-"""Which interesting states runs reached: the counters of `results.run.coverage`, by run and by version."""
+"""Interesting states that runs reached: the counters of `results.run.coverage`, by run and by version."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -18,14 +18,14 @@ COVERAGE_REACHED = StructType(
         column("state", TEXT, "name of the counter"),
         column("label", TEXT, "what it counts"),
         column("runs", LONG, "runs that reported it"),
-        column("reached", LONG, "how many of these reached it at least once; 0: a gap"),
-        column("count", LONG, "how often in all"),
+        column("reached", LONG, "runs that reached it at least once; 0: a gap"),
+        column("count", LONG, "how often in all runs"),
     ]
 )
 
 
 def coverage(verdicts: DataFrame) -> DataFrame:
-    """Every counter that a checker told, of every run."""
+    """All counters that checkers reported, by run."""
     counted = [
         F.when(
             F.col("checker") == counter.checker,
@@ -47,7 +47,7 @@ def coverage(verdicts: DataFrame) -> DataFrame:
 
 
 def coverage_reached(coverage: DataFrame) -> DataFrame:
-    """Every counter over all runs of a version."""
+    """All counters, summed over the runs of a version."""
     return (
         coverage.groupBy("kafka_version", "state", "label")
         .agg(

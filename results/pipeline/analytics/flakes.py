@@ -1,4 +1,4 @@
-"""Schedules that ran more than once on the same Kafka and did not end alike, by `results.repeats.flakes`."""
+"""Schedules with different outcomes on the same Kafka, as defined in `results.repeats.flakes`."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -10,7 +10,7 @@ from results.repeats.wilson import Z
 
 VALIDITIES = ("valid", "invalid", "unknown")
 _DOUBLINGS = 3
-"""How often the way from a replay to the run that it goes back to is doubled; longer ways are rare."""
+"""How often chains of replays are joined with themselves; longer chains are rare."""
 
 FLAKES = StructType(
     [
@@ -19,19 +19,19 @@ FLAKES = StructType(
         column(
             "options",
             TEXT,
-            "the line that runs it again, without seed and choice of Kafka; of replays alone, their run",
+            "the command that repeats the run, without seed and choice of Kafka; of replays alone, their run",
         ),
-        column("runs", LONG, "runs of it, replays left out here and up to `unexpected`"),
-        column("seeds", LONG, "different seeds among them"),
+        column("runs", LONG, "runs, without replays; the same for the columns up to `unexpected`"),
+        column("seeds", LONG, "different seeds of these runs"),
         column("valid", LONG, "runs that ended valid"),
         column("invalid", LONG, "runs that ended invalid"),
         column("unknown", LONG, "runs that ended unknown"),
         column("unexpected", LONG, "runs whose verdict was not the expected one"),
+        column("repeated", LONG, "runs, with replays, whose schedule ran more than once on the same Kafka"),
+        column("flaky", BOOLEAN, "whether any of these had another outcome than most runs of its schedule"),
         column(
-            "repeated", LONG, "runs and replays of them whose schedule ran more than once on the same Kafka"
+            "flake_rate", DOUBLE, "share of the repeated runs with another outcome; null if none was repeated"
         ),
-        column("flaky", BOOLEAN, "whether any of these ended unlike most of its schedule"),
-        column("flake_rate", DOUBLE, "share of the repeated runs that did; null where none was repeated"),
         column("flake_rate_low", DOUBLE, "lower end of its Wilson interval, 95 %"),
         column("flake_rate_high", DOUBLE, "upper end of its Wilson interval, 95 %"),
     ]
@@ -39,16 +39,16 @@ FLAKES = StructType(
 
 
 def flakes(runs: DataFrame) -> DataFrame:
-    """Runs of one scenario, version and options, and how many ended unlike most of their schedule.
+    """Runs by scenario, version and options, and how many had another outcome than most of their schedule.
 
-    Replays count for the schedule of the run that they go back to, over up to eight replays, and for nothing
-    else.  Where that run is not here, the replays of it are alike, and their `options` name it.
-    A candidate of ``krucible minimise`` names a run too, and has a schedule of its own.
+    Replays (and replays of replays, up to eight) count only for the schedule of the original run.  If that
+    run is not in the tables, its replays have one schedule, and their `options` name the run.
+    A candidate of ``krucible minimise`` also names a run, but has its own schedule.
     """
     place = ("scenario", "kafka_version", "options")
     content = F.coalesce("kafka_content", "image_digest", "image_reference", F.lit(""))
     schedule = F.regexp_replace("options", CHOICE_OF_KAFKA, "")
-    # Without the choice of Kafka: its tarball has another path on another machine.
+    # Without the choice of Kafka: the path of a tarball depends on the machine.
     asked = F.regexp_replace(schedule, r"\s+--seeds?[ =]\S+", "")
     told = runs.withColumns({"content": content, "schedule": schedule, "options": asked})
     replayed = F.col("replay_of").isNotNull() & F.col("options").rlike(f"^{REPLAYS}")
@@ -58,7 +58,7 @@ def flakes(runs: DataFrame) -> DataFrame:
     low, high = wilson(F.col("odd"), F.col("repeated"))
     none = F.lit(0).cast(LONG)
     measured = [*(f.name for f in FLAKES if f.name not in place and f.dataType == LONG), "odd"]
-    # Put below each other and then together: no join, which a version that nobody knows would fall through.
+    # A union with an aggregation, because a join would drop rows whose version is null.
     return (
         parts[0]
         .unionByName(parts[1], allowMissingColumns=True)
@@ -81,7 +81,7 @@ def _counted(planned: DataFrame, place: tuple[str, ...]) -> DataFrame:
 
 
 def _with_their_schedule(replays: DataFrame, planned: DataFrame) -> DataFrame:
-    """Replays with the options and the schedule of the runs that they go back to."""
+    """Replays with the options and the schedule of their original runs."""
     way = replays.select("run_id", F.col("replay_of").alias("origin"))
     for _ in range(_DOUBLINGS):
         further = way.select(F.col("run_id").alias("origin"), F.col("origin").alias("further"))
@@ -104,7 +104,7 @@ def _with_their_schedule(replays: DataFrame, planned: DataFrame) -> DataFrame:
 
 
 def _repeated(runs: DataFrame, place: tuple[str, ...]) -> DataFrame:
-    """For each scenario, version and options, the runs of repeated schedules, and the odd ones of these."""
+    """By scenario, version and options: runs of repeated schedules, and runs with an unusual outcome."""
     most = F.greatest(*VALIDITIES)
     judged = F.col("valid") + F.col("invalid") + F.col("unknown")
     again = judged >= TWICE
@@ -125,13 +125,13 @@ def _of_each_validity() -> list[Column]:
 
 
 def wilson(successes: Column, trials: Column) -> tuple[Column, Column]:
-    """The interval of `results.repeats.wilson` as columns; null where there were no trials."""
+    """The interval of `results.repeats.wilson` as columns; null without trials."""
     # Dividing by 0 is an error in ANSI mode, and both branches are computed.
     of = F.nullif(trials, F.lit(0))
     rate, z2 = successes / of, Z * Z
     middle = rate + z2 / (2 * of)
     half = Z * F.sqrt(rate * (1 - rate) / of + z2 / (4 * of * of))
     whole = 1 + z2 / of
-    # Rounding must not put the ends outside of what a rate can be.
+    # Rounding must not move the ends outside of [0, 1].
     low, high = F.greatest(F.lit(0.0), (middle - half) / whole), F.least(F.lit(1.0), (middle + half) / whole)
     return F.when(trials > 0, low), F.when(trials > 0, high)

@@ -1,7 +1,7 @@
-"""How long calls took, within each kind of fault and outside all of them.
+"""Latency of calls during each kind of fault, and outside of faults.
 
-The faults of a kind that overlap are one window, so that if a call touches several windows of a kind, it
-counts in the first one only; the times between all faults are the windows of no fault.
+Overlapping faults of a kind are one window.  A call that touches several windows of a kind counts only in the
+first one.  The times without any fault are the windows of no fault.
 """
 
 from pyspark.sql import DataFrame, Window
@@ -14,28 +14,28 @@ from results.pipeline.analytics.overlaps import Span, overlapping
 from results.pipeline.schemas import DOUBLE, LONG, TEXT, column, table
 
 NO_FAULT = "none"
-"""What stands for the kind of fault where no fault was in force."""
+"""Kind of fault for times without a fault."""
 HARNESS = (
     *(PHASE, "setup", "observe", "inject", "heal", "recover"),
     *("await", "perform", "configure", "moves", "control"),
 )
-"""Operations that are the harness's own, and no calls of a client."""
+"""Operations of the harness itself, which are not calls of a client."""
 QUANTILES = {"p50_ms": 0.5, "p90_ms": 0.9, "p99_ms": 0.99, "p999_ms": 0.999}
 
 LATENCY = table(
     column("f", TEXT, "what was done"),
-    column("fault_kind", TEXT, "kind of fault that the calls overlap; `none`: they overlap no fault"),
-    column("calls", LONG, "calls that ended `ok`; one that overlaps faults of two kinds counts in both"),
-    column("p50_ms", DOUBLE, "median, interpolated as all of these"),
-    column("p90_ms", DOUBLE, "nine of ten took no longer"),
-    column("p99_ms", DOUBLE, "99 of 100 took no longer"),
-    column("p999_ms", DOUBLE, "999 of 1,000 took no longer"),
+    column("fault_kind", TEXT, "kind of fault that the calls overlap; `none`: no fault"),
+    column("calls", LONG, "calls that ended `ok`; a call that overlaps faults of two kinds counts in both"),
+    column("p50_ms", DOUBLE, "median, interpolated as the other quantiles are"),
+    column("p90_ms", DOUBLE, "90th percentile"),
+    column("p99_ms", DOUBLE, "99th percentile"),
+    column("p999_ms", DOUBLE, "99.9th percentile"),
     column("max_ms", DOUBLE, "the longest"),
 )
 
 
 def latency(operations: DataFrame, faults: DataFrame, runs: DataFrame) -> DataFrame:
-    """Quantiles of the time that calls took, for each function in and out of each kind of fault."""
+    """Quantiles of the latency of calls, by function and kind of fault."""
     calls = (
         operations.where((F.col("type") == "ok") & ~F.col("f").isin(*HARNESS))
         .where(F.col("completed_ns").isNotNull())
@@ -61,14 +61,14 @@ def latency(operations: DataFrame, faults: DataFrame, runs: DataFrame) -> DataFr
 
 
 def fault_windows(faults: DataFrame, runs: DataFrame) -> DataFrame:
-    """When faults of each kind, and when none, may have been in force.
+    """Times at which faults of each kind, or none, may have been in force.
 
     Returns:
-        `run_id`, `fault_kind`, `from_ns`, `until_ns` (both included) and `before_ns`, the end of the window
-        of the same kind before it; windows of one kind share no instant.
+        `run_id`, `fault_kind`, `from_ns`, `until_ns` (both inclusive) and `before_ns`, the end of the
+        previous window of the same kind; windows of one kind do not overlap.
     """
     kinds = F.explode(F.array(F.col("kind"), F.lit(NO_FAULT))).alias("fault_kind")
-    # What lies between the windows of all faults together is no fault's; the last of it ends with the run.
+    # Times between the windows of all faults are without a fault; the last one ends with the run.
     past_ns = F.col("ended_ns") + 1
     ends = runs.where(past_ns.isNotNull()).select(
         "run_id", F.lit(NO_FAULT).alias("fault_kind"), past_ns.alias("asked_ns"), past_ns.alias("over_ns")
@@ -89,7 +89,7 @@ def fault_windows(faults: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def _merged(lasted: DataFrame) -> DataFrame:
-    """Windows of one kind that overlap, as one."""
+    """Join overlapping windows of one kind."""
     kind = Window.partitionBy("run_id", "fault_kind").orderBy("asked_ns", "over_ns")
     before = kind.rowsBetween(Window.unboundedPreceding, -1)
     up_to_here = kind.rowsBetween(Window.unboundedPreceding, Window.currentRow)

@@ -1,7 +1,7 @@
-"""Who led partitions and the quorum, and how often that changed; when replicas were missing from ISRs.
+"""Leaders of partitions and of the quorum, how often they changed, and when ISRs were not full.
 
-All of it as nodes reported it: what happened and was over between two answers, which are a second apart at
-most, is not seen, and an epoch in which nobody was asked has no leader here.
+The source is the answers of nodes, at most a second apart.  A change that was undone between two answers is
+not seen, and an epoch without an answer has no leader here.
 """
 
 from pyspark.sql import Column, DataFrame, Window
@@ -11,15 +11,15 @@ from results.pipeline.schemas import INT, LONG, PARTITIONED_BY, SILENCE_NS, TEXT
 
 LEADERSHIP = table(
     column("subject", TEXT, "`partition` or `quorum`"),
-    column("topic", TEXT, "of a partition"),
-    column("partition", INT, "of a partition"),
-    column("epochs", LONG, "by how much the leader's epoch grew"),
+    column("topic", TEXT, "topic; null for the quorum"),
+    column("partition", INT, "number of the partition; null for the quorum"),
+    column("epochs", LONG, "increase of the leader epoch"),
     column("elections", LONG, "epochs after the first in which a leader was seen"),
-    column("leader_changes", LONG, "elections of another node than the one that had led"),
+    column("leader_changes", LONG, "elections of another node than the previous leader"),
     column(
         "isr_shrinks",
         LONG,
-        "times that a replica left the ISR, in the view that saw most; null for the quorum",
+        "how often a replica left the ISR, in the view with the most such changes; null for the quorum",
     ),
 )
 UNDER_REPLICATED = table(
@@ -28,13 +28,13 @@ UNDER_REPLICATED = table(
     column(
         "start_ns",
         LONG,
-        "first answer in which a replica was missing from the ISR; views of the same period count once",
+        "first answer with a replica missing from the ISR; views of the same period count once",
     ),
     column(
         "end_ns",
         LONG,
-        "when any view told a full ISR after the last such answer, or that answer itself, if a view that had "
-        "told a full one before did so afterwards, too; null if nobody did",
+        "when any view reported a full ISR after the last such answer, or that answer itself, if a view that "
+        "had reported a full one before did so afterwards, too; null if no view did",
     ),
 )
 _PARTITION = ("run_id", "topic", "partition")
@@ -43,18 +43,18 @@ _NEVER_NS = 2**63 - 1
 
 
 def leadership(cluster_state: DataFrame) -> DataFrame:
-    """Epochs, elections, changes of leaders and shrinks of ISRs, for each partition and the quorum."""
-    # All windows and groups are within a subject: laid out by subjects, rows are exchanged once.
+    """Epochs, elections, leader changes and ISR shrinks of each partition and of the quorum."""
+    # All windows and groups are within a subject, so partitioning by subject needs only one exchange.
     churn = cluster_state.repartition(*_SUBJECT).transform(_shrunk).transform(_reigns).transform(_churn)
     return churn.select(*LEADERSHIP.names)
 
 
 def under_replicated(cluster_state: DataFrame) -> DataFrame:
-    """Spans in which some view told that a replica was missing from a partition's ISR.
+    """Spans in which some view reported that a replica was missing from a partition's ISR.
 
-    What one view told is over as soon as the view itself or, since it may have been killed, any other reports
-    a full ISR after its last answer without one; so a view that lags ends nothing that another continues
-    telling. Spans of several views that overlap or touch are one.
+    The span of a view ends when that view reports a full ISR, or when another one does after the last answer
+    of that view, since its node may have been killed.  So a view that lags ends no span that another view
+    still reports.  Spans of several views that overlap or touch are one span.
     """
     by_start = Window.partitionBy(*_PARTITION).orderBy("start_ns", "end_ns")
     before = by_start.rowsBetween(Window.unboundedPreceding, -1)
@@ -74,7 +74,7 @@ def under_replicated(cluster_state: DataFrame) -> DataFrame:
 
 
 def _short(cluster_state: DataFrame) -> DataFrame:
-    """Stretches without a full ISR, from `start_ns` to `end_ns`: `_NEVER_NS` if it was never full again."""
+    """Spans without a full ISR, `start_ns` to `end_ns`; `_NEVER_NS` if it was never full again."""
     view = Window.partitionBy(*_PARTITION, "view").orderBy("time_ns")
     later = Window.partitionBy(*_PARTITION).orderBy(F.desc("until_ns"))
     full_from = F.min(F.when(F.col("full"), F.col("time_ns")))
@@ -82,9 +82,9 @@ def _short(cluster_state: DataFrame) -> DataFrame:
     still_short = ~F.col("next_full") & (F.col("next_ns") - F.col("until_ns") <= SILENCE_NS)
     return (
         cluster_state.withColumn("full", F.size("isr") >= F.size("replicas"))
-        # Tables of before stretches had a row for each answer.
+        # Older tables have a row for each answer.
         .withColumn("until_ns", F.coalesce("until_ns", "time_ns"))
-        # Of stretches that ended later, the first that began: descending, so that the frame only grows.
+        # The earliest of the spans that ended later; in descending order, so that the frame only grows.
         .withColumn("full_ns", full_from.over(later.rangeBetween(Window.unboundedPreceding, -1)))
         .withColumn("next_full", F.lead("full").over(view))
         .withColumn("next_ns", F.lead("time_ns").over(view))
@@ -100,7 +100,7 @@ def _short(cluster_state: DataFrame) -> DataFrame:
 
 
 def _shrunk(cluster_state: DataFrame) -> DataFrame:
-    """With `isr_shrinks`: how often a view has told, so far, an ISR that lacks somebody of the one before."""
+    """Add `isr_shrinks`: how often, so far, the view reported an ISR without a member of the previous one."""
     view = Window.partitionBy(*_SUBJECT, "view").orderBy("time_ns")
     shrinks = F.count_if(_left(F.col("before"), F.col("isr")))
     return cluster_state.withColumn("before", F.lag("isr").over(view)).withColumn(
@@ -109,7 +109,7 @@ def _shrunk(cluster_state: DataFrame) -> DataFrame:
 
 
 def _reigns(shrunk: DataFrame) -> DataFrame:
-    """One row for each leader of each epoch, with when it was first told; the most shrinks of all views."""
+    """One row for each leader of each epoch: when it was first reported, and the most shrinks of any view."""
     return shrunk.groupBy(*_SUBJECT, "leader_epoch", "leader").agg(
         F.min("time_ns").alias("time_ns"), F.max("isr_shrinks").alias("isr_shrinks"), *_of_the_run()
     )
@@ -135,10 +135,10 @@ def _churn(reigns: DataFrame) -> DataFrame:
 
 
 def _of_the_run() -> tuple[Column, ...]:
-    """What all rows of a run share."""
+    """Columns that are equal in all rows of a run."""
     return tuple(F.first(name).alias(name) for name in PARTITIONED_BY)
 
 
 def _left(before: Column, isr: Column) -> Column:
-    """Whether somebody of one ISR is missing from the next; compared in full only where they differ."""
+    """Whether a member of one ISR is missing from the next; equal ISRs are not compared in full."""
     return before.isNotNull() & (before != isr) & (F.size(F.array_except(before, isr)) > 0)

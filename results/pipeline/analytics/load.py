@@ -1,4 +1,4 @@
-"""What clients did: records a second, and calls of which it is unknown whether they happened."""
+"""Records per second, and calls with unknown outcome."""
 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
@@ -8,29 +8,29 @@ from results.pipeline.analytics.pulses import PULSES_A_SECOND
 from results.pipeline.schemas import DOUBLE, LONG, TEXT, column, table
 
 LONGEST_ERROR = 200
-"""How many characters of an error are kept."""
+"""Maximum number of characters of an error."""
 
 THROUGHPUT = table(
-    column("second", LONG, "since the run's beginning, from 0; seconds in which nothing ended are left out"),
-    column("sent_ok", LONG, "records acknowledged in it"),
+    column("second", LONG, "since the start of the run, from 0; seconds in which no call ended are left out"),
+    column("sent_ok", LONG, "records acknowledged in this second"),
     column(
-        "sent_fail", LONG, "records that certainly were not appended, or whose transaction did not commit"
+        "sent_fail", LONG, "records that were certainly not appended, or whose transaction did not commit"
     ),
-    column("sent_info", LONG, "records whose fate the client does not know"),
+    column("sent_info", LONG, "records whose outcome the client does not know"),
     column("read", LONG, "records that polls returned"),
     column("read_finally", LONG, "records that the final read returned"),
 )
 INDETERMINATE = table(
     column("f", TEXT, "what was done"),
-    column("error", TEXT, "what the client said, numbers as `#`; null where a call never returned"),
-    column("calls", LONG, "calls that ended so"),
+    column("error", TEXT, "error of the client, with `#` for numbers; null if the call never returned"),
+    column("calls", LONG, "calls with this error"),
     column("calls_of_f", LONG, "all calls of this function in the run"),
-    column("rate", DOUBLE, "the one over the other"),
+    column("rate", DOUBLE, "`calls` divided by `calls_of_f`"),
 )
 
 
 def throughput(pulses: DataFrame, runs: DataFrame) -> DataFrame:
-    """Records of each second of each run."""
+    """Records by run and second."""
 
     def of(kind: str, outcome: str | None = None) -> Column:
         meant = (F.col("kind") == kind) & (F.lit(outcome is None) | (F.col("outcome") == outcome))
@@ -52,7 +52,7 @@ def throughput(pulses: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def indeterminate(operations: DataFrame, runs: DataFrame) -> DataFrame:
-    """Calls that ended `info`, or never, by what the client said."""
+    """Calls that ended `info`, or did not end, by error."""
     unknown = F.col("type").isin("info", "open")
     every = Window.partitionBy("run_id", "f").rowsBetween(
         Window.unboundedPreceding, Window.unboundedFollowing
@@ -70,5 +70,5 @@ def indeterminate(operations: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def _normal(name: str) -> Column:
-    """A text without what differs from run to run."""
+    """A text without the parts that differ from run to run."""
     return F.substring(F.regexp_replace(name, r"\d+", "#"), 1, LONGEST_ERROR)

@@ -1,4 +1,4 @@
-"""Which spans of time overlap: joined by buckets of ten seconds, so that no span meets every other."""
+"""Joins overlapping time spans by buckets of ten seconds, which avoids a cross join."""
 
 from typing import NamedTuple
 
@@ -6,37 +6,37 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
 BUCKET_NS = 10_000_000_000
-"""Width of a bucket; nearly all calls fall into one, a fault into two, and few faults meet in one."""
+"""Width of a bucket: almost all calls need one, most faults two, and few faults share one."""
 MOST_BUCKETS = 10_000
-"""Most buckets that one span is laid into, more than a day: what lies beyond overlaps nothing."""
+"""Maximum number of buckets of a span, more than a day; the rest of a longer span overlaps nothing."""
 _BUCKET, _FIRST = "_bucket", "_first"
 
 
 class Span(NamedTuple):
-    """The columns in which a frame has the beginning and the end of its spans, both included, in ns."""
+    """Names of the columns with the start and the end of spans, both inclusive, in ns."""
 
     start_ns: str
     end_ns: str
 
 
 def overlapping(spans: DataFrame, columns: Span, windows: DataFrame, limits: Span) -> DataFrame:
-    """Every span of a run with every window of the same run that it shares an instant with, each pair once.
+    """Pairs of a span and a window of the same run that overlap, each pair once.
 
     Args:
-        spans: has `run_id` and `columns`; a span without a beginning or end overlaps nothing.
-        columns: names of its beginning and end.
-        windows: has `run_id` and `limits`; the side that is small enough to be sent to all.
-        limits: names of its beginning and end.
+        spans: has `run_id` and `columns`; a span without a start or end overlaps nothing.
+        columns: names of the start and end in `spans`.
+        windows: has `run_id` and `limits`; small enough to be broadcast.
+        limits: names of the start and end in `windows`.
 
     Returns:
-        the columns of both, `run_id` once.
+        the columns of both, with one `run_id`.
     """
     left, right = _bucketed(spans, columns), _bucketed(windows, limits)
     ours, theirs = f"{_FIRST}_{columns.start_ns}", f"{_FIRST}_{limits.start_ns}"
     together = left.withColumnRenamed(_FIRST, ours).join(
         right.withColumnRenamed(_FIRST, theirs), ["run_id", _BUCKET]
     )
-    # A pair meets in each bucket that both lie in; the first of these counts.
+    # A pair is found in each bucket that both are in; only the first one counts.
     once = F.col(_BUCKET) == F.greatest(ours, theirs)
     meet = (F.col(columns.start_ns) <= F.col(limits.end_ns)) & (
         F.col(columns.end_ns) >= F.col(limits.start_ns)

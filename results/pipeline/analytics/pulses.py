@@ -1,9 +1,9 @@
-"""Records counted by tenths of a second: the one pass over `records` that the other analytics begin with.
+"""Counts records by tenths of a second, in the only pass over `records`; other analytics use the result.
 
-A gap of a tenth of a second or more in a partition's acknowledgements lies between the last one of one tenth
-and the first one of a later tenth.  So the first and the last time of each tenth determine all such gaps
-exactly, and a partition that takes half of all records is ten rows a second like any other: they are counted
-where they are read, before anything is sent to another task.
+A gap of a tenth of a second or more in a partition's acknowledgements is between the last one of a tenth and
+the first one of a later tenth.  So the first and the last time of each tenth determine all such gaps exactly.
+Records are counted where they are read, before a shuffle, so a partition with half of all records has ten
+rows per second like any other partition.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -22,12 +22,14 @@ PULSES = StructType(
         column("kind", TEXT, "`send`, `read` or `final-read`"),
         column("topic", TEXT, "of sends"),
         column("partition", INT, "of sends"),
-        column("outcome", TEXT, "of sends `ok`, `fail`, `info`, or `open` if never answered"),
-        column("tenth", LONG, "tenth of a second since the run's beginning; of reads, that of the second"),
+        column("outcome", TEXT, "outcome of sends: `ok`, `fail`, `info`, or `open` if never answered"),
+        column(
+            "tenth", LONG, "tenth of a second since the start of the run; for reads, the first of the second"
+        ),
         column("records", LONG, "how many"),
-        column("invoked_ns", LONG, "when the first of them was invoked"),
-        column("first_ns", LONG, "when the first of them completed; invoked, if none ever did"),
-        column("last_ns", LONG, "when the last of them completed"),
+        column("invoked_ns", LONG, "when the first was invoked"),
+        column("first_ns", LONG, "when the first completed; if none did, when it was invoked"),
+        column("last_ns", LONG, "when the last completed"),
     ]
 )
 
@@ -38,10 +40,10 @@ _RETURNING = ("poll", "final-read", "txn")
 
 
 def pulses(records: DataFrame, operations: DataFrame) -> DataFrame:
-    """Count `records` by tenths of a second; reads by seconds, and not by partitions.
+    """Count sends by tenths of a second and partition, and reads by seconds only.
 
-    Most rows of `records` are reads, of which nothing is told that their calls do not report as well: these
-    come from `operations`, a row a call, and of `records` no more than the sends is read.
+    Most rows of `records` are reads.  They are counted from `operations` instead, which has one row per call,
+    so that only the sends of `records` have to be read.
     """
     return _sends(records).unionByName(_reads(operations), allowMissingColumns=True).select(*PULSES.names)
 
@@ -54,9 +56,9 @@ def _sends(records: DataFrame) -> DataFrame:
 
 
 def _reads(operations: DataFrame) -> DataFrame:
-    """Calls that returned records: all of these were invoked, and completed, when their call was."""
+    """Calls that returned records; the times of the records are those of the call."""
     kind = F.when(F.col("f") == "final-read", F.lit("final-read")).otherwise(F.lit("read"))
-    # Rows of before that column: calls that return records, and only these, have more than they sent.
+    # Older rows do not have the column: only calls that return records have more records than sends.
     returned = F.coalesce("returned", F.when(F.col("f").isin(*_RETURNING), F.col("records") - F.col("sends")))
     told = operations.withColumn("returned", returned)
     calls = told.where(F.col("returned") > 0).withColumn("kind", kind)
@@ -65,7 +67,7 @@ def _reads(operations: DataFrame) -> DataFrame:
 
 
 def _counted(told: DataFrame, width_ns: int, keys: tuple[str, ...], records: Column) -> DataFrame:
-    """One row for each of `keys`, of which `tenth` is the number of the stretch of a width."""
+    """One row for each value of `keys`; `tenth` is the number of the interval of this width."""
     at_ns = F.coalesce("completed_ns", "invoked_ns")
     return (
         told.withColumn("tenth", F.floor(at_ns / width_ns))

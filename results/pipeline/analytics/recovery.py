@@ -1,7 +1,7 @@
-"""How long after the last heal of each kind of fault partitions took writes again, and had full ISRs.
+"""Time from the last heal of each kind of fault until partitions accepted writes and had full ISRs.
 
-The checker `recovery` judges what the harness saw while it waited; this measures from the histories
-themselves, for each kind of fault, so that versions can be compared.
+The checker `recovery` judges what the harness saw while it waited.  This module measures from the histories,
+by kind of fault, so that versions can be compared.
 """
 
 from pyspark.sql import Column, DataFrame
@@ -17,21 +17,19 @@ HEALS = table(
     column("healed_ns", LONG, "the last heal of this kind"),
     column("undisturbed", BOOLEAN, "whether no other fault was in force then"),
     column("next_ns", LONG, "when the next fault began; null if none did"),
-    column("until_ns", LONG, "the same, or the run's end"),
-    column("ended_ns", LONG, "the run's end"),
+    column("until_ns", LONG, "`next_ns`, or the end of the run"),
+    column("ended_ns", LONG, "end of the run"),
 )
 RECOVERY = table(
     column("fault_kind", TEXT, "the kind of fault"),
     column("healed_ns", LONG, "when the last fault of this kind was seen to be healed"),
-    column(
-        "undisturbed", BOOLEAN, "whether no other fault was in force then, or began before all had recovered"
-    ),
-    column("partitions", LONG, "partitions that the load writes to and that ever acknowledged a write"),
-    column("unwritten", LONG, "how many of these acknowledged nothing afterwards"),
-    column("writes_ms", DOUBLE, "until the last of these acknowledged a write; null if one never did"),
+    column("undisturbed", BOOLEAN, "whether no other fault was in force then or began before the recovery"),
+    column("partitions", LONG, "partitions that the load writes to and that acknowledged a write in the run"),
+    column("unwritten", LONG, "number of these that acknowledged no write after the heal"),
+    column("writes_ms", DOUBLE, "until the last of these acknowledged a write; null if one did not"),
     column("observed", LONG, "partitions whose ISR was reported"),
-    column("incomplete", LONG, "how many of these were never again seen with a full ISR"),
-    column("isr_ms", DOUBLE, "until the last of these had its full ISR; null if one never had"),
+    column("incomplete", LONG, "number of these that were not seen with a full ISR again"),
+    column("isr_ms", DOUBLE, "until the last of these had a full ISR; null if one had not"),
 )
 _KIND = ("run_id", "fault_kind")
 
@@ -45,7 +43,7 @@ def recovery(
     heals: DataFrame,
     runs: DataFrame,
 ) -> DataFrame:
-    """Recovery of each run after each kind of fault that it healed."""
+    """Recovery of each run after each kind of fault."""
     observed = (
         leadership.where(F.col("subject") == "partition")
         .groupBy("run_id")
@@ -87,7 +85,7 @@ def heals(faults: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def _writes(heals: DataFrame, pulses: DataFrame, runs: DataFrame) -> DataFrame:
-    """How many partitions took writes, how many none after the heal, and the latest to take its first."""
+    """Number of partitions with writes, number without writes after the heal, and the latest first write."""
     written = (
         pulses.where((F.col("kind") == "send") & (F.col("outcome") == "ok"))
         .groupBy("run_id", "topic", "partition")
@@ -107,10 +105,10 @@ def _writes(heals: DataFrame, pulses: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def _interrupted(heals: DataFrame, availability: DataFrame, runs: DataFrame) -> DataFrame:
-    """The longest time from a heal to the end of a gap that it falls into."""
+    """The longest time from a heal to the end of a gap that includes it."""
     gaps = availability.transform(lambda frame: _loaded(frame, runs)).select("run_id", "start_ns", "end_ns")
     points = heals.select(*_KIND, "healed_ns")
-    # A gap that begins with the very acknowledgement at the heal is none after it.
+    # A gap that starts with an acknowledgement at the time of the heal does not count.
     return (
         overlapping(gaps, Span("start_ns", "end_ns"), points, Span("healed_ns", "healed_ns"))
         .where(F.col("start_ns") < F.col("healed_ns"))
@@ -120,7 +118,7 @@ def _interrupted(heals: DataFrame, availability: DataFrame, runs: DataFrame) -> 
 
 
 def _incomplete(heals: DataFrame, under_replicated: DataFrame) -> DataFrame:
-    """How many ISRs were short from a heal on and never full again, and the longest that one was."""
+    """Number of ISRs that were not full at the heal or later again, and the longest time until a full one."""
     ends = heals.groupBy("run_id").agg(F.first("ended_ns").alias("ended_ns"))
     short = (
         under_replicated.select("run_id", "start_ns", "end_ns")
@@ -140,7 +138,7 @@ def _incomplete(heals: DataFrame, under_replicated: DataFrame) -> DataFrame:
 
 
 def _loaded(frame: DataFrame, runs: DataFrame) -> DataFrame:
-    """Without the topics to which the load itself writes nothing."""
+    """Leave out topics to which the load does not write."""
     unloaded = F.array_contains(F.coalesce("unloaded", F.array().cast("array<string>")), F.col("topic"))
     return frame.join(runs.select("run_id", "unloaded"), "run_id").where(~unloaded).drop("unloaded")
 
@@ -150,7 +148,7 @@ def _count(name: str) -> Column:
 
 
 def _took_ms(all_of: str, lacking: str, *latest_ns: str) -> Column:
-    """The latest of several times; null where there was nothing, or something never came."""
+    """The latest of several times; null if there is nothing to wait for, or something never came."""
     zero = F.lit(0).cast(LONG)
     took_ns = F.greatest(zero, *latest_ns, zero)
     return F.when((F.col(all_of) > 0) & (F.col(lacking) == 0), took_ns / NS_PER_MS)

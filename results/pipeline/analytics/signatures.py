@@ -1,4 +1,4 @@
-"""Failures told apart by their signatures: when each was first and last seen, and in which version first."""
+"""Failures by signature: when and in which versions each was first and last seen."""
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
@@ -12,16 +12,16 @@ SIGNATURES = StructType(
         column("signature", TEXT, "equal for the same failure in other runs"),
         column("checker", TEXT, "the checker that finds it"),
         column("id", TEXT, "as in docs/anomalies.md"),
-        column("illegal", BOOLEAN, "whether any of it breaks a promise"),
+        column("illegal", BOOLEAN, "whether any of its anomalies breaks a guarantee"),
         column("runs", LONG, "runs that have it"),
-        column("first_version", TEXT, "the lowest version, by number, that has it"),
+        column("first_version", TEXT, "the lowest version that has it"),
         column("last_version", TEXT, "the highest version that has it"),
-        column("runs_before", LONG, "runs of the same scenarios on lower versions: 0: none was tested"),
+        column("runs_before", LONG, "runs of the same scenarios on lower versions; 0: none was tested"),
         column("first_date", DateType(), "UTC day of the first run that has it"),
-        column("last_date", DateType(), "UTC day of the last one"),
-        column("example_run", TEXT, "`run_id` of the first one"),
+        column("last_date", DateType(), "UTC day of the last run that has it"),
+        column("example_run", TEXT, "`run_id` of the first run that has it"),
         column("example_scenario", TEXT, "its scenario"),
-        column("summary", TEXT, "its sentence in that run"),
+        column("summary", TEXT, "summary of the anomaly in that run"),
     ]
 )
 
@@ -62,7 +62,7 @@ def signatures(anomalies: DataFrame, runs: DataFrame) -> DataFrame:
 
 
 def _runs_before(found: DataFrame, told: DataFrame) -> DataFrame:
-    """How many runs a signature's scenarios had on versions below the first that has it."""
+    """Number of runs of a signature's scenarios on versions below the first one that has it."""
     versions = told.groupBy("scenario", F.col("version_key").alias("other_key")).agg(
         F.count(F.lit(1)).alias("other_runs")
     )

@@ -1,4 +1,4 @@
-"""All analytics by their names: what each is computed from, by which function, with which columns."""
+"""All analytics by name: inputs, function, columns."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
@@ -16,15 +16,15 @@ from results.pipeline.schemas import PARTITIONED_BY
 
 
 class Analytic(NamedTuple):
-    """One table that is computed.
+    """A computed table.
 
     Attributes:
-        inputs: names of tables of runs, or of analytics above: the function's arguments.
-        function: what computes it.
-        schema: its columns with what they mean.
-        partitioned_by: columns that are folders; none where it is one small table of all runs.
+        inputs: names of tables of runs, or of analytics above; they are the arguments of the function.
+        function: computes the table.
+        schema: its columns and their meaning.
+        partitioned_by: columns that are folders; empty for a small table of all runs.
         kept: whether others are computed from it, so that it is computed once.
-        published: whether it becomes a table, and not only other analytics' input.
+        published: whether it becomes a table, instead of only an input of others.
     """
 
     inputs: tuple[str, ...]
@@ -88,24 +88,24 @@ _ALL: Mapping[str, Analytic] = {
     ),
 }
 _READ_ONCE = ("runs", "faults")
-"""Small tables of many small files, that most analytics begin with."""
+"""Small tables with many small files that most analytics read."""
 _AT_ONCE = 4
-"""Enough for two CPUs to be busy while Spark plans; each more holds what it computes in memory as well."""
+"""Threads: enough to keep two CPUs busy while Spark plans; each one needs memory for its result."""
 
 ANALYTICS: Mapping[str, Analytic] = {name: each for name, each in _ALL.items() if each.published}
-"""Those that become tables, each after those that it is computed from."""
+"""Analytics that become tables, each after its inputs."""
 
 
 def analyse(tables: Mapping[str, DataFrame], take: Callable[[str, DataFrame], None]) -> None:
-    """Hand over the frames of all `ANALYTICS`; several at once, as planning them takes longer than computing.
+    """Compute the frames of all `ANALYTICS`, several at once because planning takes longer than computing.
 
     Args:
         tables: the frames of `results.pipeline.schemas.TABLES`, all of one snapshot.
-        take: gets a name and its frame, computed already if others are computed from it; in any order, and in
-            several threads.
+        take: called with a name and its frame, in any order and in several threads; a frame that is the input
+            of others is computed already.
 
     Raises:
-        PipelineError: Spark failed; what has begun is waited for.
+        PipelineError: Spark failed; computations in progress have ended.
     """
     frames = dict(tables)
     order = TopologicalSorter({name: {*each.inputs} & {*_ALL, *_READ_ONCE} for name, each in _ALL.items()})
@@ -130,10 +130,10 @@ def analyse(tables: Mapping[str, DataFrame], take: Callable[[str, DataFrame], No
 
 
 def _computed(name: str, frames: Mapping[str, DataFrame]) -> DataFrame:
-    """The frame of that name; computed already, and kept, if others are computed from it.
+    """The frame of that name; it is computed and kept if others are computed from it.
 
-    Not persisted: Spark would plan all that a kept frame was made from again with whatever uses it, which
-    takes longer than computing does.
+    It is not persisted, because Spark would plan its inputs again for each use, which takes longer than to
+    compute them.
     """
     with spark_errors_named("compute the tables"):
         if name in _READ_ONCE:

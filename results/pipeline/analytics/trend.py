@@ -1,4 +1,4 @@
-"""How days and versions compare: verdicts, latency, unavailability, and which failures are new."""
+"""Verdicts, latency, unavailability and new failures by day and version."""
 
 from functools import reduce
 
@@ -10,28 +10,32 @@ from checkers.history.units import NS_PER_MS
 from results.pipeline.schemas import DOUBLE, LONG, PARTITIONED_BY, column, table
 
 ACCURACY = 10_000
-"""Of the quantile over all runs: its rank is wrong by one in this many at most."""
+"""Accuracy of the quantile over all runs: the error of its rank is at most one in this many."""
 
 TREND = StructType(
     [
         *(field for field in table() if field.name in PARTITIONED_BY),
         column("runs", LONG, "runs that began on this day, replays left out"),
-        column("valid", LONG, "of these, those that ended valid"),
-        column("invalid", LONG, "those that ended invalid"),
-        column("unknown", LONG, "those that ended unknown"),
-        column("unexpected", LONG, "those whose verdict was not the expected one"),
-        column("replays", LONG, "replays that began on this day; all columns below are of these, too"),
+        column("valid", LONG, "number of these that ended valid"),
+        column("invalid", LONG, "number of these that ended invalid"),
+        column("unknown", LONG, "number of these that ended unknown"),
+        column("unexpected", LONG, "number of these whose verdict was not the expected one"),
+        column("replays", LONG, "replays that began on this day; the columns below include them"),
         column("operations", LONG, "records sent, records returned, and operations that are neither"),
         column(
             "sends_p99_ms",
             DOUBLE,
-            "99th percentile of acknowledged sends and transactions, all runs together",
+            "99th percentile of the latency of acknowledged sends and transactions, over all runs",
         ),
         column("faults", LONG, "faults that were injected"),
-        column("unavailable_ms_p50", DOUBLE, "median of each fault's longest gap, of those that have one"),
-        column("unavailable_ms_max", DOUBLE, "the longest of them"),
+        column(
+            "unavailable_ms_p50",
+            DOUBLE,
+            "median of the longest gap of each fault, without faults that have no gap",
+        ),
+        column("unavailable_ms_max", DOUBLE, "the longest gap"),
         column("signatures", LONG, "signatures of illegal anomalies"),
-        column("new_signatures", LONG, "of these, how many no lower version has, and no earlier day"),
+        column("new_signatures", LONG, "number of these that no lower version and no earlier day has"),
     ]
 )
 
@@ -50,7 +54,7 @@ def trend(
         _of_faults(availability_by_fault),
         _of_signatures(anomalies, signatures),
     )
-    # Put below each other and then together: no join, which a version that nobody knows would fall through.
+    # A union with an aggregation, because a join would drop rows whose version is null.
     every = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
     measured = [name for name in TREND.names if name not in PARTITIONED_BY]
     counts = {f.name: F.lit(0).cast(LONG) for f in TREND if f.name in measured and f.dataType == LONG}

@@ -19,16 +19,16 @@ from results.pipeline.spark.progress import Progress
 from results.pipeline.spark.session import fit_shuffles
 
 COMPUTED_FROM = "computed-from"
-"""File of a snapshot that holds a hash of what its computed tables were computed from, and by which code."""
+"""File of a snapshot with a hash of the inputs and the code of its computed tables."""
 _EXCHANGED_PART = 8
-"""Of `records`, which is read and counted at once, no more than this part of its files is exchanged."""
+"""Maximum share of `records` that is shuffled; it is counted while it is read."""
 
 
 class Computed(msgspec.Struct, frozen=True):
-    """What became of the computed tables.
+    """Result of computing the tables.
 
     Attributes:
-        tables: names of those that were computed; none where nothing had changed.
+        tables: names of the tables that were computed; empty if nothing had changed.
     """
 
     tables: tuple[str, ...]
@@ -37,16 +37,16 @@ class Computed(msgspec.Struct, frozen=True):
 def compute(
     opening: Callable[[], AbstractContextManager[SparkSession]], tables: Path, progress: Progress
 ) -> Computed:
-    """Compute all analytics; nothing is done, and no session opened, where nothing has changed since.
+    """Compute all analytics; if nothing has changed, no session is opened.
 
     Args:
         opening: opens a session for a block.
         tables: the folder of the tables.
-        progress: is told how far it has come.
+        progress: called with the progress.
 
     Raises:
         PipelineError: nothing was ingested, Spark failed, or another command writes the tables.
-        OSError: a disk is full or refuses; the tables are as they were.
+        OSError: a disk is full or refuses; the tables are unchanged.
     """
     current = tables / CURRENT
     if not holds_runs(tables):
@@ -71,14 +71,14 @@ def compute(
 
         analyse(of_runs, replace)
         note = snapshot.folder / COMPUTED_FROM
-        # Never written in place: the snapshot before has the same file.
+        # Never written in place, because the previous snapshot has the same file.
         note.unlink(missing_ok=True)
         note.write_text(computed_from(snapshot.folder))
     return Computed(tuple(ANALYTICS))
 
 
 def computed_from(folder: Path) -> str:
-    """A hash of the files of the tables of runs in a snapshot, which never change, and of this code."""
+    """A hash of this code and of the names of the files of a snapshot; files never change."""
     digest = hashlib.blake2b(digest_size=16)
     for name in TABLES:
         for path in files.of(folder / name):

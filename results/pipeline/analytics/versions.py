@@ -1,4 +1,4 @@
-"""Kafka's versions in their order: 3.10 after 3.9, a release after its candidates."""
+"""Sorts versions of Kafka: 3.10 after 3.9, a release after its candidates."""
 
 from pyspark.sql import Column
 from pyspark.sql import functions as F
@@ -7,9 +7,9 @@ _NUMBERS = 4
 
 
 def version_key(name: str) -> Column:
-    """What a column of versions is ordered by: an array of numbers, of one length.
+    """Sort key of a column of versions: an array of numbers, always of the same length.
 
-    What is no version comes before all that are.
+    Texts that are not versions come first.
     """
     text = F.col(name)
     numbers = F.split(F.regexp_extract(text, r"^(\d{1,9}(\.\d{1,9})*)", 1), r"\.")

@@ -1,1 +1,1 @@
-"""Rows of tables: what one run becomes, as Arrow tables."""
+"""Converts one run to rows of tables, as Arrow tables."""

@@ -1,4 +1,4 @@
-"""Builds Arrow tables of one run from NumPy arrays and lists, in the types of the tables' files."""
+"""Builds Arrow tables of one run from NumPy arrays and lists, with the types of the files."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -19,7 +19,7 @@ _CODED = pa.dictionary(pa.int32(), pa.string())
 
 @cache
 def file_schema(name: str) -> pa.Schema:
-    """Columns of a table's files: all but those that are folders; texts are kept as codes while in memory."""
+    """Schema of a table's files, without columns that are folders; in memory, texts are dictionary codes."""
     held = StructType([field for field in TABLES[name] if field.name not in PARTITIONED_BY])
     plain = to_arrow_schema(held, timezone="UTC")
     return pa.schema([pa.field(f.name, _CODED if f.type == pa.string() else f.type) for f in plain])
@@ -29,9 +29,9 @@ def assembled(name: str, run: str, columns: Mapping[str, Array]) -> pa.Table:
     """A table's rows of one run.
 
     Args:
-        name: of the table.
+        name: name of the table.
         run: the run's id.
-        columns: all others by name, of one length; integers may be wider than they are in the files.
+        columns: all other columns by name, of equal length; integers may be wider than in the files.
 
     Raises:
         ValueError: an integer does not fit its column.
@@ -53,12 +53,12 @@ def integers(values: Iterable[int | None]) -> Array:
 
 
 def booleans(values: NDArray[np.bool_]) -> Array:
-    """A column of truth values."""
+    """A column of booleans."""
     return pa.array(values)
 
 
 def named(codes: Integers, names: Sequence[str]) -> Array:
-    """A text for each code, null where it is negative."""
+    """The text of each code; null for a negative code."""
     indices: Any = pa.array(codes.astype(np.int32), mask=codes < 0)
     return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string()))
 
@@ -74,6 +74,6 @@ def lists(values: Iterable[Sequence[int] | None]) -> Array:
 
 
 def rows(name: str, run: str, dictionaries: Sequence[Mapping[str, Any]]) -> pa.Table:
-    """A table's rows of one run from dictionaries, for tables with few rows."""
+    """A table's rows of one run from dictionaries; for small tables."""
     schema = file_schema(name)
     return pa.Table.from_pylist([{"run_id": run, **row} for row in dictionaries], schema=schema)

@@ -1,4 +1,4 @@
-"""The rows of the table `operations`: every invocation with the outcome of it."""
+"""The rows of the table `operations`: invocations with their outcomes."""
 
 from typing import Any
 
@@ -50,7 +50,7 @@ def operations_of(history: History, columns: Columns, paired: Paired) -> pa.Tabl
 
 
 def _counts(columns: Columns, paired: Paired) -> tuple[Integers, Integers, Integers]:
-    """Records that each operation sent, those that were acknowledged, and those that it returned."""
+    """Number of records that each operation sent, that were acknowledged, and that it returned."""
     size = len(paired.time_ns)
     sends, calls = columns.sends, columns.calls
     acked = sends.invoke_op[sends.outcome == Outcome.OK]
@@ -62,5 +62,5 @@ def _counts(columns: Columns, paired: Paired) -> tuple[Integers, Integers, Integ
 
 
 def text_of(key: Any) -> str | None:
-    """A key as a text: JSON where it is none; null stays null."""
+    """A key as text; JSON unless it is a text; null stays null."""
     return key if key is None or isinstance(key, str) else msgspec.json.encode(key).decode()

@@ -12,14 +12,14 @@ from checkers.history.runner import OBSERVATIONS
 
 @dataclass(frozen=True, slots=True)
 class Paired:
-    """A history's operations as arrays, one element an operation.
+    """A history's operations as arrays, one element per operation.
 
     Attributes:
-        time_ns: when it was recorded.
-        process: code of its process.
-        processes: their names by code.
-        invocation: index of the invocation that it completes; its own where it is one; `NONE` for
-            observations.
+        time_ns: when the operation was recorded.
+        process: code of the process.
+        processes: names of processes by code.
+        invocation: index of the invocation that it completes; its own index if it is an invocation; `NONE`
+            for observations.
         completion: index of the completion of an invocation; `NONE` without one.
     """
 
@@ -36,11 +36,11 @@ class Paired:
 
 
 def pair(history: History) -> Paired:
-    """Pair a history that `checkers.history.reading` returned: nobody has two operations outstanding."""
+    """Pair a history of `checkers.history.reading`, in which no process has two outstanding operations."""
     operations = history.operations
     processes = list(map(attrgetter("process"), operations))
     codes = {process: code for code, process in enumerate(dict.fromkeys(processes))}
-    # Lists, because an element of an array costs five times that of a list.
+    # Lists, because access to an element of an array takes five times as long.
     invocation, completion = [NONE] * len(operations), [NONE] * len(operations)
     outstanding: dict[int | str, int] = {}
     for index, operation in enumerate(operations):

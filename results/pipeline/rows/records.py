@@ -1,4 +1,4 @@
-"""The rows of the table `records`: every record that was sent, and every record that was returned."""
+"""The rows of the table `records`: all records that were sent, and all that were returned."""
 
 import msgspec
 import numpy as np
@@ -62,7 +62,7 @@ def _returned(history: History, columns: Columns, paired: Paired) -> pa.Table:
 
 
 def _places(columns: Columns, partition: Integers, offset: Integers, value: Integers) -> dict[str, Array]:
-    """What a record is and where it is; a value that krucible never sends as a text."""
+    """Position and value of records; a value that krucible never sends is a text."""
     topics = {topic: code for code, topic in enumerate(dict.fromkeys(p.topic for p in columns.partitions))}
     topic_of = np.array([topics[name.topic] for name in columns.partitions], np.int64)
     number_of = np.array([name.partition for name in columns.partitions], np.int64)
@@ -77,7 +77,7 @@ def _places(columns: Columns, partition: Integers, offset: Integers, value: Inte
 
 
 def _positions(group: Integers) -> Integers:
-    """Place of each row, from 0, within its stretch of rows of one group."""
+    """Position of each row, from 0, among consecutive rows of the same group."""
     first = np.flatnonzero(np.append(True, group[1:] != group[:-1])) if len(group) else group
     place: Integers = np.arange(len(group)) - np.repeat(first, np.diff(np.append(first, len(group))))
     return place

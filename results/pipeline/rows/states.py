@@ -1,4 +1,4 @@
-"""The rows of the tables `cluster_state` and `faults`: who led and was in sync, and what was done to whom."""
+"""The rows of the tables `cluster_state` (leaders, ISRs) and `faults`."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,18 +22,18 @@ _TEXTS = {"view", "subject", "topic"}
 _LISTS = {"isr", "elr", "replicas", "voters"}
 _UNTIL, _ANSWERS = _COLUMNS.index("until_ns"), _COLUMNS.index("answers")
 _State: TypeAlias = tuple[Any, ...]
-"""What an answer reports about one topic and partition, which come first: all columns after `subject`."""
+"""What an answer reports: topic and partition, then all other columns after `subject`."""
 _Row: TypeAlias = list[Any]
 _Answer = TypeVar("_Answer")
 
 
 class _Stretch(NamedTuple):
-    """Answers that reported the same of one partition, or of the quorum; not yet over.
+    """Consecutive equal answers about one partition or the quorum, still in progress.
 
     Attributes:
-        state: what they tell.
-        row: their row, without its end.
-        answers_before: how many answers the view had given before the first of these.
+        state: the reported state.
+        row: the row, without its end.
+        answers_before: number of answers of the view before the first of these.
     """
 
     state: _State
@@ -42,16 +42,16 @@ class _Stretch(NamedTuple):
 
 
 class _View:
-    """What one node answered so far.
+    """The answers of one node so far.
 
-    All its stretches that are not yet over end with its last answer, so that this is kept here and not in
-    each of them: most answers are no news.
+    All open stretches end with the last answer, which is kept here instead of in each stretch, because most
+    answers change nothing.
 
     Attributes:
-        answer: its last answer.
-        until_ns: when that was there.
-        answers: how many there were.
-        stretches: those that are not yet over, by topic and partition.
+        answer: the last answer.
+        until_ns: when the last answer arrived.
+        answers: number of answers.
+        stretches: open stretches, by topic and partition.
     """
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class _View:
         self.stretches: dict[_State, _Stretch] = {}
 
     def go_on_with(self, stretches: dict[_State, _Stretch]) -> None:
-        """End all stretches but these."""
+        """End all stretches except these."""
         for place, stretch in self.stretches.items():
             if stretches.get(place) is not stretch:
                 stretch.row[_UNTIL] = self.until_ns
@@ -70,7 +70,7 @@ class _View:
 
 
 class _Stretches:
-    """Makes rows of answers about one subject: consecutive equal ones of one view are one."""
+    """Converts answers about one subject to rows; consecutive equal answers of a view are one row."""
 
     def __init__(self, subject: str) -> None:
         self._subject = subject
@@ -80,12 +80,12 @@ class _Stretches:
     def add(
         self, operation: Operation, answer: _Answer, states: Callable[[_Answer], Iterator[_State]]
     ) -> None:
-        """Take the next answer.
+        """Add the next answer.
 
         Args:
-            operation: the observation that reports it.
-            answer: equal to the one before if it reports the same.
-            states: what an answer reports about each partition that it has, or of the quorum.
+            operation: the observation with the answer.
+            answer: equal to the previous answer if it reports the same.
+            states: converts an answer to the state of each of its partitions, or of the quorum.
         """
         view = self._views[operation.node]
         silent = operation.time_ns - view.until_ns > SILENCE_NS
@@ -97,7 +97,7 @@ class _Stretches:
         view.answers += 1
 
     def ended(self) -> list[_Row]:
-        """The rows, when all answers were reported."""
+        """The rows, after all answers were added."""
         for view in self._views.values():
             view.go_on_with({})
         return self._rows
@@ -118,9 +118,9 @@ class _Stretches:
 
 
 def cluster_state_of(history: History) -> pa.Table:
-    """What every node that was asked told, as stretches of answers that reported the same.
+    """The answers of all nodes, as stretches of equal answers.
 
-    Partitions come first, then the quorum, each in the order in which the stretches began in the history.
+    Partitions come first, then the quorum, each in the order in which the stretches began.
     """
     partitions, quorum = _Stretches("partition"), _Stretches("quorum")
     for operation in history.operations:
@@ -144,7 +144,7 @@ def faults_of(history: History) -> pa.Table:
     """The faults that were injected, or may have been.
 
     Raises:
-        KeyError, msgspec.ValidationError: one is not as docs/histories.md says.
+        KeyError, msgspec.ValidationError: a fault does not conform to docs/histories.md.
     """
     return rows(
         "faults",
@@ -180,7 +180,7 @@ def _states(topics: Mapping[str, Sequence[PartitionAnswer]]) -> Iterator[_State]
 
 
 def _state(answer: LeaderSeen | None) -> Iterator[_State]:
-    """Of an answer as leader; one that has not its shape has no row: the checker that reads it says so."""
+    """The state in a leader's answer; an answer of another shape has no row, and its checker reports it."""
     if answer is None:
         return
     voters = [voter.id for voter in answer.voters]
@@ -197,5 +197,5 @@ def _leading(operation: Operation) -> LeaderSeen | None:
 
 
 def _known(number: int) -> int | None:
-    """Kafka's -1 stands for none."""
+    """Convert Kafka's -1 to None."""
     return None if number < 0 else number

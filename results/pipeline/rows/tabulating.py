@@ -1,4 +1,4 @@
-"""Turns one run into its rows of every table that is filled by an ingest."""
+"""Converts one run to rows of all tables that an ingest fills."""
 
 import gc
 from collections.abc import Iterator
@@ -35,7 +35,7 @@ def tables_of(found: FoundRun, history: History) -> dict[str, pa.Table]:
         history: what its journals say.
 
     Raises:
-        StoreError, KeyError, ValueError: it is half-written, or not as docs/histories.md says.
+        StoreError, KeyError, ValueError: the run is incomplete, or does not conform to docs/histories.md.
     """
     _require_whole(history, found)
     columns, paired = columns_of(history), pair(history)
@@ -52,9 +52,9 @@ def tables_of(found: FoundRun, history: History) -> dict[str, pa.Table]:
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """No search for cycles in the block: a history has none, and half the time of reading would go there.
+    """Disable garbage collection in the block: a history has no cycles, and reading takes half the time.
 
-    What the block made should be gone at its end, or the first search after it looks at all of that.
+    Objects made in the block should be gone at its end; else the first collection afterwards visits them all.
     """
     before = gc.isenabled()
     gc.disable()

@@ -1,4 +1,4 @@
-"""Rows of the tables `verdicts` and `anomalies` that a run's verdict becomes."""
+"""Converts a run's verdict to rows of the tables `verdicts` and `anomalies`."""
 
 import hashlib
 import re
@@ -17,16 +17,16 @@ from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 from results.pipeline.rows.columnar import rows
 
 WHOLE = "*"
-"""Name of the row that is about all checkers together."""
+"""Name of the row for the verdict of all checkers."""
 CHECKED_BY = "checkers"
-"""The figure of that row that reports by which checkers: `checkers_version`."""
+"""The figure of that row with the `checkers_version`."""
 _LONG = 20
 _WORD = re.compile(r"[^\s,;:()'\"]+")
 
 
 @cache
 def checkers_version() -> str:
-    """A hash of the checkers' own code: verdicts of other code may be others."""
+    """A hash of the code of the checkers; other code may give other verdicts."""
     digest = hashlib.blake2b(digest_size=8)
     root = Path(checkers.__file__).parent
     for path in sorted(root.rglob("*.py")):
@@ -37,13 +37,13 @@ def checkers_version() -> str:
 def rows_of_verdict(
     verdict: Verdict, setup: Setup | None, fault_kinds: tuple[str, ...], seconds: dict[str, float]
 ) -> Iterator[dict[str, Any]]:
-    """A row for each checker with its anomalies, after one for the whole with none.
+    """A row without anomalies for the whole verdict, then one for each checker with its anomalies.
 
     Args:
-        verdict: what all checkers said.
-        setup: the run's set-up, whose topics no signature names.
+        verdict: the verdict of all checkers.
+        setup: the run's set-up; signatures do not contain its topics.
         fault_kinds: kinds of faults that were injected.
-        seconds: how long each checker took, and what else took time.
+        seconds: duration of each checker and of other work.
     """
     yield {
         "checker": WHOLE,
@@ -68,7 +68,7 @@ def rows_of_verdict(
 
 
 def tables_of_verdict(run: str, judged: Iterable[dict[str, Any]]) -> dict[str, pa.Table]:
-    """A run's rows of `verdicts` and `anomalies`, of those that `rows_of_verdict` gives."""
+    """Convert the result of `rows_of_verdict` to tables of `verdicts` and `anomalies`."""
     verdicts, anomalies = [], []
     for row in judged:
         anomalies += [{"checker": row["checker"], **anomaly} for anomaly in row["anomalies"]]
@@ -79,7 +79,7 @@ def tables_of_verdict(run: str, judged: Iterable[dict[str, Any]]) -> dict[str, p
 def _anomaly(
     result: CheckerResult, name: str, topics: Iterable[str], fault_kinds: Iterable[str]
 ) -> dict[str, Any]:
-    """All anomalies of one id, told by the first of those that break a promise, or else by the first."""
+    """A row for all anomalies of an id, described by the first illegal one, else by the first."""
     first = min((a for a in result.anomalies if a.id == name), key=_is_legal)
     return {
         "id": name,
@@ -96,10 +96,9 @@ def _is_legal(anomaly: Anomaly) -> bool:
 
 
 def signature(checker: str, anomaly: Anomaly, topics: Iterable[str], fault_kinds: Iterable[str]) -> str:
-    """A hash that is equal for the same failure in another run.
+    """A hash that is equal for the same failure in other runs.
 
-    It is made of checker, id, kinds of faults, and the summary without topics, numbers and ids, whatever
-    words these are part of.
+    It covers checker, id, kinds of faults, and the summary without topics, numbers and ids, even in words.
     """
     named = sorted(topics, key=len, reverse=True)
     words = [word for word in _WORD.findall(anomaly.summary) if not _is_particular(word, named)]

@@ -1,1 +1,1 @@
-"""Tables on disk: files of Parquet, what tasks write, snapshots that appear whole."""
+"""Tables on disk: Parquet files, files that tasks write, atomic snapshots."""

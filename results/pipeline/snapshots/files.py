@@ -1,4 +1,4 @@
-"""The Parquet files of tables: listed, synced, merged where they are small, rewritten without some runs."""
+"""Lists, syncs, merges and rewrites the Parquet files of tables."""
 
 import os
 import uuid
@@ -13,34 +13,34 @@ import pyarrow.parquet as pq
 
 SMALL_BYTES = 2 << 20
 SMALL_MAX = 16
-"""More small files than this in one folder are merged."""
+"""Maximum number of small files in a folder; more are merged."""
 
 
 def of(folder: Path) -> Iterator[Path]:
-    """All Parquet files below a folder, in the order of their names; none if there is no folder."""
+    """All Parquet files below a folder, by name; empty if the folder does not exist."""
     yield from sorted(folder.rglob("*.parquet"))
 
 
 def writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
-    """A writer of one file; readers see texts as texts, however they were encoded in memory."""
+    """A writer of one file; readers get texts, even if they were dictionary-encoded in memory."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return pq.ParquetWriter(path, schema, compression="zstd", store_schema=False)
 
 
 def empty(folder: Path, schema: pa.Schema) -> Path:
-    """A file without rows, from which readers learn the columns."""
+    """Write a file without rows, which has the columns for readers."""
     path = _beside(folder / "empty.parquet")
     with writer(path, schema):
         return path
 
 
 def drop_runs(path: Path, runs: frozenset[str]) -> bool:
-    """Leave the rows of some runs out of a file, which is replaced; without any of them it is not touched.
+    """Replace a file by one without the rows of these runs; without such rows the file is not touched.
 
-    Other links to the old file keep all rows.
+    Other hard links to the old file keep all rows.
 
     Returns:
-        Whether there were any.
+        Whether there were such rows.
     """
     with pq.ParquetFile(path) as file:
         held = set(pc.unique(file.read(["run_id"]).column(0)).to_pylist())
@@ -57,11 +57,11 @@ def drop_runs(path: Path, runs: frozenset[str]) -> bool:
 
 
 def merge_small(folder: Path) -> None:
-    """Make one file of the small ones wherever more than `SMALL_MAX` alike lie in one folder."""
+    """Merge small files if a folder has more than `SMALL_MAX` with the same schema."""
     for parent, paths in groupby(of(folder), key=lambda path: path.parent):
         alike: dict[str, list[Path]] = defaultdict(list)
         for path in (path for path in paths if path.stat().st_size < SMALL_BYTES):
-            # What was written before a table got a column stays apart.
+            # Files written before a column was added have another schema and are not merged with new ones.
             alike[str(pq.read_schema(path))].append(path)
         for small in alike.values():
             if len(small) > SMALL_MAX:
@@ -84,7 +84,7 @@ def _beside(path: Path) -> Path:
 
 
 def sync(folder: Path) -> None:
-    """Have the disk take every file of a tree that has no other link yet, and every folder."""
+    """Call fsync on all folders of a tree, and on all files without another hard link."""
     for place, _, names in os.walk(folder):
         for name in names:
             path = Path(place) / name
@@ -94,7 +94,7 @@ def sync(folder: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Have the disk take what a folder lists."""
+    """Call fsync on a folder."""
     _sync(folder)
 
 

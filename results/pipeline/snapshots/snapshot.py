@@ -1,11 +1,11 @@
-"""The tables on disk: snapshots that appear whole or not at all, and how one is read.
+"""The tables on disk: how atomic snapshots are written and read.
 
     tables/current                     a link to the newest snapshot
     tables/snapshots/00000007/records/date=2026-11-22/kafka_version=4.3.1/….parquet
 
-A snapshot is never changed.  A new one links the files of the one before, adds its own, and becomes the
-current one by a rename; what a killed command left behind is removed by the next one.  The snapshot before
-the current one stays, for whoever is reading it.
+A snapshot is never changed.  A new one has hard links to the files of the previous one, adds its own files,
+and becomes the current one by a rename.  The next command removes what a killed command left.  The previous
+snapshot is kept for readers that still use it.
 """
 
 import fcntl
@@ -33,13 +33,13 @@ _DIGITS = 8
 
 
 def read_table(spark: SparkSession, root: Path, name: str, schema: StructType | None = None) -> DataFrame:
-    """A table of the current snapshot, with the columns of its schema in their order; empty if absent.
+    """A table of the current snapshot, with the columns of its schema in order; empty if absent.
 
     Args:
         spark: a session.
         root: the folder of the tables.
-        name: of the table.
-        schema: of a table that is not in `TABLES`.
+        name: name of the table.
+        schema: schema of a table that is not in `TABLES`.
     """
     schema = TABLES[name] if schema is None else schema
     folder = _current(root) / name
@@ -50,7 +50,7 @@ def read_table(spark: SparkSession, root: Path, name: str, schema: StructType | 
 
 
 def holds_runs(root: Path) -> bool:
-    """Whether any run was ever ingested into the tables of a folder; its other tables say nothing without."""
+    """Whether any run was ingested into the tables of a folder."""
     return any(files.of(_current(root) / "runs"))
 
 
@@ -58,9 +58,9 @@ class Snapshot:
     """A snapshot that is being built.
 
     Attributes:
-        folder: where it is built.
-        scratch: a folder beside it, on the same disk, that goes with it.
-        changed: whether it differs from the one before; otherwise it never becomes the current one.
+        folder: the folder in which it is built.
+        scratch: a temporary folder on the same disk.
+        changed: whether it differs from the previous snapshot; otherwise it does not become the current one.
     """
 
     def __init__(self, folder: Path, scratch: Path) -> None:
@@ -69,7 +69,7 @@ class Snapshot:
         self.changed = False
 
     def place(self, staged: Path, paths: Iterable[Path]) -> None:
-        """Move files from a staged tree ``<table>/date=…/kafka_version=…/`` to the same places here."""
+        """Move files from a staged tree ``<table>/date=…/kafka_version=…/`` to the same paths here."""
         for path in paths:
             target = self.folder / path.relative_to(staged)
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -83,11 +83,11 @@ class Snapshot:
         schema: StructType | None = None,
         partitioned_by: Sequence[str] = PARTITIONED_BY,
     ) -> None:
-        """Add rows to a table; one file, where it is not partitioned, else one for each task and folder.
+        """Add rows to a table; one file if it is not partitioned, else one for each task and folder.
 
         Raises:
-            PipelineError: the rows are not as the schema says, or Spark failed.
-            OSError: an operating system refused a file.
+            PipelineError: the rows do not conform to the schema, or Spark failed.
+            OSError: a file can't be written.
         """
         schema = TABLES[name] if schema is None else schema
         _require_schema(name, frame, schema)
@@ -108,7 +108,7 @@ class Snapshot:
         schema: StructType | None = None,
         partitioned_by: Sequence[str] = PARTITIONED_BY,
     ) -> None:
-        """Put rows in place of the whole table; they may be computed from it as `read_table` returns it."""
+        """Replace all rows of a table; the new ones may be computed from the result of `read_table`."""
         held = self.folder / name
         if held.exists():
             shutil.rmtree(held)
@@ -116,7 +116,7 @@ class Snapshot:
         self.append(name, frame, schema, partitioned_by)
 
     def drop_runs(self, runs: Collection[str], names: Iterable[str] = tuple(TABLES)) -> None:
-        """Leave out all rows of some runs, by their ids."""
+        """Remove all rows of these runs."""
         for name in names:
             for path in list(files.of(self.folder / name)):
                 self.changed |= files.drop_runs(path, frozenset(runs))
@@ -127,10 +127,10 @@ def next_snapshot(root: Path) -> Iterator[Snapshot]:
     """Build a snapshot in the block; it becomes the current one if the block ends without an error.
 
     Raises:
-        PipelineError: another command writes these tables, or the folder holds something else.
-        OSError: the disk is full or refuses; the tables are as they were.
+        PipelineError: another command writes these tables, or the folder contains something else.
+        OSError: the disk is full or refuses; the tables are unchanged.
     """
-    # Tasks tell absolute paths, whatever the folder was called by.
+    # Tasks report absolute paths.
     root = root.absolute()
     with locked(root):
         before = _current(root)
@@ -153,11 +153,11 @@ def next_snapshot(root: Path) -> Iterator[Snapshot]:
 
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
-    """Keep other commands from writing the tables, and remove what one that was killed left behind.
+    """Lock the tables against other commands, and remove what a killed command left.
 
     Raises:
         PipelineError: another command writes them.
-        NotTablesError: the folder holds something else.
+        NotTablesError: the folder contains something else.
     """
     _require_tables(root)
     (root / SNAPSHOTS).mkdir(parents=True, exist_ok=True)
@@ -168,29 +168,29 @@ def locked(root: Path) -> Iterator[None]:
             raise PipelineError(
                 "another command is writing these tables",
                 where=str(root),
-                next_step="wait until it is done, or name other tables with --tables",
+                next_step="wait until it has ended, or use other tables with --tables",
             ) from error
         _clean(root)
         yield
 
 
 def _current(root: Path) -> Path:
-    """The current snapshot's own folder, which stays where it is when a newer one comes."""
+    """The folder of the current snapshot, which is still there after a newer one was written."""
     link = root / CURRENT
     return link.resolve() if link.is_symlink() else root / SNAPSHOTS / "0"
 
 
 def _require_tables(root: Path) -> None:
-    """Refuse a folder that holds anything but tables: cleaning it could remove somebody's files."""
+    """Refuse a folder with anything but tables, because cleaning could remove files of the user."""
     held = {path.name for path in root.iterdir()} if root.is_dir() else set()
     strange = sorted(name for name in held - {CURRENT, SNAPSHOTS, _LOCK} if not name.startswith(_BUILDING))
     if strange or (root.exists() and not root.is_dir()):
         raise NotTablesError(
-            "this is no folder of tables",
+            "this is not a folder of tables",
             got=f"a folder with {', '.join(strange[:3])}" if strange else "a file",
             expected="a folder that is empty, new, or was made by krucible pipeline",
             where=str(root),
-            next_step="name another one with --tables",
+            next_step="use another one with --tables",
         )
 
 
@@ -201,7 +201,7 @@ def _link_tree(source: Path, target: Path) -> None:
 
 
 def _commit(root: Path, folder: Path, number: int) -> None:
-    """The moment at which the tables change is the second rename."""
+    """Make a snapshot the current one; the tables change with the second rename."""
     name = f"{number:0{_DIGITS}}"
     folder.rename(root / SNAPSHOTS / name)
     link = folder.parent / CURRENT
@@ -212,19 +212,19 @@ def _commit(root: Path, folder: Path, number: int) -> None:
 
 
 def _clean(root: Path) -> None:
-    """Remove what was never finished, and all snapshots but the current one and the one before."""
+    """Remove unfinished snapshots, and all others except the current and the previous one."""
     current = _current(root).name
     complete = sorted(path.name for path in (root / SNAPSHOTS).iterdir() if path.name <= current)
     for path in (root / SNAPSHOTS).iterdir():
         if path.name not in complete[-2:]:
             shutil.rmtree(path)
     for path in root.glob(f"{_BUILDING}*"):
-        # A worker of the command that was killed may be writing there still; the next command gets the rest.
+        # A worker of a killed command may still write there; the next command removes the rest.
         shutil.rmtree(path, ignore_errors=True)
 
 
 def _require_schema(name: str, frame: DataFrame, schema: StructType) -> None:
-    """A final select is the contract: the same columns in the same order, of the same types."""
+    """Require that a frame has the columns of the schema, with the same order and types."""
     found = [(field.name, field.dataType.simpleString()) for field in frame.schema]
     wanted = [(field.name, field.dataType.simpleString()) for field in schema]
     if found != wanted:

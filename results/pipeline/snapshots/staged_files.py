@@ -1,9 +1,9 @@
-"""What tasks write: Parquet beside the tables, and a manifest that names it.
+"""Files that tasks write next to the tables, and the manifest that names them.
 
-A task answers with a `ManifestRow` for each run and each file.  The driver moves only the files that the
-manifest names into the tables, so files of a task that failed or ran twice are ignored.  Rows that Python
-made never pass through the JVM, and the JVM does not write those that Spark made: docs/decisions/0009 has the
-measurements.
+A task returns a `ManifestRow` for each run and each file.  The driver moves only the files in the manifest
+into the tables, so files of a task that failed or ran twice are ignored.  Python writes all files: rows made
+by Python do not pass through the JVM, and the JVM does not write rows made by Spark.  docs/decisions/0009 has
+the measurements.
 """
 
 import errno
@@ -23,7 +23,7 @@ from pyspark.sql import DataFrame
 from results.pipeline.snapshots import files
 
 ROWS_BUFFERED = 500_000
-"""Rows of one file that are written at once; also the size of a row group."""
+"""Number of rows that are written at once; also the size of a row group."""
 _TYPES: dict[str, pa.DataType] = {
     "run_id": pa.string(),
     "operations": pa.int64(),
@@ -50,14 +50,14 @@ class ManifestRow(NamedTuple):
     """A row of the manifest.
 
     Attributes:
-        run_id: which run it is about.
-        operations: how many it has, where it was ingested.
-        problem: why it was not, or why it was not judged.
+        run_id: id of the run.
+        operations: number of operations, if the run was ingested.
+        problem: why the run was not ingested or not judged.
         path: a file that was written.
-        errno: what the operating system refused, so that nothing of the task is to be used.
-        validity: of its verdict, where it was judged.
-        stored: validity of the verdict in its folder; None if there is none any more.
-        differs: how the two differ; None where every byte is the same.
+        errno: error of the operating system; the results of the task must not be used.
+        validity: validity of the new verdict, if the run was judged.
+        stored: validity of the verdict in the run's folder; None if there is none now.
+        differs: how the two verdicts differ; None if they are equal byte for byte.
     """
 
     run_id: str | None = None
@@ -71,7 +71,7 @@ class ManifestRow(NamedTuple):
 
 
 class StagedFiles:
-    """The files that a task writes; written when there is enough, closed with the block."""
+    """The files of a task; rows are written when there are enough, and files are closed with the block."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -89,14 +89,14 @@ class StagedFiles:
             if kind is None:
                 for place in list(self._buffers):
                     self._flush(place)
-                    # Not at the end: a task may have more places than a process may have open files.
+                    # Closed now, because a task may have more files than a process may have open.
                     self._writers[place].close()
         finally:
             for writer in self._writers.values():
                 writer.close()
 
     def take(self, place: Path, rows: pa.Table) -> None:
-        """Add rows to the file of a place, such as ``records/date=2026-11-22/kafka_version=4.3.1``."""
+        """Add rows to the file in a folder such as ``records/date=2026-11-22/kafka_version=4.3.1``."""
         if not rows.num_rows:
             return
         buffer = self._buffers[place]
@@ -105,7 +105,7 @@ class StagedFiles:
             self._flush(place)
 
     def rows(self) -> list[ManifestRow]:
-        """A row for each file, once the block is over."""
+        """A row for each file, after the end of the block."""
         return [ManifestRow(path=str(self._path(place))) for place in self._writers]
 
     def _flush(self, place: Path) -> None:
@@ -119,7 +119,7 @@ class StagedFiles:
 
 
 def place_of(name: str, columns: Mapping[str, Any]) -> Path:
-    """Where rows of a table lie that have these values in the columns that are folders.
+    """Folder of rows of a table with these values in the partition columns.
 
     Raises:
         ValueError: a value is missing.
@@ -127,18 +127,18 @@ def place_of(name: str, columns: Mapping[str, Any]) -> Path:
     missing = [column for column, value in columns.items() if value is None]
     if missing:
         raise ValueError(f"rows of {name} have no {missing[0]}")
-    # What Hive's notation of folders can't hold is escaped, as Spark does it.
+    # Characters that Hive's folder names can't contain are escaped, as in Spark.
     folders = (f"{column}={quote(str(value), safe=' ')}" for column, value in columns.items())
     return Path(name, *folders)
 
 
 def manifest(told: Iterable[ManifestRow]) -> pa.RecordBatch:
-    """What a task answers with."""
+    """The result of a task as a batch."""
     return pa.RecordBatch.from_pylist([entry._asdict() for entry in told], schema=MANIFEST)
 
 
 def refused(error: OSError, folder: Path) -> ManifestRow:
-    """That the operating system refused to write below a folder."""
+    """A row that reports an error of the operating system below a folder."""
     code = error.errno or errno.EIO
     return ManifestRow(problem=os.strerror(code), path=str(error.filename or folder), errno=code)
 
@@ -147,16 +147,16 @@ def collected(answers: DataFrame) -> list[ManifestRow]:
     """The rows of all tasks.
 
     Raises:
-        OSError: an operating system refused a file.
+        OSError: a task could not write a file.
     """
     return answered([ManifestRow(*row) for row in answers.collect()])
 
 
 def answered(told: list[ManifestRow]) -> list[ManifestRow]:
-    """What tasks told, if nothing was refused.
+    """Return the rows of tasks if no task reported an error of the operating system.
 
     Raises:
-        OSError: an operating system refused a file.
+        OSError: a task could not write a file.
     """
     for entry in told:
         if entry.errno is not None:
@@ -170,12 +170,12 @@ def paths_of(told: Iterable[ManifestRow]) -> list[Path]:
 
 
 def writing(name: str, partitioned_by: Sequence[str], folder: Path) -> Callable[[Batches], Batches]:
-    """What Spark runs to write a frame's rows.
+    """The function that Spark runs to write the rows of a frame.
 
     Args:
-        name: of their table.
+        name: name of the table.
         partitioned_by: columns that are folders.
-        folder: where files are staged, reachable for the driver as well.
+        folder: folder for staged files, also reachable for the driver.
     """
 
     def write(batches: Batches) -> Batches:
@@ -193,7 +193,7 @@ def writing(name: str, partitioned_by: Sequence[str], folder: Path) -> Callable[
 
 
 def _by_place(name: str, rows: pa.Table, partitioned_by: Sequence[str]) -> Iterator[tuple[Path, pa.Table]]:
-    """Rows by the place of their file, without the columns that are folders."""
+    """Rows by the folder of their file, without the columns that are folders."""
     if not partitioned_by:
         yield place_of(name, {}), rows
         return

@@ -1,1 +1,1 @@
-"""Spark itself: Java, sessions, hosts, and how far it has come."""
+"""Spark: Java, sessions, hosts, progress."""

@@ -1,7 +1,7 @@
-"""Hosts of a Spark cluster: who they are, and one function carried out on one of them.
+"""Hosts of a Spark cluster: lists them, and calls a function on one of them.
 
-Spark starts Python there, hands arguments and answers over, and begins again elsewhere what was under way on
-an executor that is lost.
+Spark starts Python there and transfers arguments and results.  If an executor is lost, Spark repeats the call
+on another one.
 """
 
 import sys
@@ -19,12 +19,12 @@ from results.pipeline.errors import PipelineError, spark_errors_named
 from results.pipeline.spark.session import opened
 
 APPEAR_S = 60.0
-"""How long executors may take to appear."""
+"""Maximum time until an executor appears."""
 SETTLED_S = 5.0
-"""No other executor has appeared for so long: all are there."""
+"""If no other executor appears for this time, all are assumed to be there."""
 _POLL_S = 0.2
 _SETTINGS = {
-    # A task waits for its host for as long as that has an executor; without one it goes anywhere.
+    # A task waits for its host as long as that host has an executor; otherwise it runs anywhere.
     "spark.locality.wait": "365d",
     "spark.speculation": "false",
     "spark.dynamicAllocation.enabled": "false",
@@ -32,11 +32,11 @@ _SETTINGS = {
 
 
 class HostAnswer(NamedTuple):
-    """What came back from a host.
+    """The answer of a host.
 
     Attributes:
-        data: what the function returned; empty where it could not be called.
-        problem: why not: its module can't be imported there.
+        data: the result of the function; empty if it could not be called.
+        problem: why it could not be called: its module can't be imported there.
     """
 
     data: bytes = b""
@@ -44,14 +44,14 @@ class HostAnswer(NamedTuple):
 
 
 class Hosts:
-    """Hosts of a cluster, by the names that Spark has for them; may be used from several threads.
+    """Hosts of a cluster, by Spark's names; thread-safe.
 
     Args:
-        context: Spark's.
+        context: the Spark context.
     """
 
     def __init__(self, context: SparkContext) -> None:
-        # What is needed is no part of PySpark's interface: where executors are, and tasks that prefer a host.
+        # PySpark's interface has neither the hosts of executors nor tasks that prefer a host.
         self._context = context
         self._jvm: Any = context._jvm  # noqa: SLF001
         self._scala: Any = context._jsc.sc()  # noqa: SLF001
@@ -69,7 +69,7 @@ class Hosts:
         return tuple(sorted(host for host, number in counts.items() if number > 0))
 
     def settled(self) -> tuple[str, ...]:
-        """Hosts, once no other has appeared for a while.
+        """Hosts, after waiting until no further one appears.
 
         Raises:
             PipelineError: none appeared.
@@ -91,22 +91,22 @@ class Hosts:
         return names
 
     def ask(self, host: str, function: str, argument: bytes) -> HostAnswer:
-        """Call a function on a host, or on another one where this one is lost, again if need be.
+        """Call a function on a host; if the host is lost, call it again on another one.
 
         Args:
             host: one of `names`.
-            function: ``module:name`` of one that takes bytes and returns bytes.
-            argument: what it takes.
+            function: ``module:name`` of a function from bytes to bytes.
+            argument: the argument of the function.
 
         Raises:
-            PipelineError: it raised, or its executor was lost again and again.
+            PipelineError: the function raised, or its executors were lost repeatedly.
         """
         with spark_errors_named(f"have {function} done on {host}"):
             (answer,) = self._at(host, argument).mapPartitions(_calling(function)).collect()
         return HostAnswer(*answer)
 
     def _at(self, host: str, data: bytes) -> RDD[bytes]:
-        """Data as the one partition of an RDD that prefers a host."""
+        """An RDD with one partition, which contains the data and prefers a host."""
         serializer: Any = CPickleSerializer()
         seq = self._jvm.PythonUtils.toSeq
         pair = self._jvm.scala.Tuple2(serializer.dumps(data), seq([host]))
@@ -116,7 +116,7 @@ class Hosts:
 
 
 def _calling(function: str) -> Callable[[Iterable[bytes]], Iterator[tuple[bytes, str]]]:
-    """What Spark runs; handed over by value, so that a host without krucible can say that it has none."""
+    """The function that Spark runs; pickled by value, so that a host without krucible can report that."""
     module, _, name = function.partition(":")
 
     def call(arguments: Iterable[bytes]) -> Iterator[tuple[bytes, str]]:

@@ -1,4 +1,4 @@
-"""Finds the Java that Spark needs, or says what is missing; works without Spark."""
+"""Finds the Java for Spark, or reports what is missing; does not need Spark."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from typing import NamedTuple
 from results.pipeline.errors import PipelineError
 
 JAVA_MIN = 17
-"""Oldest major version that this Spark starts on."""
+"""Minimum major version of Java for this Spark."""
 NEXT_STEP = "on Debian: apt-get install openjdk-17-jre-headless, or set JAVA_HOME"
 _VERSION = re.compile(r'version "((?:1\.)?(\d+)[^"]*)"')
 _BOUND_S = 120
@@ -20,10 +20,10 @@ class Java(NamedTuple):
     """The Java that Spark would start.
 
     Attributes:
-        path: of the program; empty if there is none.
-        version: as it says itself, such as ``17.0.15``; empty where it says none.
-        major: the first number of it that counts, 8 of ``1.8.0``; 0 where it says none.
-        problem: why it will not do; empty if it will.
+        path: path of the program; empty if there is none.
+        version: the version that it prints, such as ``17.0.15``; empty if none.
+        major: the major version, such as 8 for ``1.8.0``; 0 if none.
+        problem: why it can't be used; empty if it can.
         got: what was found instead.
     """
 
@@ -35,7 +35,7 @@ class Java(NamedTuple):
 
 
 def find_java() -> Java:
-    """Look for Java as Spark does: that of JAVA_HOME, or else the one on PATH."""
+    """Look for Java as Spark does: in JAVA_HOME, else on PATH."""
     home = os.environ.get("JAVA_HOME")
     path = str(Path(home) / "bin" / "java") if home else shutil.which("java")
     if path is None:
@@ -62,7 +62,7 @@ def require_java() -> Java:
     """The Java that Spark will start.
 
     Raises:
-        PipelineError: there is none, it does not start, or it is too old.
+        PipelineError: Java is missing, does not start, or is too old.
     """
     java = find_java()
     if java.problem:

@@ -1,4 +1,4 @@
-"""Shows how far Spark has come: a bar on a terminal, otherwise one line every ten per cent."""
+"""Shows the progress of Spark: a bar on a terminal, otherwise one line every ten per cent."""
 
 import threading
 import uuid
@@ -14,17 +14,17 @@ _STEP_PERCENT = 10
 
 
 class Progress(Protocol):
-    """Listens to how far a piece of work has come."""
+    """Receives the progress of a piece of work."""
 
     def __call__(self, doing: str, done: int, total: int) -> None:
-        """Hear that `done` of `total` pieces, tasks or tables, of what is called `doing` are done."""
+        """Called when `done` of `total` tasks or tables of the work named `doing` are done."""
 
 
 class Lines:
-    """Tells progress in lines, one every ten per cent.
+    """Reports progress in lines, one every ten per cent.
 
     Args:
-        echo: takes a line.
+        echo: called with each line.
     """
 
     def __init__(self, echo: Callable[[str], None]) -> None:
@@ -32,7 +32,7 @@ class Lines:
         self._told: dict[str, int] = {}
 
     def __call__(self, doing: str, done: int, total: int) -> None:
-        """Tell it if ten per cent more are done than at the last report."""
+        """Report if at least ten per cent more are done than at the last report."""
         percent = 100 * done // total // _STEP_PERCENT * _STEP_PERCENT if total else 0
         if percent > self._told.get(doing, 0):
             self._told[doing] = percent
@@ -41,7 +41,7 @@ class Lines:
 
 @contextmanager
 def watched(session: SparkSession, progress: Progress, doing: str) -> Iterator[None]:
-    """Tell progress of the jobs that this thread starts in the block, while it continues and at its end."""
+    """Report the progress of the jobs that this thread starts in the block, also at its end."""
     context = session.sparkContext
     group, over = f"{doing}-{uuid.uuid4().hex}", threading.Event()
     tracker = context.statusTracker()
@@ -58,13 +58,13 @@ def watched(session: SparkSession, progress: Progress, doing: str) -> Iterator[N
     finally:
         over.set()
         watcher.join()
-    # Spark notifies its listeners later, and counts tasks that it could skip: here all is done.
+    # Spark notifies listeners later, and its total includes skipped tasks; here all tasks are done.
     _, total = _tasks(tracker, group)
     progress(doing, total, total)
 
 
 def _tasks(tracker: StatusTracker, group: str) -> tuple[int, int]:
-    """How many tasks of a group of jobs are done, and how many there are as far as Spark knows yet."""
+    """Number of finished tasks of a group of jobs, and number of tasks known to Spark so far."""
     jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group))
     stages = {stage for job in jobs if job is not None for stage in job.stageIds}
     told = [info for info in map(tracker.getStageInfo, stages) if info is not None]

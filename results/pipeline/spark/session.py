@@ -1,4 +1,4 @@
-"""The one place where a SparkSession is made."""
+"""The only module that makes a SparkSession."""
 
 import logging
 import os
@@ -34,7 +34,7 @@ _SETTINGS = {
     "spark.python.worker.reuse": "true",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
-    # Of a plan that nobody looks at, the short form is enough; it is made for every query.
+    # Plans are printed for every query and never read, so the short form is enough.
     "spark.sql.ui.explainMode": "simple",
 }
 _OF_LOCAL = {
@@ -42,16 +42,16 @@ _OF_LOCAL = {
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": os.environ.get("SPARK_DRIVER_MEMORY", "2g"),
 }
-"""Nobody else can reach it, and its one JVM does the work of all executors."""
+"""Settings of a local master: not reachable from outside, and one JVM does the work of all executors."""
 JAVA_OF_LOCAL = (
     "-XX:TieredStopAtLevel=1",
     "-XX:ReservedCodeCacheSize=240m",
     "-XX:+UseParallelGC",
     "-XX:MetaspaceSize=256m",
 )
-"""Most of what it compiles runs for seconds: the optimizing compiler takes more CPU than it gives back, half
-of all for a hundred runs and a third for a thousand.  Room for classes is not earned by one full collection
-after the other."""
+"""JVM options.  Most compiled code runs for seconds only, so the optimizing compiler takes more CPU than it
+saves: half of all CPU for a hundred runs, a third for a thousand.  The initial metaspace is large enough to
+avoid full collections while it grows."""
 
 
 def is_master(text: str) -> bool:
@@ -66,17 +66,17 @@ def open_session(
     verbose: bool = False,
     settings: Mapping[str, str] | None = None,
 ) -> SparkSession:
-    """A session; the active one, if any, as it is: under spark-submit and in tests there is one already.
+    """The active session unchanged, if there is one (spark-submit, tests), else a new one.
 
     Args:
-        master: such as ``local[2]`` or ``spark://host:7077``; None takes that of spark-submit, otherwise
+        master: such as ``local[2]`` or ``spark://host:7077``; None uses that of spark-submit, otherwise
             `LOCAL`.
         app: name of the application.
-        verbose: leave Spark's log as it is.
-        settings: of Spark, beside those that all sessions have.
+        verbose: do not reduce Spark's log.
+        settings: additional settings of Spark.
 
     Raises:
-        PipelineError: Java or the master is missing or not what it should be.
+        PipelineError: Java or the master is missing or unusable.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -106,9 +106,9 @@ def opened(
     verbose: bool = False,
     settings: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """A session for the block; stopped afterwards unless it was there before.
+    """A session for the block; it is stopped afterwards unless it existed before.
 
-    On Ctrl-C its JVM has ended before this returns, so that nothing it prints comes after what we say of it.
+    On Ctrl-C the JVM has ended before this returns, so that it prints nothing after our own message.
     """
     before = SparkSession.getActiveSession()
     session = open_session(master, app=app, verbose=verbose, settings=settings)
@@ -123,9 +123,9 @@ def opened(
 
 
 def _end_jvm() -> None:
-    """Wait until the JVM that was started for the session is gone; it ends when its input does."""
+    """Wait until the JVM of the session has ended; it ends when its stdin is closed."""
     process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)  # noqa: SLF001 - kept there for callers, says pyspark.java_gateway
-    if process is None or process.stdin is None:  # that of spark-submit ends with it
+    if process is None or process.stdin is None:  # the JVM of spark-submit ends with spark-submit
         return
     SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001 - the next session starts another one
     process.stdin.close()
@@ -137,7 +137,7 @@ def _end_jvm() -> None:
 
 
 def fit_shuffles(session: SparkSession, size_bytes: int) -> int:
-    """Set the number of shuffle partitions by the size of what is shuffled, and return it."""
+    """Set the number of shuffle partitions according to the size of the data, and return it."""
     cores = session.sparkContext.defaultParallelism
     partitions = max(cores, -(-size_bytes // BYTES_PER_PARTITION))
     session.conf.set("spark.sql.shuffle.partitions", str(partitions))
@@ -154,7 +154,7 @@ def _builder(master: str | None, app: str, *, verbose: bool) -> SparkSession.Bui
         *(() if verbose else (f"-Dlog4j2.configurationFile={_QUIET.as_uri()}",)),
     )
     settings = _SETTINGS | (_OF_LOCAL if local else {})
-    if java:  # else those of spark-submit and of Spark's own files hold
+    if java:  # otherwise the options of spark-submit and of Spark's configuration files apply
         settings |= {"spark.driver.extraJavaOptions": " ".join(java)}
     for name, value in settings.items():
         builder = builder.config(name, value)
@@ -162,10 +162,10 @@ def _builder(master: str | None, app: str, *, verbose: bool) -> SparkSession.Bui
 
 
 def _silence_py4j() -> None:
-    """Keep tracebacks off stderr that are no defects.
+    """Suppress tracebacks on stderr that do not indicate a defect.
 
-    On Ctrl-C, py4j logs the call that was interrupted, and Spark's attempt to cancel its jobs over the same
-    line; to the root logger, by an oversight of py4j's.
+    On Ctrl-C, py4j logs the interrupted call and Spark's attempt to cancel its jobs over the same connection.
+    It uses the root logger, which is an oversight in py4j.
     """
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
     logging.getLogger().addFilter(_is_not_of_py4j)
@@ -176,14 +176,14 @@ def _is_not_of_py4j(record: logging.LogRecord) -> bool:
 
 
 def _require_master(master: str) -> None:
-    """Refuse a master that is none, or that nobody answers for: Spark itself tries for a minute.
+    """Refuse an invalid or unreachable master early; Spark would try for a minute.
 
     Raises:
-        PipelineError: it is not reachable.
+        PipelineError: the master is invalid or not reachable.
     """
     if not is_master(master):
         raise PipelineError(
-            "no such master",
+            "this is not a Spark master",
             got=master,
             expected="local[N], local[*], spark://HOST:PORT, yarn or k8s://URL",
             where="--master",
@@ -193,15 +193,15 @@ def _require_master(master: str) -> None:
     problems = [_unreachable(address) for address in master.removeprefix("spark://").split(",")]
     if all(problems):
         raise PipelineError(
-            "no Spark master answers",
+            "the Spark master does not answer",
             got="; ".join(problem for problem in problems if problem),
             where=master,
-            next_step="start it, or name another --master",
+            next_step="start it, or use another --master",
         )
 
 
 def _unreachable(address: str) -> str | None:
-    """Why nobody can be spoken to at ``HOST:PORT``; None if somebody can."""
+    """Why a connection to ``HOST:PORT`` fails; None if it succeeds."""
     found = _HOST.fullmatch(address)
     if found is None:
         return f"{address}: expected HOST:PORT"

@@ -1,1 +1,1 @@
-"""Steps that a command asks for: runs are ingested, judged, or all of it."""
+"""The steps of the pipeline: ingest, check, or all of them."""

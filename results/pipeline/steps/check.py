@@ -1,8 +1,8 @@
-"""Judges ingested runs inside Spark, by the same checkers, into the tables `verdicts` and `anomalies`.
+"""Judges ingested runs in Spark with the same checkers, into the tables `verdicts` and `anomalies`.
 
-One task judges a bundle of runs, the largest first, as an ingest reads them (`staging.bundled`).  What a
-large run leaves to others (`units`) goes as bytes to one task for each share, grouped by run and unit, and
-what is found comes back grouped by run; without a large run nothing is shuffled.
+One task judges a bundle of runs, the largest first, as in an ingest (`staging.bundled`).  A large run is
+split into shares (`units`): each goes as bytes to a task of its own, grouped by run and unit, and the results
+come back grouped by run.  Without a large run nothing is shuffled.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,17 +39,17 @@ def check(
     *,
     again: bool = False,
 ) -> Checked:
-    """Judge the ingested runs that have no verdict of these checkers; without any, no session is opened.
+    """Judge the ingested runs that have no verdict of these checkers; without such runs no session is opened.
 
     Args:
-        opening: opens a session for a block; called when there is work.
+        opening: opens a session for a block; called if there is work.
         tables: the folder of the tables.
-        progress: is told how far it has come.
+        progress: called with the progress.
         again: judge all runs.
 
     Raises:
         PipelineError: Spark failed, or another command writes the tables.
-        OSError: a disk is full or refuses; the tables are as they were.
+        OSError: a disk is full or refuses; the tables are unchanged.
     """
     with locked(tables):
         runs = ingested_runs(tables)
@@ -67,7 +67,7 @@ def check(
 
 
 def ingested_runs(tables: Path) -> list[FoundRun]:
-    """The runs in the tables, as they were found; read without a session."""
+    """The runs in the tables, read without a session."""
     columns = ("folder", "date", "kafka_version", "history_bytes", "fingerprint")
     return [FoundRun(run=row.pop("run_id"), **row) for row in _read(tables, "runs", "run_id", *columns)]
 
@@ -75,19 +75,19 @@ def ingested_runs(tables: Path) -> list[FoundRun]:
 def check_runs(
     session: SparkSession, found: Sequence[FoundRun], folder: Path, *, share_bytes: int = SHARE_BYTES
 ) -> list[ManifestRow]:
-    """Judge runs from their folders, and write rows of `verdicts` and `anomalies` below another.
+    """Judge runs from their folders, and write rows of `verdicts` and `anomalies` below `folder`.
 
     Args:
         session: a session.
         found: the runs.
-        folder: where files are staged, absolute: workers have other working folders.
-        share_bytes: journals of a large run of which log and registers make one share.
+        folder: folder for staged files; absolute, because workers have other working folders.
+        share_bytes: size of the journals for which log and registers make one share.
 
     Returns:
         a row for each run, and one for each file.
 
     Raises:
-        OSError: an operating system refused a file.
+        OSError: a file can't be written.
         PipelineError: Spark failed.
     """
     bundles = [bundle.runs for bundle in bundled(found, session.sparkContext.defaultParallelism)]
@@ -97,7 +97,7 @@ def check_runs(
         if units == len(found):
             return collected(numbers.mapInArrow(checking(bundles, folder), MANIFEST_COLUMNS))
         pieces = numbers.mapInArrow(cutting(bundles, share_bytes), UNIT_COLUMNS)
-        # As many tasks as there are shares, however little Spark thinks of the size of one.
+        # One task for each share; Spark would use fewer because of their sizes.
         spread = pieces.repartition(units - len(found), "run_id", "unit")
         judged_pieces = spread.groupBy("run_id", "unit").applyInArrow(judge_unit, UNIT_COLUMNS)
         together = putting_together(found, folder)
@@ -105,13 +105,13 @@ def check_runs(
 
 
 def planned_units(runs: Iterable[FoundRun], share_bytes: int = SHARE_BYTES) -> int:
-    """How many units runs make: one each, and for each share of a large one two, of its log and registers."""
+    """Number of units: one per run, and two (log, registers) for each share of a large run."""
     shares = [shares_of_run(run.history_bytes, share_bytes) for run in runs]
     return len(shares) + sum(2 * count for count in shares if count > 1)
 
 
 def _checked_ids(tables: Path) -> set[str]:
-    """Runs that have a verdict of these very checkers."""
+    """Ids of runs that have a verdict of this version of the checkers."""
     wholes = _read(tables, "verdicts", "run_id", "figures", only=pc.field("checker") == WHOLE)
     return {row["run_id"] for row in wholes if _checkers_of(row["figures"]) == checkers_version()}
 
@@ -119,7 +119,7 @@ def _checked_ids(tables: Path) -> set[str]:
 def _read(
     tables: Path, name: str, *columns: str, only: pc.Expression | None = None
 ) -> Iterator[dict[str, Any]]:
-    """Some columns of a table, of the rows that are requested; without a session."""
+    """Some columns of the requested rows of a table, read without a session."""
     for path in files.of(tables / CURRENT / name):
         held = dataset([path], format="parquet", partitioning=_PLACES)
         yield from held.to_table(columns=list(columns), filter=only).to_pylist()

@@ -1,4 +1,4 @@
-"""The outcome of judging runs, summed up for the output."""
+"""The outcome of judging runs, summarized for the output."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,14 +10,15 @@ from results.pipeline.snapshots.staged_files import ManifestRow
 
 
 class Checked(msgspec.Struct, frozen=True):
-    """What a check did.
+    """Result of a check.
 
     Attributes:
-        runs: how many were judged.
-        unchanged: how many had verdicts of these checkers already.
-        validities: how many of the judged ones have each validity.
-        differing: runs whose verdict is not the one in their folder, and how; other validities come first.
-        changed: how many of these have another validity.
+        runs: number of judged runs.
+        unchanged: number of runs that already had a verdict of these checkers.
+        validities: number of judged runs by validity.
+        differing: runs whose verdict differs from the one in their folder, and how; those with another
+            validity come first.
+        changed: number of these with another validity.
         skipped: runs that could not be judged, and why.
     """
 
@@ -30,12 +31,12 @@ class Checked(msgspec.Struct, frozen=True):
 
 
 def summed(told: Sequence[ManifestRow], runs: Iterable[FoundRun], *, unchanged: int = 0) -> Checked:
-    """Sum up what tasks told of runs.
+    """Summarize the rows that tasks returned.
 
     Args:
-        told: a row for each run that was judged, or could not be; others count for nothing.
-        runs: where they are.
-        unchanged: how many had verdicts already.
+        told: a row for each run that was judged or could not be judged; other rows are ignored.
+        runs: the runs, with their folders.
+        unchanged: number of runs that already had verdicts.
     """
     folders = {run.run: run.folder for run in runs}
     verdicts = [entry for entry in told if entry.validity is not None]
@@ -57,7 +58,7 @@ def summed(told: Sequence[ManifestRow], runs: Iterable[FoundRun], *, unchanged: 
 
 
 def together(during: Checked, later: Checked) -> Checked:
-    """Sum up two: what was judged during an ingest, and by the check that came next and knew of it."""
+    """Combine the results of an ingest that judged runs, and of the check after it."""
     validities = Counter(during.validities) + Counter(later.validities)
     return Checked(
         runs=during.runs + later.runs,

@@ -17,7 +17,7 @@ from results.pipeline.steps.ingest import Ingested, Opening, ingest
 
 
 class Done(NamedTuple):
-    """What each step did; `checked` has what was judged during the ingest, too."""
+    """Result of each step; `checked` includes runs that were judged during the ingest."""
 
     ingested: Ingested
     checked: Checked
@@ -25,20 +25,20 @@ class Done(NamedTuple):
 
 
 def bring_up_to_date(opening: Opening, root: Path, tables: Path, progress: Progress) -> Done:
-    """Ingest, judge and compute what is new; without news no session is opened.
+    """Ingest, judge and compute what is new; if nothing is new, no session is opened.
 
-    Where none of the runs can be ingested, nothing is judged or computed: what was done says why of each.
-    Each step has a snapshot of its own: killed at any moment, this leaves the tables as one of them did.
+    If no run can be ingested, nothing is judged or computed, and the result has the reason for each run.
+    Each step writes its own snapshot, so a killed process leaves the tables of the last finished step.
 
     Args:
-        opening: opens a session for a block; called once at most.
+        opening: opens a session for a block; called at most once.
         root: the store; folders at any depth.
         tables: the folder of the tables.
-        progress: is told how far it has come.
+        progress: called with the progress.
 
     Raises:
         PipelineError: Spark failed, or another command writes the tables.
-        OSError: a disk is full or refuses; the tables are as the step before left them.
+        OSError: a disk is full or refuses; the tables are those of the last finished step.
     """
     with _shared(opening) as session:
         ingested = ingest(session, root, tables, progress, judging=True)
@@ -51,7 +51,7 @@ def bring_up_to_date(opening: Opening, root: Path, tables: Path, progress: Progr
 def _shared(
     opening: Callable[[], AbstractContextManager[SparkSession]],
 ) -> Iterator[Callable[[], AbstractContextManager[SparkSession]]]:
-    """Opens one session for all who ask in the block; none, if nobody does."""
+    """Open one session, at its first use in the block, and share it."""
     with ExitStack() as stack:
         session = cache(lambda: stack.enter_context(opening()))
         yield lambda: nullcontext(session())

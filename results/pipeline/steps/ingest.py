@@ -1,4 +1,4 @@
-"""Ingests runs: finds those that are new, has Spark read them, and puts their rows into the tables."""
+"""Ingests runs: finds new ones, reads them in Spark, and adds their rows to the tables."""
 
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -22,14 +22,14 @@ Opening = Callable[[], AbstractContextManager[SparkSession]]
 
 
 class Ingested(msgspec.Struct, frozen=True):
-    """What an ingest did.
+    """Result of an ingest.
 
     Attributes:
-        runs: how many were added, or read again because they had changed.
-        unchanged: how many were in the tables already.
-        operations: records sent, records returned, and operations that are neither, of the runs added.
+        runs: number of runs that were added, or read again because they had changed.
+        unchanged: number of runs that were in the tables already.
+        operations: records sent, records returned, and other operations of the added runs.
         skipped: runs that are not in the tables, and why.
-        judged: the outcome of judging them, if that was requested.
+        judged: the result of judging the runs, if requested.
     """
 
     runs: int
@@ -55,19 +55,19 @@ class _Known(NamedTuple):
 def ingest(
     opening: Opening, root: Path, tables: Path, progress: Progress, *, judging: bool = False
 ) -> Ingested:
-    """Bring the tables up to date with a store of runs; without news nothing is written, no session opened.
+    """Update the tables from a store of runs; if nothing is new, nothing is written and no session is opened.
 
     Args:
-        opening: opens a session for a block; called when there is work.
+        opening: opens a session for a block; called if there is work.
         root: the store; folders at any depth.
         tables: the folder of the tables.
-        progress: is told how far it has come.
-        judging: judge runs in the same pass over their journals; those that are so large that they are
-            judged in shares, and those that can't be judged, are left to `check.check`.
+        progress: called with the progress.
+        judging: judge runs in the same pass over their journals; runs that are so large that they are judged
+            in shares, and runs that can't be judged, are left to `check.check`.
 
     Raises:
         PipelineError: Spark failed, or another command writes the tables.
-        OSError: a disk is full or refuses; the tables are as they were.
+        OSError: a disk is full or refuses; the tables are unchanged.
     """
     found, skipped = find_runs(root)
     with locked(tables):
@@ -95,10 +95,10 @@ def ingest(
 def _staged(
     session: SparkSession, runs: Sequence[FoundRun], folder: Path, progress: Progress, *, judging: bool
 ) -> list[ManifestRow]:
-    """Have Spark write the runs' rows below a folder.
+    """Write the rows of runs below a folder, in Spark.
 
     Raises:
-        OSError: an operating system refused a file.
+        OSError: a file can't be written.
         PipelineError: Spark failed.
     """
     bundles = bundled(runs, session.sparkContext.defaultParallelism)

@@ -1,1 +1,1 @@
-"""Tasks that Spark workers carry out: runs are read, and judged."""
+"""Tasks of Spark workers: reading and judging runs."""

@@ -1,7 +1,7 @@
-"""Tasks of a check: what Spark runs to judge runs, or shares of them, from and to Arrow batches.
+"""Tasks of a check: functions that judge runs or shares of runs, from and to Arrow batches.
 
-What a large run's unit leaves to others travels as bytes, pickled and compressed, in cells that are small
-enough for a JVM; rows by the million would cost more than it takes to judge them.
+Shares of a large run are transferred as bytes, pickled and compressed, in cells that are small enough for the
+JVM.  To transfer millions of rows would cost more than to judge them.
 """
 
 import pickle
@@ -33,7 +33,7 @@ from results.pipeline.tasks.units import (
 from results.store.runs import StoreError, load_verdict
 
 CHUNK_BYTES = 4 << 20
-"""Largest cell in which the bytes of a unit travel."""
+"""Maximum size of a cell with bytes of a unit."""
 _UNIT_TYPES: dict[str, pa.DataType] = {
     "run_id": pa.string(),
     "unit": pa.string(),
@@ -41,24 +41,24 @@ _UNIT_TYPES: dict[str, pa.DataType] = {
     "content": pa.binary(),
 }
 UNITS = pa.schema(_UNIT_TYPES)
-"""Units of runs; the bytes of one are in chunks."""
+"""Schema of units of runs; the bytes of a unit are split into chunks."""
 UNIT_COLUMNS = "run_id string, unit string, chunk int, content binary"
 """`UNITS` for Spark."""
 
 
 class Judgement(NamedTuple):
-    """What became of judging a run: what the driver gets, and rows of `verdicts` and `anomalies`."""
+    """Result of judging a run: a row for the driver, and rows of `verdicts` and `anomalies`."""
 
     row: ManifestRow
     tables: dict[str, pa.Table]
 
 
 def checking(bundles: Sequence[Sequence[FoundRun]], folder: Path) -> Callable[[Batches], Batches]:
-    """What Spark runs for numbers of bundles whose runs are one unit each.
+    """The function that Spark runs to judge bundles (given by number) whose runs are one unit each.
 
     Args:
-        bundles: all of them, by number.
-        folder: where files are staged, reachable for the driver as well.
+        bundles: all bundles, by number.
+        folder: folder for staged files, also reachable for the driver.
     """
 
     def check_bundles(batches: Batches) -> Batches:
@@ -69,7 +69,7 @@ def checking(bundles: Sequence[Sequence[FoundRun]], folder: Path) -> Callable[[B
 
 
 def cutting(bundles: Sequence[Sequence[FoundRun]], share_bytes: int) -> Callable[[Batches], Batches]:
-    """What Spark runs for numbers of bundles, to get their units."""
+    """The function that Spark runs to split bundles (given by number) into units."""
 
     def cut_bundles(batches: Batches) -> Batches:
         for run in _runs_of(bundles, batches):
@@ -80,7 +80,7 @@ def cutting(bundles: Sequence[Sequence[FoundRun]], share_bytes: int) -> Callable
 
 
 def judge_unit(table: pa.Table) -> pa.Table:
-    """Judge a share; what a run's own unit holds is handed on."""
+    """Judge a share; the unit of a run is passed on unchanged."""
     name = table.column("unit")[0].as_py()
     if name == RUN:
         return table
@@ -89,11 +89,11 @@ def judge_unit(table: pa.Table) -> pa.Table:
 
 
 def putting_together(runs: Iterable[FoundRun], folder: Path) -> Callable[[pa.Table], pa.Table]:
-    """What Spark runs for all units of a run.
+    """The function that Spark runs for all units of a run, to make its verdict.
 
     Args:
-        runs: all that are judged.
-        folder: where files are staged, reachable for the driver as well.
+        runs: all runs that are judged.
+        folder: folder for staged files, also reachable for the driver.
     """
     by_id = {run.run: run for run in runs}
 
@@ -120,25 +120,25 @@ def judged_whole(run: FoundRun, history: History | None = None) -> Judgement:
 
     Args:
         run: the run.
-        history: what its journals say, where they have been read already.
+        history: the content of its journals, if they were read already.
     """
     (unit,) = _units(run, 1, history)
     return judgement(run, unit.content, {})
 
 
 def judgement(run: FoundRun, content: JudgedRun | str, found: dict[str, list[ShareResult]]) -> Judgement:
-    """What a run's own unit and its shares come to.
+    """Combine the unit of a run with the results of its shares.
 
     Args:
         run: the run.
-        content: what its own unit holds; a text, where it can't be judged.
-        found: of each checker that was judged in shares, what was found in them, in their order.
+        content: the content of the run's own unit; a text if it can't be judged.
+        found: results of the shares in their order, for each checker that was judged in shares.
     """
     if isinstance(content, str):
         return Judgement(ManifestRow(run.run, problem=content), {})
     try:
         return _judgement(run, content, found)
-    except Exception as error:  # noqa: BLE001 - one strange run is told by name, and must not stop a thousand others
+    except Exception as error:  # noqa: BLE001 - reported for this run; it must not stop the others
         return Judgement(ManifestRow(run.run, problem=_unjudged(error)), {})
 
 
@@ -177,7 +177,7 @@ def _runs_of(bundles: Sequence[Sequence[FoundRun]], batches: Batches) -> Iterato
 
 
 def _units(run: FoundRun, shares: int, history: History | None = None) -> Iterator[Unit]:
-    """Units of a run; one with a text, where it can't be judged."""
+    """Units of a run; one unit with a text if it can't be judged."""
     if not Path(run.folder).is_dir():
         yield Unit(RUN, "its folder is gone")
         return
@@ -186,7 +186,7 @@ def _units(run: FoundRun, shares: int, history: History | None = None) -> Iterat
             yield from units_of(run.folder, shares, history)
     except (HistoryError, OSError) as error:
         yield Unit(RUN, str(error))
-    except Exception as error:  # noqa: BLE001 - one strange run is told by name, and must not stop a thousand others
+    except Exception as error:  # noqa: BLE001 - reported for this run; it must not stop the others
         yield Unit(RUN, _unjudged(error))
 
 
@@ -195,7 +195,7 @@ def _unjudged(error: Exception) -> str:
 
 
 def _stored(folder: str) -> Verdict | None:
-    """The verdict in a run's folder; None if there is none any more."""
+    """The verdict in a run's folder; None if there is none now."""
     try:
         return load_verdict(Path(folder))
     except StoreError:
@@ -203,7 +203,7 @@ def _stored(folder: str) -> Verdict | None:
 
 
 def difference(stored: Verdict, verdict: Verdict) -> str | None:
-    """How a verdict differs from the stored one; None where every byte is the same."""
+    """How a verdict differs from the stored one; None if they are equal byte for byte."""
     encode = msgspec.json.encode
     if encode(stored) == encode(verdict):
         return None
@@ -214,12 +214,12 @@ def difference(stored: Verdict, verdict: Verdict) -> str | None:
     told = [name for name in names if name not in found]
     parts = [f"{stored.validity} before, {verdict.validity} now"]
     parts += [f"other findings: {', '.join(found)}"] if found else []
-    parts += [f"the same findings with other sentences or figures: {', '.join(told)}"] if told else []
+    parts += [f"the same findings with other texts or figures: {', '.join(told)}"] if told else []
     return "; ".join(parts)
 
 
 def _found(result: CheckerResult | None) -> tuple[Validity, dict[str, int]] | None:
-    """What matters most of what a checker says."""
+    """Validity of a result, and number of anomalies by id."""
     return None if result is None else (result.validity, result.counts)
 
 
@@ -238,7 +238,7 @@ def _packed(run: str, unit: Unit) -> Iterator[pa.RecordBatch]:
 
 
 def _unpacked(table: pa.Table) -> Any:
-    """What a unit holds, from its rows."""
+    """The content of a unit, from its rows."""
     data = b"".join(table.sort_by("chunk").column("content").to_numpy())
     size = int.from_bytes(data[:8], "big")
     held = pa.decompress(data[8:], decompressed_size=size, codec="lz4", asbytes=True)

@@ -1,4 +1,4 @@
-"""A task of an ingest: reads some runs and writes their rows; asked to, judges them while they are read."""
+"""A task of an ingest: reads some runs and writes their rows; on request, it also judges them."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,11 +14,11 @@ from results.pipeline.tasks.units import shares_of_run
 from results.store.runs import StoreError
 
 BUNDLE_BYTES_MAX = 24 << 20
-"""Journals that one task reads, unless a single run has more: about two seconds of work."""
+"""Size of the journals for one task, unless a single run has more: about two seconds of work."""
 BUNDLE_BYTES_MIN = 4 << 20
 _BUNDLES_PER_CPU = 4
 _RUN_BYTES = 100_000
-"""What a run costs besides its journals' bytes, in bytes."""
+"""Fixed cost of a run, expressed in bytes of journals."""
 
 
 class Bundle(NamedTuple):
@@ -35,9 +35,9 @@ class Bundle(NamedTuple):
 
 
 def bundled(runs: Iterable[FoundRun], cpus: int) -> list[Bundle]:
-    """Put runs of the same day and version together, so that files are few; the largest bundle comes first.
+    """Bundle runs of the same day and version, so that there are few files; the largest bundle comes first.
 
-    A run that is larger than a bundle has one of its own, and begins first: nothing waits for it at the end.
+    A run that is larger than a bundle is a bundle of its own, and starts first so that nothing waits for it.
     """
     ordered = sorted(runs, key=lambda run: (-run.history_bytes, run.folder))
     fair = sum(map(_cost, ordered)) // (_BUNDLES_PER_CPU * cpus)
@@ -69,12 +69,12 @@ def _cost(run: FoundRun) -> int:
 def staging_task(
     bundles: Sequence[Bundle], folder: Path, *, judging: bool = False
 ) -> Callable[[Batches], Batches]:
-    """What Spark runs for each partition of numbers of bundles.
+    """The function that Spark runs for a partition of bundles (given by number).
 
     Args:
-        bundles: all of them, by number.
-        folder: where files are staged, reachable for the driver as well.
-        judging: whether runs that are no larger than a share are judged, too.
+        bundles: all bundles, by number.
+        folder: folder for staged files, also reachable for the driver.
+        judging: whether to judge runs that are not split into shares.
     """
 
     def stage(batches: Batches) -> Batches:
@@ -86,7 +86,7 @@ def staging_task(
 
 
 def stage_bundle(bundle: Bundle, folder: Path, *, judging: bool = False) -> list[ManifestRow]:
-    """Write all runs of a bundle; what can't be read is reported and left out."""
+    """Write all runs of a bundle; runs that can't be read are reported and left out."""
     try:
         with StagedFiles(folder) as staged:
             told = [_stage_run(run, staged, judging=judging) for run in bundle.runs]
@@ -103,13 +103,13 @@ def _stage_run(run: FoundRun, staged: StagedFiles, *, judging: bool) -> Manifest
             told = ManifestRow(run.run, operations=tables["runs"].column("operations")[0].as_py())
             if judging and shares_of_run(run.history_bytes) == 1:
                 one = judged_whole(run, history)
-                # What can't be judged is reported by the check that comes next, and finds no verdict.
+                # The next check finds no verdict of a run that can't be judged, and reports why.
                 told = one.row._replace(operations=told.operations, problem=None)
                 tables |= one.tables
             del history
     except (HistoryError, StoreError, ValueError) as error:
         return ManifestRow(run.run, problem=str(error))
-    except Exception as error:  # noqa: BLE001 - one strange run is told by name, and must not stop a thousand others
+    except Exception as error:  # noqa: BLE001 - reported for this run; it must not stop the others
         return ManifestRow(run.run, problem=f"its history can't be read: {type(error).__name__}: {error}")
     for name, table in tables.items():
         staged.take(run.place(name), table)

@@ -1,17 +1,16 @@
 """Units of judging: one for each run, and for a large run one for each share of its log and its registers.
 
-A run's unit reads the journals once and judges everything that concerns the run as a whole.  Of a large run
-it leaves the log and the registers to units of their own, which get their rows from it: whatever is judged
-per partition, and per register, may be judged anywhere.  The run's unit takes the results together again.
-Verdicts are those of `checkers.judge.judge`, byte for byte, because the same functions make them of one part
-or of many.
+A run's unit reads the journals once and judges everything that concerns the whole run.  In a large run the
+log and the registers are judged per partition and per register in units of their own, which get their rows
+from the run's unit.  Then the results are combined.  Verdicts are those of `checkers.judge.judge`, byte for
+byte, because the same functions are used for one part and for many.
 
 Measured on one million records sent or returned in 12 partitions (22 MB, one core): reading takes 2.5 s,
-loading the columns 0.5 s, judging the log by them 0.3 s; of 200,000 operations on 50 registers reading takes
-5.4 s, loading 0.8 s, judging 0.03 s.  So a share that read the journals again would cost many times what it
-judges, and one made of the table `records` could not name the operations that are its proof: shares are cut
-from what the run's unit has loaded anyway, and travel as bytes.  They are worth it only for runs that are so
-large that everything else would wait for them: `SHARE_BYTES`.
+loading the columns 0.5 s, judging the log 0.3 s.  For 200,000 operations on 50 registers reading takes 5.4 s,
+loading 0.8 s, judging 0.03 s.  If each share read the journals again, that would take much longer than the
+judging.  Shares of the table `records` could not name the operations that are the proof.  So shares are cut
+from what the run's unit has loaded, and are transferred as bytes.  They help only if everything else would
+wait for a large run: `SHARE_BYTES`.
 """
 
 import time
@@ -46,11 +45,11 @@ from checkers.verdict.withholding import Hole, hole_of, withheld
 RUN = "run"
 """Name of the unit that every run has."""
 SHARE_BYTES = 64 << 20
-"""Journals of which log and registers make one share; runs of less than two have none."""
+"""Size of the journals for one share of log and registers; smaller runs than two shares are not split."""
 
 
 def shares_of_run(history_bytes: int, share_bytes: int = SHARE_BYTES) -> int:
-    """Into how many shares the log of a run is cut, and its registers; 1 where the run is one unit."""
+    """Number of shares of a run's log, and of its registers; 1 if the run is one unit."""
     return 1 if history_bytes < 2 * share_bytes else -(-history_bytes // share_bytes)
 
 
@@ -58,25 +57,25 @@ class Work(Protocol):
     """One share of a run."""
 
     def judge(self) -> Any:
-        """Judge this unit by its checker."""
+        """Judge this share with its checker."""
 
 
 class Whole(Protocol):
-    """What is known of all shares of one checker."""
+    """Data of one checker that all shares have in common."""
 
     def result(self, parts: Sequence[Any]) -> CheckerResult:
-        """Put together what was found in the shares, in their order."""
+        """Combine the results of the shares, given in their order."""
 
 
 class Unit(NamedTuple):
-    """`RUN`, or a checker's name with the number of its share, such as ``log/3``; and what it holds."""
+    """Name (`RUN`, or a checker and the number of a share, such as ``log/3``) and content of a unit."""
 
     name: str
     content: Any
 
 
 class ShareResult(NamedTuple):
-    """What a share's unit found; nothing if it raised, and then the checker judges the run in one piece."""
+    """Result of a share; empty if the checker raised, and then it judges the run in one piece."""
 
     part: Any
     seconds: float
@@ -84,16 +83,16 @@ class ShareResult(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JudgedRun:
-    """What a run's unit has to say.
+    """Result of a run's own unit.
 
     Attributes:
         folder: the run's folder.
-        setup: the run's set-up; None without one that can be read.
+        setup: the run's set-up; None if it is missing or can't be read.
         fault_kinds: kinds of faults that were injected.
-        hole: what is missing of its history.
-        results: what checkers say, by name, as far as it is known.
-        wholes: what waits for shares, by the checker's name.
-        seconds: how long each checker took, and reading, which is `READING`, if it was read for this.
+        hole: what is missing in the history.
+        results: results of checkers so far, by name.
+        wholes: common data of checkers that wait for shares, by name.
+        seconds: duration of each checker, and of reading (`READING`) if the journals were read for this.
     """
 
     folder: str
@@ -106,16 +105,16 @@ class JudgedRun:
 
 
 READING = "reading"
-"""Name of what is no checker and takes time all the same."""
+"""Name for the time of reading, which is not a checker."""
 
 
 def units_of(folder: str, shares: int, history: History | None = None) -> Iterator[Unit]:
-    """Judge what concerns a run as a whole, and cut the rest into shares; the run's own unit comes last.
+    """Judge what concerns the whole run, and cut the rest into shares; the run's own unit comes last.
 
     Args:
         folder: the run's folder.
-        shares: as `shares_of_run` says.
-        history: what its journals say, where they have been read already.
+        shares: number of shares, from `shares_of_run`.
+        history: the content of its journals, if they were read already.
 
     Raises:
         HistoryError: its journals can't be read.
@@ -140,11 +139,11 @@ def units_of(folder: str, shares: int, history: History | None = None) -> Iterat
 
 
 def judged(work: Work) -> ShareResult:
-    """What a checker finds in one share of a run, and how long that took."""
+    """Judge one share of a run, with its duration."""
     began = time.perf_counter()
     try:
         part = work.judge()
-    except Exception:  # noqa: BLE001 - the checker will raise it again in one piece, where it is told as ever
+    except Exception:  # noqa: BLE001 - the checker judges the run in one piece then, and reports it
         part = None
     return ShareResult(part, time.perf_counter() - began)
 
@@ -152,11 +151,11 @@ def judged(work: Work) -> ShareResult:
 def verdict_and_seconds(
     run: JudgedRun, found: dict[str, list[ShareResult]]
 ) -> tuple[Verdict, dict[str, float]]:
-    """Put the results of a run together.
+    """Combine the results of a run.
 
     Args:
-        run: what its own unit has to say.
-        found: of each checker that waits for shares, what was found in them, in their order.
+        run: the result of its own unit.
+        found: results of the shares in their order, for each checker that waits for shares.
     """
     results, seconds = dict(run.results), dict(run.seconds)
     for name, whole in run.wholes.items():
@@ -174,7 +173,7 @@ def _together(name: str, whole: Whole, parts: list[Any], run: JudgedRun) -> Chec
 
 @contextmanager
 def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
-    """Add the time that a block takes."""
+    """Add the duration of the block."""
     began = time.perf_counter()
     try:
         yield
@@ -183,20 +182,20 @@ def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
 
 
 class _Shared(NamedTuple):
-    """What a checker judges in shares."""
+    """A checker that can judge shares."""
 
     whole: Whole
     works: Iterator[Work]
 
 
 _Share = Callable[[History, str, int], _Shared | None]
-"""Cuts what a checker needs of the history of a folder into so many shares; None where there is nothing."""
+"""Cuts the checker's input from the history of a folder into this number of shares; None if it is empty."""
 
 
 def _shared(share: _Share, history: History, folder: str, count: int) -> _Shared | None:
     try:
         return share(history, folder, count)
-    except Exception:  # noqa: BLE001 - the checker will raise it again in one piece, where it is told as ever
+    except Exception:  # noqa: BLE001 - the checker judges the run in one piece then, and reports it
         return None
 
 
@@ -215,7 +214,7 @@ class _LogShare:
     licences: Licences
 
     def judge(self) -> of_log.Part:
-        # Who appended a record twice is asked of the replicas; where there is no such record, nobody reads.
+        # The replicas show who appended a record twice; they are read only if there is such a record.
         evidence = cache(lambda: disks_of(read_history(Path(self.folder))))
         return check_log_part(self.columns, self.licences, evidence)
 
@@ -243,7 +242,7 @@ class _RegistersShare:
 
 
 class _Recorded(Sequence[Operation]):
-    """The operations of a folder's history, read when one is looked up: where nothing is found, none is."""
+    """The operations of a folder's history; it is read when one is looked up, so not without anomalies."""
 
     def __init__(self, folder: str) -> None:
         self._all = cache(lambda: read_history(Path(folder)).operations)
@@ -273,4 +272,4 @@ def _share_registers(history: History, folder: str, count: int) -> _Shared | Non
 
 
 _SHARING: Mapping[str, _Share] = {"log": _share_log, "registers": _share_registers}
-"""Checkers that judge partitions, or registers, one apart from the other."""
+"""Checkers that judge each partition, or each register, independently."""

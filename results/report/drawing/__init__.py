@@ -1,1 +1,1 @@
-"""What all drawings share: SVG, shapes that carry a meaning, the frame of lanes."""
+"""Shared by all drawings: SVG, shapes with a meaning, the frame of the timeline."""

@@ -1,4 +1,4 @@
-"""Shapes that carry a meaning without colour: of verdicts, kinds of faults, outcomes and anomalies."""
+"""Shapes for verdicts, kinds of faults, outcomes and anomalies; they can be read without colour."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from markupsafe import Markup
 from results.report.drawing import svg
 
 _STROKE = re.compile(r"M(?:[MLHVACQZ]|[ ,]?-?(?:\d(?:\.\d)?|\.\d)(?![\d.]))+", re.ASCII)
-"""What a glyph may be made of: commands to places, none relative to the last one, and numbers below 10."""
+"""A path that is allowed as a glyph: only absolute commands, and numbers below 10."""
 _CHARACTERS_MAX = 120
 _FAULTS = {
     "partition": "M-5 0H-1.6M1.6 0H5M-1.6 -4.5V4.5M1.6 -4.5V4.5",
@@ -26,7 +26,7 @@ _FAULTS = {
     "power-loss": "M1.2 -4.8L-3 .8H0L-1.2 4.8L3 -.8H0Z",
     "dead-disk": "M-4.4 0A4.4 4.4 0 1 0 4.4 0A4.4 4.4 0 1 0 -4.4 0ZM-3.1 3.1L3.1 -3.1",
 }
-"""Glyphs of faults whose history does not have them, and of lists with only kinds."""
+"""Glyphs by kind of fault, used if the history has no glyph for the fault."""
 _FAULT_OTHER = "M0 -4.5L4.5 0L0 4.5L-4.5 0Z"
 _VERDICTS = {
     "valid": ("M12 1a11 11 0 1 0 .01 0Z", "M6.5 12.5l3.8 3.8 7.2-8"),
@@ -48,7 +48,7 @@ def fault(kind: str, x: float, y: float, told: str | None = None) -> Markup:
         kind: kind of the fault.
         x: horizontal position of its centre.
         y: vertical position of its centre.
-        told: the path in its history; ignored if it is no path, or too long or large for a glyph.
+        told: the path in the history; ignored if it is not a path, or too long or too large.
     """
     place = f"translate({svg.number(x)} {svg.number(y)})" if x or y else None
     path = told if _is_glyph(told) else _FAULTS.get(kind, _FAULT_OTHER)
@@ -61,7 +61,7 @@ def _is_glyph(told: str | None) -> TypeGuard[str]:
 
 @lru_cache(maxsize=64)
 def fault_icon(kind: str, told: str | None = None) -> Markup:
-    """The same, to be in a line of text."""
+    """`fault`, for use in a line of text."""
     return svg.element(
         "svg",
         fault(kind, 0, 0, told),
@@ -90,14 +90,14 @@ def verdict(validity: str, size: int) -> Markup:
 
 
 def outcome(kind: str, x: float, y: float) -> Markup:
-    """How a send ended: a dot, a triangle or a cross."""
+    """The outcome of a send: a dot, a triangle or a cross."""
     if kind == "ok":
         return svg.element("circle", cx=x, cy=y, r=2.0, class_="ok-dot")
     return svg.element("use", href=f"#{kind}", x=x, y=y, class_=f"mark-{kind}")
 
 
 def definitions() -> Markup:
-    """What `outcome`, `outcomes` and the templates refer to; once a page."""
+    """SVG definitions that `outcome`, `outcomes` and the templates use; each page needs them once."""
     shapes = (svg.element("path", d=path, id=kind) for kind, path in (_OUTCOMES | _CHECKS).items())
     return svg.EMPTY.join((*shapes, *(_marker(kind) for kind in _OUTCOMES)))
 
@@ -109,11 +109,11 @@ def _marker(kind: str) -> Markup:
 
 
 def outcomes(kind: str, points: Sequence[tuple[float, float]]) -> Markup:
-    """How many sends ended, as one path: each of its points is drawn as a dot, a triangle or a cross.
+    """The outcomes of many sends, as one path: a dot, a triangle or a cross at each point.
 
     Args:
         kind: the outcome.
-        points: places (x, y), in the order of x.
+        points: positions (x, y), in the order of x.
     """
     if not points:
         return svg.EMPTY
@@ -122,7 +122,7 @@ def outcomes(kind: str, points: Sequence[tuple[float, float]]) -> Markup:
 
 
 def _steps(points: Iterable[tuple[float, float]], end: str) -> str:
-    """A path from point to point, each relative to the one before, in hundredths at the finest."""
+    """A path through the points, relative to the previous point, rounded to hundredths."""
     steps = []
     x = y = 0
     for point in points:
@@ -135,7 +135,7 @@ def _steps(points: Iterable[tuple[float, float]], end: str) -> str:
 
 
 def anomaly(*, illegal: bool, x: float, y: float) -> Markup:
-    """A filled diamond where a promise is broken, else a ring."""
+    """A filled diamond for a broken guarantee, a ring for a legal anomaly."""
     if not illegal:
         return svg.element("circle", cx=x, cy=y, r=4.2, class_="anomaly-legal")
     place = f"translate({svg.number(x)} {svg.number(y)})" if x or y else None

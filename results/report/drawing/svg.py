@@ -1,4 +1,4 @@
-"""Builds SVG as escaped markup; numbers are rounded to a hundredth of a unit."""
+"""Builds SVG as escaped markup. Numbers are rounded to hundredths."""
 
 from collections.abc import Iterable
 
@@ -9,9 +9,10 @@ EMPTY = Markup("")
 
 
 def element(tag: str, *children: str, **attributes: Attribute) -> Markup:
-    """An element; children that are not markup are escaped, as attributes always are.
+    """An element. Attributes are escaped, and so are children that are not markup.
 
-    Attribute names lose a trailing underscore (``class_``) and turn others into hyphens; None leaves one out.
+    In names of attributes a trailing underscore is removed (``class_``) and others become hyphens.
+    An attribute that is None is left out.
     """
     inside = EMPTY.join(children)
     told = EMPTY.join(_attribute(name, value) for name, value in attributes.items() if value is not None)
@@ -31,12 +32,12 @@ def text(x: float, y: float, content: str, **attributes: Attribute) -> Markup:
 
 
 def title(content: str) -> Markup:
-    """What a pointer that rests on the parent is shown."""
+    """The tooltip of the parent element."""
     return element("title", content)
 
 
 def number(value: float) -> str:
-    """A coordinate without needless digits, e.g. ``.5``; fine enough for a timeline that is zoomed in."""
+    """A coordinate without unnecessary digits, e.g. ``.5``; precise enough for a zoomed timeline."""
     told = f"{value:.2f}".rstrip("0").rstrip(".")
     if told.startswith(("0.", "-0.")):
         return told.replace("0.", ".", 1)

@@ -1,1 +1,1 @@
-"""Anomalies that were found: cards with witnesses, sequences of causes, and pictures."""
+"""Cards of anomalies: their witnesses, the events around them, and drawings."""

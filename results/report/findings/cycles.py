@@ -1,4 +1,4 @@
-"""Drawings of the cycles of transactions, for a page with several of them."""
+"""Draws cycles of transactions."""
 
 import msgspec
 from markupsafe import Markup
@@ -9,16 +9,16 @@ from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 from results.markup.cleaning import clean
 
 Key = tuple[str, str, tuple[int, ...]]
-"""A checker, the id of an anomaly of its, and the anomaly's witness."""
+"""Key of an anomaly: checker, anomaly id, witness."""
 
 
 def key_of(checker: str, anomaly: Anomaly) -> Key:
-    """What an anomaly's cycle is found by."""
+    """The key by which the cycle of an anomaly is found."""
     return checker, anomaly.id, anomaly.witness
 
 
 def cycles_of(verdict: Verdict) -> dict[Key, Drawn]:
-    """Every cycle in the verdict's figures, by its anomaly."""
+    """All cycles in the figures of a verdict, by anomaly."""
     return {
         (result.checker, cycle.id, cycle.witness): cycle
         for result in verdict.results
@@ -28,7 +28,7 @@ def cycles_of(verdict: Verdict) -> dict[Key, Drawn]:
 
 
 def drawing(cycle: Drawn, text_limit: int) -> Markup:
-    """One cycle as SVG without ids; its texts are clean."""
+    """A cycle as SVG without ids, with cleaned texts."""
     nodes = tuple(clean(node, text_limit) for node in cycle.nodes)
     reasons = tuple(clean(reason, text_limit) for reason in cycle.reasons)
     cleaned = msgspec.structs.replace(cycle, id=clean(cycle.id, 60), nodes=nodes, reasons=reasons)
@@ -36,7 +36,7 @@ def drawing(cycle: Drawn, text_limit: int) -> Markup:
 
 
 def _cycles_of(result: CheckerResult) -> list[Drawn]:
-    """The cycles among a result's figures; results of another krucible may lack them or differ in format."""
+    """The cycles in a result's figures; other versions of krucible may have none or another format."""
     try:
         return msgspec.convert(result.figures.get("cycles", []), list[Drawn])
     except msgspec.ValidationError:

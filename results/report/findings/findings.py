@@ -1,4 +1,4 @@
-"""Anomalies made ready for a page: numbered, cleaned, shortened, each with its witness as rows of a table."""
+"""Prepares anomalies for a page: numbered, cleaned, shortened, each with its witness as table rows."""
 
 import msgspec
 from markupsafe import Markup
@@ -21,11 +21,11 @@ _GUESSED = (
     "The history does not record which broker a client asks. Its messages are drawn at the broker that led "
     "the partition at that time."
 )
-_UNNAMED = f"“{CLUSTER}” stands for a node that the history does not identify."
+_UNNAMED = f"“{CLUSTER}” is a node that the history does not identify."
 
 
 class WitnessRow(msgspec.Struct, frozen=True):
-    """An operation of a witness; all texts are clean and short."""
+    """An operation of a witness, with cleaned and shortened texts."""
 
     index: int
     time: str
@@ -38,7 +38,7 @@ class WitnessRow(msgspec.Struct, frozen=True):
 
 
 class Variant(msgspec.Struct, frozen=True):
-    """Another anomaly of a cause, in a sentence; a cycle with its drawing."""
+    """Another anomaly with the same cause; with a drawing if it is a cycle."""
 
     id: str
     subject: str
@@ -48,24 +48,24 @@ class Variant(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """A cause as it is shown: its witness in full, what led to it, and other anomalies in short.
+    """A cause, ready to be shown: an anomaly with its witness and the events around it, others in short.
 
     Attributes:
-        anchor: where its section is.
-        number: position among those of its legality, from 1.
-        time_ns: None where it has no moment.
-        witness: None for an operation that is not in the history at hand.
-        witness_left_out: how many operations are not shown.
-        explanation_left_out: how many lines are not shown.
-        drawing: of the cycle that it is, or else of its witness; None if it has none, or one too many.
-        circular: whether that is a cycle.
-        flow: the messages of its witness, in place of a drawing.
-        flow_notes: what that does not show, and how it is to be read.
-        replicas: the logs of its partition's replicas, side by side.
-        cause: where it is, and how many anomalies of which kinds.
-        tale: what happened, in the order of time.
-        variants: other anomalies of the cause.
-        variants_left_out: how many of the cause's anomalies are not shown.
+        anchor: id of its section in the page.
+        number: position among the legal or the illegal causes, from 1.
+        time_ns: None if the anomaly has no time.
+        witness: an entry is None if the operation is not in the history.
+        witness_left_out: number of operations that are not shown.
+        explanation_left_out: number of lines that are not shown.
+        drawing: the cycle if the anomaly is one, else its witness; None if there is no drawing or no space.
+        circular: whether the drawing is a cycle.
+        flow: the messages of the witness; replaces the drawing.
+        flow_notes: what the flow does not show, and how to read it.
+        replicas: the logs of the partition's replicas, side by side.
+        cause: place of the cause, and number of anomalies of each kind.
+        tale: events in the order of time.
+        variants: other anomalies with the same cause.
+        variants_left_out: number of those that are not shown.
     """
 
     anchor: str
@@ -96,15 +96,15 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """All causes of a verdict as they are shown.
+    """All causes of a verdict, ready to be shown.
 
     Attributes:
-        broken: whether a promise was broken, also if only the number of anomalies is known.
-        unlisted: causes of which no anomaly is listed, a line each.
-        left_out: how many causes did not find room.
-        cycles_left_out: how many of those shown are cycles that are not drawn.
-        drawings_left_out: how many witnesses of those shown are not drawn.
-        tables_left_out: how many of those shown have no table of replicas, for there was no room.
+        broken: whether a guarantee was broken, also if only the number of anomalies is known.
+        unlisted: one line for each cause whose anomalies are not listed in the verdict.
+        left_out: number of causes that are not shown.
+        cycles_left_out: number of shown causes whose cycle is not drawn.
+        drawings_left_out: number of shown causes whose witness is not drawn.
+        tables_left_out: number of shown causes whose table of replicas is left out.
     """
 
     broken: bool
@@ -129,14 +129,14 @@ def findings_of(
     tales: Tales | None = None,
     pictures: Pictures | None = None,
 ) -> Findings:
-    """Choose and prepare what is shown: a card for each cause, in the order of `causes_of`.
+    """Prepare a card for each cause, in the order of `causes_of`.
 
     Args:
-        verdict: what was found.
-        seen: what witnesses are drawn from.
-        limits: how much is shown.
-        tales: reports what led to each cause; without it no card has a story.
-        pictures: draws messages and compares replicas; without it no card has either.
+        verdict: the verdict of the run.
+        seen: source of the drawings of witnesses.
+        limits: upper bounds of what is shown.
+        tales: source of the events around each cause; without it cards show no events.
+        pictures: source of drawings of messages and of tables of replicas; without it cards have neither.
     """
     causes = [(cause, cause.witness) for cause in causes_of(verdict)]
     listed = [(cause, witness) for cause, witness in causes if witness is not None]
@@ -184,7 +184,7 @@ def findings_of(
 
 
 class _Cycles:
-    """Draws the cycles of a verdict, as many as there is room for."""
+    """Draws the cycles of a verdict, up to the limit."""
 
     def __init__(self, verdict: Verdict, limits: Limits) -> None:
         self._cycles = cycles_of(verdict)
@@ -193,7 +193,7 @@ class _Cycles:
 
     @property
     def left_out(self) -> int:
-        """How many were not drawn of those that were requested."""
+        """How many requested cycles were not drawn."""
         return max(self._asked - self._limits.cycles, 0)
 
     def has(self, one: Shown) -> bool:
@@ -201,7 +201,7 @@ class _Cycles:
         return key_of(one.checker, one.anomaly) in self._cycles
 
     def drawing(self, one: Shown) -> Markup | None:
-        """The next cycle; None of what is none, or one too many."""
+        """Draw the cycle of an anomaly; None if it is no cycle, or above the limit."""
         if not self.has(one):
             return None
         self._asked += 1
@@ -211,7 +211,7 @@ class _Cycles:
 
 
 def _flow(cause: Cause, pictures: Pictures | None) -> tuple[Markup | None, tuple[str, ...]]:
-    """The messages in the witness of a broken promise, and the texts of their drawing."""
+    """Drawing of the messages of an illegal anomaly's witness, and its notes."""
     drawn = pictures.flow(cause) if pictures is not None and cause.illegal else None
     if drawn is None:
         return None, ()

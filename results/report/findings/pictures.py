@@ -1,6 +1,6 @@
-"""The pictures of a cause's card: the messages of its witness, and a comparison of replicas.
+"""Drawings of the messages of a cause's witness, and tables that compare replicas.
 
-Their number is limited; the causes that are shown first get them.
+Their number is limited. The first causes on the page get them.
 """
 
 from markupsafe import Markup
@@ -18,17 +18,17 @@ from results.run.causes import Cause
 from results.run.observation import Observed
 
 _OF_RECORDS = frozenset(("replicas", "log", "listed-offsets", "partitions"))
-"""Checkers whose anomalies at an offset of a partition concern records of replicas."""
+"""Checkers whose anomalies have a partition and an offset at which replicas can be compared."""
 
 
 class Pictures:
-    """Makes what the cards of one page show.
+    """Makes the drawings and tables of one page.
 
     Args:
         history: the run's history.
-        calls: of that history.
-        observed: the same, sorted out.
-        limits: how much is shown.
+        calls: the calls of that history.
+        observed: the observations of that history.
+        limits: upper bounds of what is shown.
     """
 
     def __init__(self, history: History, calls: Calls, observed: Observed, limits: Limits) -> None:
@@ -38,7 +38,7 @@ class Pictures:
         self.tables_left_out = 0
 
     def flow(self, cause: Cause) -> tuple[Markup, Flow] | None:
-        """The drawing of a cause's messages, and what it shows; None without one, or one too many."""
+        """Draw the messages of a cause; None if it has none, or above the limit."""
         room = self._drawn < self._limits.flows
         flow = self._flows.of(cause, self._limits.witness) if room else None
         if flow is None:
@@ -47,7 +47,7 @@ class Pictures:
         return draw_flow(flow), flow
 
     def replicas(self, cause: Cause) -> SideBySide | None:
-        """The replicas of a cause's partition; None where it is about none, or one too many."""
+        """Compare the replicas of a cause's partition; None if it has no partition, or above the limit."""
         place = _offset_of(cause)
         if place is None:
             return None
@@ -60,7 +60,7 @@ class Pictures:
 
 
 def _offset_of(cause: Cause) -> tuple[PartitionName, int] | None:
-    """The partition and the offset of a cause that is about records; None of any other."""
+    """Partition and offset of a cause that concerns records, else None."""
     shown = cause.witness
     if shown is None or shown.checker not in _OF_RECORDS:
         return None

@@ -1,7 +1,7 @@
-"""The events around a cause in the order of time, from the history alone.
+"""The events around a cause in the order of time, read from the history.
 
-Who led, changes of ISR and ELR, elections and who asked for them, reassignments, where leader epochs began,
-faults in force, the witness's operations, and where the guarantee was broken.
+Leaders, changes of ISR and ELR, elections and who requested them, reassignments, starts of leader epochs,
+faults in force, the operations of the witness, and the time at which the guarantee was broken.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,29 +30,29 @@ from results.run.causes import Cause
 from results.run.observation import Claim, FaultSeen
 
 _BEFORE_NS = 15_000_000_000
-"""A story begins so long before the earliest operation of its witness."""
+"""Events are listed from this time before the earliest operation of the witness."""
 _WITNESS_MAX = 12
 _PERMITS_MAX = 3
 _REMOVED = frozenset(("lost-write", "poll-skip", "int-poll-skip", "client-disagreement"))
-"""Kinds of the log checker that a removal of records may permit; the others come from truncations alone."""
+"""Anomalies of the log checker that a removal of records may permit; only truncations permit the others."""
 _DECIDED = "G1a"
-"""A kind that no loss of records permits; lost decisions of transactions may."""
+"""An anomaly that no loss of records permits; a lost decision of a transaction may."""
 _Moment = tuple[int, str]
 
 
 class TaleLine(msgspec.Struct, frozen=True):
-    """A line of a story: when, and what; no time for what holds all along."""
+    """A line of a tale; the time is empty if the text applies to the whole time."""
 
     time: str
     text: str
 
 
 class Tales:
-    """Gives the stories of one run's causes.
+    """Makes the tales of the causes of one run.
 
     Args:
         history: the run's history.
-        faults: those that were attempted.
+        faults: the attempted faults.
         claims: answers of controllers, by node.
     """
 
@@ -62,7 +62,7 @@ class Tales:
         self._history, self._faults, self._claims = history, faults, claims or {}
 
     def of(self, cause: Cause, limits: Limits) -> tuple[TaleLine, ...]:
-        """The story of a cause; nothing without a witness that has a moment."""
+        """The tale of a cause; empty if no operation of the witness has a time."""
         shown = cause.witness
         if shown is None or shown.anomaly.time_ns is None or not self._history.operations:
             return ()
@@ -80,7 +80,7 @@ class Tales:
         lines = [TaleLine(at_seconds(time_ns), clean(text, limits.text)) for time_ns, text in kept]
         if len(kept) < len(moments):
             lines.insert(limits.rows // 2, TaleLine("", f"{len(moments) - len(kept):,} more events"))
-        broke = f"The promise broke: {shown.anomaly.summary}"
+        broke = f"Guarantee broken: {shown.anomaly.summary}"
         lines.append(TaleLine(at_seconds(until_ns), clean(broke, limits.text)))
         if place is not None and shown.checker == "log":
             told = (*self._begun(place, cause), *self._unlicensed(place, cause, from_ns))
@@ -116,7 +116,7 @@ class Tales:
             yield from _states(changes, place, from_ns, until_ns)
 
     def _quorum(self, from_ns: int, until_ns: int) -> Iterator[_Moment]:
-        """When each controller began, and ceased, to answer as leader of an epoch."""
+        """When each controller began and stopped to answer as leader of an epoch."""
         for node, claims in sorted(self._claims.items()):
             before: int | None = None
             for claim in claims:
@@ -127,7 +127,7 @@ class Tales:
                 before = claim.epoch
 
     def _begun(self, place: PartitionName, cause: Cause) -> Iterator[str]:
-        """Where the epoch of a cause began; whether a replica had to truncate there, nothing shows."""
+        """The start of the epoch of a cause; the history does not show whether a replica had to truncate."""
         if cause.epochs is None:
             return
         for epoch, offset in self._starts.get(str(place), ()):
@@ -138,7 +138,7 @@ class Tales:
                 )
 
     def _unlicensed(self, place: PartitionName, cause: Cause, from_ns: int) -> Iterator[str]:
-        """Why nothing permits what the log checker found: its kind is never legal, or no event covers it."""
+        """Why the anomalies of the log checker are illegal: never legal, or no event permits them."""
         kinds = [name for name, _ in cause.kinds if name in ANOMALIES]
         never = [name for name in kinds if name in NO_LICENCE]
         if never:
@@ -176,7 +176,7 @@ class Tales:
 
 
 def partition_named(place: str) -> PartitionName | None:
-    """The partition of a place such as ``log-0/3``; None where it is no partition."""
+    """The partition of a place such as ``log-0/3``; None if it is not a partition."""
     topic, separator, number = place.rpartition("/")
     if not separator or not topic or not number.isdecimal() or len(number) > len("2147483647"):
         return None
@@ -186,7 +186,7 @@ def partition_named(place: str) -> PartitionName | None:
 def _states(
     changes: PartitionChanges, place: PartitionName, from_ns: int, until_ns: int
 ) -> Iterator[_Moment]:
-    """The state at the beginning, and what each later one changed."""
+    """The state at the start, and the changes of each later state."""
     states = changes.states[place]
     times = [known_ns(changes.span(state)) for state in states]
     opening = max((at for at, time_ns in enumerate(times) if time_ns <= from_ns), default=0)
@@ -200,7 +200,7 @@ def _states(
 
 def _changed(before: PartitionState, after: PartitionState) -> Iterator[str]:
     if after.leader == NOBODY and before.leader != NOBODY:
-        yield f"nobody led from epoch {after.leader_epoch} on"
+        yield f"no broker led from epoch {after.leader_epoch} on"
     elif after.leader_epoch != before.leader_epoch:
         how = "uncleanly " if after.unclean else "from the ELR " if after.was_eligible else ""
         yield f"broker {after.leader} was {how}chosen as leader of epoch {after.leader_epoch}"
@@ -229,7 +229,7 @@ def _witnessed(operation: Operation) -> _Moment:
 def _uncovered(
     permits: Sequence[Permit], place: PartitionName, span_ns: tuple[int, int], what: str, *, removable: bool
 ) -> Iterator[str]:
-    """What permits losses in the partition in that time, and that it does not permit these."""
+    """Events that permit losses in the partition in that time, but not these losses."""
     from_ns, until_ns = span_ns
     timely = [
         one

@@ -1,4 +1,4 @@
-"""Draws the operations of a witness over time: who did what when, in which order, under which faults."""
+"""Draws the operations of a witness over time, with the faults in force."""
 
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
@@ -21,9 +21,9 @@ _AXIS = 20.0
 _FAULT = 15.0
 _FAULTS_MAX = 40
 _GLYPH = 17.0
-"""Room for a fault's shape, left of its name."""
+"""Space for the glyph of a fault, left of its name."""
 _TOLD_CHARACTER = 6.4
-"""Width of a character of a call's label, which is of a fixed width."""
+"""Width of a character of a call's label (fixed-width font)."""
 _WHO_MAX = 8
 _MARGIN = 0.04
 _NARROWEST_NS = 1_000_000
@@ -31,7 +31,7 @@ _LABEL_MAX = 60
 
 
 class Witnessed(msgspec.Struct, frozen=True):
-    """What witnesses are drawn from: a history's calls, found by the index of either end, and its faults."""
+    """Source of the drawings: the calls of a history, by the index of either end, and its faults."""
 
     history: History
     calls: Calls
@@ -39,17 +39,17 @@ class Witnessed(msgspec.Struct, frozen=True):
 
 
 def witnessed(history: History, faults: Sequence[FaultSeen]) -> Witnessed:
-    """Make a history ready for drawings of its witnesses."""
+    """Prepare a history for drawings of its witnesses."""
     return Witnessed(history, calls_of(history), tuple(fault for fault in faults if fault.attempted))
 
 
 def draw_witness(seen: Witnessed, indices: Iterable[int], time_ns: int | None) -> Markup:
-    """A row for each call of a witness, in the order in which they began; empty if there is none.
+    """A row for each call of a witness, in the order of their start; empty without calls.
 
     Args:
         seen: the history.
-        indices: of the operations; an invocation and its completion are one call.
-        time_ns: when the anomaly became visible, marked where it falls into the drawing.
+        indices: indices of the operations; an invocation and its completion are one call.
+        time_ns: when the anomaly became visible; marked if the drawing includes that time.
     """
     calls = seen.calls
     wanted = np.array(
@@ -81,7 +81,7 @@ def draw_witness(seen: Witnessed, indices: Iterable[int], time_ns: int | None) -
 
 
 def _frame(begin_ns: int, end_ns: int, time_ns: int | None) -> Frame:
-    """From the first beginning to the last end, with some room; a moment just outside is taken in."""
+    """From the first start to the last end, with a margin; includes the anomaly if it is close."""
     length = max(end_ns - begin_ns, _NARROWEST_NS)
     if time_ns is not None and begin_ns - length <= time_ns <= end_ns + length:
         begin_ns, end_ns = min(begin_ns, time_ns), max(end_ns, time_ns)
@@ -95,7 +95,7 @@ def _overlaps(fault: FaultSeen, frame: Frame) -> bool:
 
 
 def _levels(faults: Sequence[FaultSeen], frame: Frame) -> list[int]:
-    """The row of each fault: the first one in which its bar and its name meet no other."""
+    """The row of each fault: the first one in which its bar and name overlap no other."""
     ends: list[float] = []
     levels = []
     for fault in faults:
@@ -107,7 +107,7 @@ def _levels(faults: Sequence[FaultSeen], frame: Frame) -> list[int]:
 
 
 def _placed(fault: FaultSeen, frame: Frame) -> tuple[float, float, float]:
-    """Place and width of a fault's bar, and where its shape and name begin: within the drawing."""
+    """Position and width of a fault's bar, and position of its glyph and name, all within the drawing."""
     x, width = frame.span(fault.invoked_ns, fault.healed_ns or frame.end_ns)
     return x, width, max(min(x, GUTTER + PLOT - width_of(fault_label(fault)) - 20), GUTTER)
 
@@ -140,7 +140,7 @@ def _moment(time_ns: int | None, height: float, frame: Frame) -> Markup:
 def _order(
     rows: np.ndarray[tuple[int], np.dtype[np.int64]], calls: Calls, frame: Frame, top: float
 ) -> Markup:
-    """An arrow from each call to the next one, where it had ended before that began."""
+    """An arrow from each call to the next one, if it ended before the next one began."""
     arrows = []
     for number, (one, next_one) in enumerate(pairwise(rows.tolist())):
         if calls.outcome[one] == OPEN or calls.ended_ns[one] >= calls.began_ns[next_one]:
@@ -168,14 +168,14 @@ def _call(seen: Witnessed, at: int, y: float, frame: Frame) -> Markup:
 
 
 def _label_at(x: float, width: float, wide: float) -> float:
-    """Where a label begins: behind the bar, else before it, else over its beginning, never outside."""
+    """Position of a label: after the bar, else before it, else over its start, never outside."""
     if x + width + wide + 10 < GUTTER + PLOT:
         return x + width + 7
     return x - 6 - wide if x - 6 - wide > GUTTER else max(min(x + 4, GUTTER + PLOT - wide), GUTTER)
 
 
 def _operation_text(seen: Witnessed, at: int, outcome: str) -> str:
-    """Operation, key and outcome with the indices of both ends, as the table has them."""
+    """Operation, key, outcome, and the indices of both ends."""
     calls = seen.calls
     ends = [str(index) for index in (int(calls.invoked[at]), int(calls.completed[at])) if index != NONE]
     operation = seen.history.operations[int(ends[0])]
@@ -185,7 +185,7 @@ def _operation_text(seen: Witnessed, at: int, outcome: str) -> str:
 
 
 def _who(seen: Witnessed, at: int) -> str:
-    """The process; of an observer the node that it asked."""
+    """The process; for an observer, the node that it asked."""
     index = max(int(seen.calls.invoked[at]), int(seen.calls.completed[at]))
     operation = seen.history.operations[index]
     named = isinstance(operation.process, str) and operation.process.startswith("observer")

@@ -1,1 +1,1 @@
-"""What drawings and tables read from a history: calls, spans, leaders, texts of values."""
+"""Reads calls, time spans, leaders and texts of values from a history."""

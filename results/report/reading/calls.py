@@ -1,4 +1,4 @@
-"""Pairs every invocation with its completion, so that an operation can be drawn as the time it took."""
+"""Pairs invocations with completions, so that an operation can be drawn with its duration."""
 
 from typing import NamedTuple
 
@@ -9,10 +9,10 @@ from checkers.history.operations import History, Operation, OperationType
 
 Numbers = npt.NDArray[np.int64]
 OUTCOMES = ("ok", "info", "fail", "open")
-"""How a call ended, in the order of their codes; ``open``: not before the history did."""
+"""Outcomes of calls, in the order of their codes; an ``open`` call did not end before the history did."""
 OPEN = OUTCOMES.index("open")
 NONE = -1
-"""Where there is no invocation, or no completion."""
+"""Index of a missing invocation or completion."""
 
 
 class Calls(NamedTuple):
@@ -21,7 +21,7 @@ class Calls(NamedTuple):
     Attributes:
         process: position in `processes`.
         f: position in `names`.
-        began_ns: begin of a call; for observations the begin of the request, if recorded.
+        began_ns: start of a call; for observations, the start of the request, if recorded.
         ended_ns: end of a call; the history's end if it is open.
         outcome: position in `OUTCOMES`.
         invoked: index of the invocation, or `NONE`.
@@ -63,7 +63,7 @@ def calls_of(history: History) -> Calls:
     for index, left in (*abandoned, *outstanding.values()):
         place = processes[left.process], names[left.f]
         rows.append((*place, left.time_ns, max(end_ns, left.time_ns), OPEN, index, NONE))
-    # A foreign history may have any times; those that a report draws fit into 64 bits.
+    # The times of a foreign history may be any number; a report can draw those that fit into 64 bits.
     columns = np.array([_bounded(row) for row in rows], dtype=np.int64).reshape(-1, 7).T
     process_codes, f, began, ended, outcomes, invocations, completions = columns
     return Calls(
@@ -80,7 +80,7 @@ def calls_of(history: History) -> Calls:
 
 
 def _asked_ns(operation: Operation) -> int:
-    """When an observer began to ask, where it reports so."""
+    """When an observer began its request, if it is recorded."""
     told = operation.value.get("began_ns") if isinstance(operation.value, dict) else None
     good = isinstance(told, int) and 0 <= told <= operation.time_ns
     return told if good else operation.time_ns  # type: ignore[return-value]  # `good` implies an int

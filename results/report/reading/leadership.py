@@ -1,4 +1,4 @@
-"""Who led a partition, or the quorum, from when on, as the history records it."""
+"""Leaders of partitions and of the quorum over time, as the history records them."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
@@ -17,14 +17,14 @@ _NAME = 40
 
 
 class Led(NamedTuple):
-    """A node that led from a moment on.
+    """A node that led from a time on.
 
     Attributes:
-        time_ns: since when.
-        node: its name, clean; empty without a leader.
-        epoch: of the leadership.
-        text: the same as a text.
-        until_ns: when it stopped answering as leader; None if the next leader's begin ends it.
+        time_ns: start of the leadership.
+        node: name of the node, cleaned; empty without a leader.
+        epoch: leader epoch.
+        text: the leadership as text.
+        until_ns: when the node stopped answering as leader; None if it led until the next leader began.
     """
 
     time_ns: int
@@ -37,7 +37,7 @@ class Led(NamedTuple):
 def partition_leaders(
     history: History, views: Sequence[PartitionView], names: Mapping[int, str], place: PartitionName
 ) -> list[Led]:
-    """Leaders of a partition in the order of time: by the metadata log, or else by what brokers reported."""
+    """Leaders of a partition in the order of time: from the metadata log, else from reports of brokers."""
     changes = readable(partial(partition_changes, history))
     if changes is not None and place in changes.states:
         states = [(known_ns(changes.span(state)), state) for state in changes.states[place]]
@@ -52,7 +52,7 @@ def partition_leaders(
 
 
 def quorum_leaders(claims: Mapping[str, Sequence[Claim]]) -> list[Led]:
-    """Leaders of the quorum by their own answers, each with the end of its reign."""
+    """Leaders of the quorum according to their own answers, with start and end."""
     return [
         Led(reign.begin_ns, clean(reign.node, _NAME), reign.epoch, f"leads epoch {reign.epoch}", reign.end_ns)
         for reign in sorted(reigns(claims), key=lambda reign: reign.begin_ns)
@@ -70,10 +70,10 @@ def _by_log(states: Sequence[tuple[int, PartitionState]], names: Mapping[int, st
 
 def _led(time_ns: int, leader: int, epoch: int, how: str, names: Mapping[int, str]) -> Led:
     if leader == NOBODY:
-        return Led(time_ns, "", epoch, f"nobody leads, epoch {epoch}{how}")
+        return Led(time_ns, "", epoch, f"no leader, epoch {epoch}{how}")
     return Led(time_ns, names.get(leader, f"broker {leader}"), epoch, f"leads epoch {epoch}{how}")
 
 
 def known_ns(span: Span) -> int:
-    """Time by which a record was appended; if no report bounds it, the time after which it was."""
+    """Latest time at which a record was appended; if unknown, the earliest."""
     return span.from_ns if span.to_ns == NEVER else span.to_ns

@@ -1,4 +1,4 @@
-"""Reads the content of a card from a history that may not be as docs/histories.md says."""
+"""Reads the content of a card from a history that may not conform to docs/histories.md."""
 
 from collections.abc import Callable
 from typing import TypeVar
@@ -10,7 +10,7 @@ _T = TypeVar("_T")
 
 
 def readable(read: Callable[[], _T]) -> _T | None:
-    """What is read, or None where the history has another shape: its checker reports that."""
+    """The result of `read`; None if the history has another format, which its checker reports."""
     try:
         return read()
     except _UNREADABLE:

@@ -1,4 +1,4 @@
-"""Turns observations, which are moments, into spans of time during which the same was true."""
+"""Converts observations at points in time to time spans with the same state."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
@@ -6,11 +6,11 @@ from typing import Any, NamedTuple, TypeVar
 from results.run.observation import Claim, PartitionName, PartitionView
 
 SILENCE_NS = 3_000_000_000
-"""Longest time between two answers that is taken for one span."""
+"""Maximum time between two answers of the same span."""
 
 
 class Span(NamedTuple):
-    """A time with what was true during it."""
+    """A time span and the state during it."""
 
     begin_ns: int
     end_ns: int
@@ -18,21 +18,21 @@ class Span(NamedTuple):
 
 
 class Reign(NamedTuple):
-    """A time during which a node kept answering that it leads an epoch."""
+    """A time span during which a node answered that it leads an epoch."""
 
     node: str
     begin_ns: int
     end_ns: int
     epoch: int
     superseded_ns: int | None
-    """When another node was first seen to lead a later epoch, if that was before the end."""
+    """When another node was first seen as leader of a later epoch, if before the end."""
 
 
 Time = TypeVar("Time", Span, Reign)
 
 
 class Standing(NamedTuple):
-    """How a partition stood: its leader (-1 for none), how many were in sync, the leader's epoch."""
+    """State of a partition: its leader (-1 for none), the size of its ISR, its leader epoch."""
 
     leader: int
     isr: int
@@ -40,7 +40,7 @@ class Standing(NamedTuple):
 
 
 def reigns(claims: Mapping[str, Sequence[Claim]]) -> list[Reign]:
-    """Who led which epoch from when until when, by its own answers; begun again after a silence."""
+    """Leaders of epochs according to their own answers; a longer time without answers begins a new reign."""
     found = [Reign(node, *span, None) for node, answers in claims.items() for span in _leading(answers)]
     began: dict[int, tuple[int, str]] = {}
     for reign in sorted(found, key=lambda reign: reign.begin_ns):
@@ -49,7 +49,7 @@ def reigns(claims: Mapping[str, Sequence[Claim]]) -> list[Reign]:
 
 
 def changes(moments: Iterable[tuple[int, Any]], end_ns: int) -> list[Span]:
-    """States in the order of time as spans until the next change."""
+    """Convert states in the order of time to spans until the next change."""
     spans: list[Span] = []
     for time_ns, state in moments:
         if spans and spans[-1].state == state:
@@ -61,32 +61,32 @@ def changes(moments: Iterable[tuple[int, Any]], end_ns: int) -> list[Span]:
 
 
 def longest(times: Sequence[Time], limit: int) -> tuple[list[Time], int]:
-    """The longest of some times, in their order, and the number of shorter ones that are left out.
+    """The longest time spans, in their order, and the number of those that are left out.
 
     Args:
         times: spans or reigns.
-        limit: number of times that are kept.
+        limit: maximum number of spans.
     """
     places = sorted(range(len(times)), key=lambda at: times[at].begin_ns - times[at].end_ns)[:limit]
     return [times[at] for at in sorted(places)], len(times) - len(places)
 
 
 def left_out_text(count: int, which: str, lack: str) -> str:
-    """How many are left out, in words: ``the shortest is not drawn``, ``the 7 shortest are not drawn``.
+    """Text such as ``the shortest is not drawn`` or ``the 7 shortest are not drawn``.
 
     Args:
-        count: at least 1.
-        which: of them, such as ``shortest``.
+        count: number of items left out, at least 1.
+        which: which ones, such as ``shortest``.
         lack: what was not done, such as ``drawn``.
     """
     return f"the {which} is not {lack}" if count == 1 else f"the {count:,} {which} are not {lack}"
 
 
 def settled(views: Iterable[PartitionView]) -> dict[PartitionName, list[tuple[int, Standing]]]:
-    """Per partition, when its leader, the leader's epoch or the size of its ISR changed, and to what.
+    """Changes of leader, leader epoch or ISR size, by partition: time and new state.
 
-    Several brokers report the same partition, and one that is cut off continues to report an old state.  So a
-    broker's repeated report is no change, and a change in an earlier leader epoch is stale.
+    Several brokers report the same partition, and a broker that is cut off continues to report an old state.
+    So a repeated report of a broker is not a change, and reports of an earlier leader epoch are ignored.
     """
     told: dict[tuple[str, PartitionName], tuple[int, int, int]] = {}
     newest: dict[PartitionName, int] = {}

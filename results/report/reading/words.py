@@ -1,7 +1,7 @@
-"""Makes texts of an operation's request and answer, instead of its JSON.
+"""Describes the request and the answer of an operation as text instead of JSON.
 
-A partition and an offset, if known, come first.  A value that does not fit is shortened inside: lists and
-objects are counted, so that no text ends in the middle of a structure.
+The partition and the offset come first, if known.  In a value that is too long, sizes replace lists and
+objects, so that no text ends in the middle of a structure.
 """
 
 import json
@@ -17,7 +17,7 @@ from results.markup.cleaning import clean, clean_value
 _TEXT = 40
 _ERROR = 200
 _NEAR = 1
-"""Number of returned records before and after the relevant offset that a text lists."""
+"""Number of returned records that a text lists before and after the relevant offset."""
 _NUMBERED = re.compile(r"\[Error (-?\d{1,5})\] ?\w*")
 _NAMED = re.compile(r"(?<![\w.])[A-Z][A-Z]+(?:_[A-Z]+)+(?![\w.])")
 _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError)
@@ -25,7 +25,7 @@ _CODES = {code.value for code in ErrorCode}
 
 
 class Around(NamedTuple):
-    """The place that matters: of a partition, or of any; at an offset, or at none."""
+    """The relevant partition and offset; each may be None."""
 
     topic: str | None = None
     partition: int | None = None
@@ -36,11 +36,11 @@ NOWHERE = Around()
 
 
 def value_text(value: Any, limit: int) -> str:
-    """Any JSON value in one line: whole where it fits, else with lists and objects counted.
+    """A JSON value in one line; if it is too long, with the sizes of lists and objects.
 
     Args:
         value: as the history has it.
-        limit: characters, more or less.
+        limit: maximum number of characters, approximately.
     """
     if value is None or isinstance(value, str):
         return clean_value(value, limit)
@@ -55,7 +55,7 @@ def value_text(value: Any, limit: int) -> str:
 
 
 def _few_fields(value: dict[Any, Any], limit: int) -> str:
-    """The first fields that fit, objects and lists in them counted, and how many more there are."""
+    """The first fields that fit, with the sizes of objects and lists, and the number of other fields."""
     told: list[str] = []
     for name, each in value.items():
         field = f"{_dumped(str(name)[:_TEXT])}: {_dumped(_shortened(each, 0, 0))}"
@@ -67,29 +67,29 @@ def _few_fields(value: dict[Any, Any], limit: int) -> str:
 
 
 def error_text(error: str) -> str:
-    """An error with Kafka's name and number in place of the number that kafka-python reports."""
+    """An error with Kafka's name and code instead of the text of kafka-python."""
     return clean(_NUMBERED.sub(lambda found: named_code(int(found[1])), error[:_ERROR]), _ERROR)
 
 
 def is_answer(error: str) -> bool:
-    """Whether Kafka answered with this error; else the client gave up by itself."""
+    """Whether the error is an answer of Kafka; else the client gave up."""
     if found := _NUMBERED.search(error):
         return int(found[1]) in _CODES
     return any(name in ErrorCode.__members__ for name in _NAMED.findall(error))
 
 
 def request_text(operation: Operation, around: Around, limit: int) -> str:
-    """What an operation asks for, such as ``send 205 to log-0/3``."""
+    """The request of an operation, such as ``send 205 to log-0/3``."""
     return _text_by(_request, operation, around, limit)
 
 
 def answered_text(operation: Operation, around: Around, limit: int) -> str:
-    """What an operation was answered, such as ``205 at offset 205``."""
+    """The answer to an operation, such as ``205 at offset 205``."""
     return _text_by(_answered, operation, around, limit)
 
 
 def partition_of(operation: Operation, around: Around) -> tuple[str, int] | None:
-    """The partition that an operation is about: the one that matters where it is among them."""
+    """The partition of an operation; if it has several, the relevant one."""
     try:
         named = list(_partitions(operation))
     except _MISFITS:
@@ -207,7 +207,7 @@ _OBSERVATIONS: dict[str, Callable[[Any, Around], str | None]] = {
     "leader-epochs": _noted,
     "ends": _ends,
 }
-"""Keys with their own texts."""
+"""Functions for values with these keys."""
 
 
 def _of(value: Any) -> str:
@@ -215,7 +215,7 @@ def _of(value: Any) -> str:
 
 
 def _without_times(value: Any) -> Any:
-    """An observation without the times of asking, and without columns of batches."""
+    """An observation without the times of its request and without columns of batches."""
     if not isinstance(value, dict):
         return value
     return {
@@ -224,7 +224,7 @@ def _without_times(value: Any) -> Any:
 
 
 def _read(operation: Operation, around: Around) -> str:
-    """How much a reader returned, and what at the offset that matters."""
+    """The number of records that a reader returned, and the record at the relevant offset."""
     chunks = operation.value["records"]
     number = sum(len(offsets) for _, offsets, _ in chunks)
     told = f"{number:,} record{'' if number == 1 else 's'}"
@@ -249,7 +249,7 @@ def _read(operation: Operation, around: Around) -> str:
 
 
 def _shortened(value: Any, depth: int, entries: int) -> Any:
-    """The same with fewer entries and less depth; what is left out is counted in its place."""
+    """The value with fewer entries and less depth; numbers replace what is left out."""
     if isinstance(value, str):
         return value if len(value) <= _TEXT else f"{value[:_TEXT]}…"
     if not isinstance(value, dict | list):
@@ -266,7 +266,7 @@ def _shortened(value: Any, depth: int, entries: int) -> Any:
 
 
 class _Bare(str):
-    """A remark of krucible within a value, without quotes."""
+    """A remark of krucible within a value; it is printed without quotes."""
 
     __slots__ = ()
 
@@ -279,7 +279,7 @@ def _counted(value: Any) -> str:
 
 
 def _dumped(value: Any) -> str:
-    """Compact JSON; remarks have no quotes."""
+    """Compact JSON, with remarks without quotes."""
     if isinstance(value, _Bare):
         return str(value)
     if isinstance(value, dict):

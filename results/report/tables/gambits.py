@@ -25,7 +25,7 @@ class GambitRow(msgspec.Struct, frozen=True):
 
 
 def gambit_rows(observed: Observed, limits: Limits) -> tuple[GambitRow, ...]:
-    """One row for each gambit, in order."""
+    """One row for each gambit, in their order."""
     return tuple(_row(gambit, limits) for gambit in observed.gambits[: limits.rows])
 
 

@@ -1,4 +1,4 @@
-"""The table of what nodes logged: lines that differ in numbers and ids alone are one row, counted."""
+"""The table of node logs; lines that differ only in numbers and ids are one row."""
 
 import re
 from collections.abc import Iterable
@@ -13,20 +13,20 @@ from results.run.observation import LogLine, Observed
 
 _LEVELS = ("FATAL", "ERROR", "WARN")
 _NUMBERS = re.compile(r"(?<![\w-])(?=[\w-]*\d)[\w-]{16,}|@[0-9a-f]+|\d+")
-"""Parts that differ between lines of the same log statement: ids, which are long, addresses, numbers.
+"""The variable parts of lines from the same log statement: (long) ids, addresses, numbers.
 
-An id is searched for only at the beginning of a word, so that a long word does not take quadratic time.
+An id is matched only at the start of a word, so that a long word does not take quadratic time.
 """
 
 
 class LogRow(msgspec.Struct, frozen=True, kw_only=True):
-    """A line of a node's log, why it is harmless where that is known, and how many others are like it.
+    """A line of a node's log, and why it is harmless if that is known.
 
     Attributes:
-        seconds: when, on the run's clock; empty where the line does not report.
-        text: without the time and level that the row reports anyway.
-        alike: how many lines of the same node differ from it in numbers and ids alone.
-        until: when the last one of those was written.
+        seconds: time on the run's clock; empty if the line has no time.
+        text: the line without its time and level.
+        alike: number of other lines of the node that differ only in numbers and ids.
+        until: time of the last one of those.
     """
 
     node: str
@@ -41,7 +41,7 @@ class LogRow(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LogTable(msgspec.Struct, frozen=True):
-    """Lines of node logs, most severe first; how many more there are, with what the harness left out."""
+    """Lines of node logs, most severe first, and the number of lines that are left out."""
 
     rows: tuple[LogRow, ...]
     left_out: int
@@ -49,12 +49,12 @@ class LogTable(msgspec.Struct, frozen=True):
 
 
 def log_table(observed: Observed, limits: Limits, began_at: str = "") -> LogTable:
-    """Lines that nodes logged.
+    """The table of the lines that nodes logged.
 
     Args:
-        observed: what the history records.
-        limits: how much is shown.
-        began_at: when the run began, in ISO 8601, by which a line has a time on the run's clock.
+        observed: the observations of the history.
+        limits: upper bounds of what is shown.
+        began_at: when the run began (ISO 8601); converts times of lines to the run's clock.
     """
     lines = [line for line in observed.logs if line.line is not None]
     groups = sorted(_groups(lines), key=_rank)
@@ -67,7 +67,7 @@ def log_table(observed: Observed, limits: Limits, began_at: str = "") -> LogTabl
 
 
 def _groups(lines: Iterable[LogLine]) -> list[list[LogLine]]:
-    """Lines of one node and level that are the same but for numbers and ids, in the order of time."""
+    """Groups of lines of a node and level that differ only in numbers and ids, in the order of time."""
     groups: dict[tuple[str, str, str], list[LogLine]] = {}
     for line in sorted(lines, key=lambda line: line.at):
         groups.setdefault((line.node, line.level, _NUMBERS.sub("0", _message(line))), []).append(line)

@@ -1,4 +1,4 @@
-"""Everything on a page that is a table: checkers, assumptions, faults, the run's identity."""
+"""The tables of a page: checkers, assumptions, faults, the run's identity."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ class FaultRow(msgspec.Struct, frozen=True):
 
 
 class CountRow(msgspec.Struct, frozen=True):
-    """How many anomalies have one id; legal where every example is."""
+    """Number of anomalies with the same id; legal if all listed ones are."""
 
     id: str
     count: str
@@ -54,7 +54,7 @@ class CheckerRow(msgspec.Struct, frozen=True):
 
 
 class AssumptionRow(msgspec.Struct, frozen=True):
-    """An assumption with the checker that tested it."""
+    """An assumption, and the checker that tested it."""
 
     checker: str
     name: str
@@ -64,7 +64,7 @@ class AssumptionRow(msgspec.Struct, frozen=True):
 
 
 def count_rows(verdict: Verdict, limits: Limits) -> tuple[CountRow, ...]:
-    """Exact numbers of anomalies, illegal ones first."""
+    """Numbers of anomalies by id, illegal ones first."""
     examples = [anomaly for result in verdict.results for anomaly in result.anomalies]
     illegal = {anomaly.id for anomaly in examples if anomaly.illegal}
     legal = {anomaly.id for anomaly in examples} - illegal
@@ -81,7 +81,7 @@ def checker_rows(verdict: Verdict, limits: Limits) -> tuple[CheckerRow, ...]:
 
 
 def assumption_rows(verdict: Verdict, limits: Limits) -> tuple[AssumptionRow, ...]:
-    """One row for each assumption; those that are not met come first."""
+    """One row for each assumption, unmet ones first."""
     rows = [
         AssumptionRow(
             checker=clean(result.checker, limits.cell),
@@ -97,13 +97,13 @@ def assumption_rows(verdict: Verdict, limits: Limits) -> tuple[AssumptionRow, ..
 
 
 def fault_rows(observed: Observed, measures: Measures, limits: Limits) -> tuple[FaultRow, ...]:
-    """In order of injection, with those that were planned and not attempted."""
+    """Faults in the order of injection, including those that were planned and not attempted."""
     unavailable = {fault.id: fault.unavailable_ms_max for fault in measures.faults}
     return tuple(_fault(fault, unavailable.get(fault.id), limits) for fault in observed.faults[: limits.rows])
 
 
 def identity_rows(identity: RunIdentity, limits: Limits) -> tuple[tuple[str, str], ...]:
-    """What ran and where, as pairs of name and text; empty ones left out."""
+    """What ran and where, as pairs of name and text, without empty texts."""
     image, host = identity.image, identity.host
     rows: tuple[tuple[str, Any], ...] = (
         ("Scenario", identity.scenario),
@@ -128,12 +128,12 @@ def identity_rows(identity: RunIdentity, limits: Limits) -> tuple[tuple[str, str
 
 
 def _image(image: ImageIdentity) -> str:
-    """One line about an image of a version that is not the run's."""
+    """The image of another version than the run's, in one line."""
     return f"{image.reference} ({image.source}), {image.digest}"
 
 
 def checksum_rows(identity: RunIdentity, limits: Limits) -> tuple[tuple[str, str], ...]:
-    """What the image was built from, file by file."""
+    """The files from which the image was built, with their checksums."""
     checksums = identity.image.checksums if identity.image else {}
     return tuple(
         (clean(name, 120), clean(checksum, 140)) for name, checksum in list(checksums.items())[: limits.rows]
@@ -156,7 +156,7 @@ def _checker(result: CheckerResult, limits: Limits) -> CheckerRow:
 
 
 def _figure(value: Any, limits: Limits) -> str:
-    """A number with its thousands apart; anything else as short JSON."""
+    """A number with thousands separators; other values as short JSON."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "not known"}[value]
     if isinstance(value, int) and abs(value) < 10**18:
@@ -169,7 +169,7 @@ def _figure(value: Any, limits: Limits) -> str:
 
 
 def _collection(value: list[Any] | dict[str, Any], limits: Limits) -> str:
-    """A few plain values in a line; of anything larger only how much there is."""
+    """A few plain values in one line; otherwise the number of values."""
     inside = list(value.values()) if isinstance(value, dict) else value
     if not inside:
         return "none"

@@ -1,5 +1,5 @@
 "use strict";
-// Keys and buttons that lead from anomaly to anomaly, a copy button, and a cursor on the timeline.
+// Keys and buttons for the next and previous anomaly, a copy button, and a cursor on the timeline.
 (() => {
   const find = (selector) => document.querySelector(selector);
   const anomalies = [...document.querySelectorAll("article.anomaly")];

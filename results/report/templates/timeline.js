@@ -1,6 +1,6 @@
-// The timeline zooms and pans, shows the moment of any time on the page, and leaves lanes out.
-// Shapes are moved one by one, so that texts and strokes keep their size; the page as it was written is the
-// whole run, and comes back for print.
+// Zooms and pans the timeline, marks any time named on the page, and hides lanes.
+// Shapes are moved one by one, so that texts and strokes keep their size.  The page as written shows the whole
+// run; it is restored for print.
 (() => {
   const chart = document.querySelector("#timeline");
   const region = chart.parentElement;
@@ -17,7 +17,7 @@
   const secondsAt = (place) => begin + ((place - left) / width) * length;
   const placeOf = (seconds) => left + ((seconds - begin) / length) * width;
 
-  // What is shown: the part from `from` to `to` of the whole width, as places on the page as it was written.
+  // The visible part: from `from` to `to`, as positions on the page as written.
   let from = left;
   let to = right;
   let shapes = null;
@@ -39,7 +39,7 @@
     else element.setAttribute("display", "none");
   };
 
-  // Each kind of shape: which, its attributes as they were written, and how it is drawn anew.
+  // Each kind of shape: its selector, its attributes as written, and how it is redrawn.
   const titleOf = (element) =>
     (element.querySelector(":scope > title") || element.parentElement.querySelector(":scope > title")).textContent;
   const fits = (text, room) => text.length * 6.2 + 4 < room;
@@ -99,8 +99,8 @@
     };
   };
 
-  // Where a shape stands now; false where it is out of sight.  A fault's glyph and name stand at the beginning
-  // of its bar, or of what is shown of it.
+  // Current position of a shape; false if it is not visible.  The glyph and name of a fault are at the start of
+  // the visible part of its bar.
   const stand = (element, written) => {
     const group = element.matches(".fault-glyph, .fault-label") && element.parentElement;
     if (!group) return () => isShown(map(written)) && map(written);
@@ -145,7 +145,7 @@
     };
   };
 
-  // Paths of many marks or lines: what each step moves to, and how far its line goes.
+  // Paths of many marks or lines: where each step moves to, and how long its line is.
   const path = (element) => {
     const written = element.getAttribute("d");
     const steps = [];
@@ -200,7 +200,7 @@
       [...chart.querySelectorAll(selector)].filter((element) => !element.closest("defs")).map(make),
     );
 
-  // The axis, whose lines reach to the top of the lanes that are shown.
+  // The axis; its lines reach the top of the visible lanes.
   const ticks = find("#ticks");
   const written = [...ticks.childNodes];
   const axis = find("#axis");
@@ -305,7 +305,7 @@
   chart.addEventListener(
     "wheel",
     (event) => {
-      // Without the focus or Ctrl the wheel scrolls the page, and it does so where nothing is left to zoom out of.
+      // The wheel scrolls the page without focus or Ctrl, and when the timeline can't be zoomed out further.
       if (!isIn() && !event.ctrlKey && !event.metaKey) return;
       const across = event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY);
       const by = event.deltaX || event.deltaY;
@@ -332,7 +332,7 @@
     drag.moved = true;
     look(drag.from - by / scale(), to - from);
   });
-  // A click after a drag leads nowhere.
+  // A click after a drag follows no link.
   chart.addEventListener(
     "click",
     (event) => {
@@ -349,7 +349,7 @@
   }
   chart.addEventListener("dragstart", (event) => event.preventDefault());
 
-  // What the cursor and others need to know.
+  // Functions for the cursor and other scripts.
   chart.secondsUnder = (event) => secondsAt(from + (placeUnder(event) - left) / scale());
   chart.isOverPlot = (event) => placeUnder(event) >= left && placeUnder(event) <= right;
   chart.mark = (seconds) => {
@@ -359,7 +359,7 @@
     else ask();
   };
 
-  // Every element that tells a time of the timeline becomes a button that shows it; a node's log may tell others.
+  // Every element with a time on the timeline becomes a button that marks it; logs may have times outside.
   const back = tools.querySelector("#timeline-back");
   const showMoment = (seconds, origin) => {
     marked = Math.min(Math.max(seconds, begin), begin + length);
@@ -397,7 +397,7 @@
     }
   });
 
-  // Lanes, by group: those that are left out give their room to the others.
+  // Lanes by group; the others take the space of hidden lanes.
   const lanes = [...chart.querySelectorAll(".lane")];
   const tops = lanes.map((lane) => lane.transform.baseVal[0].matrix.f);
   const bottom = heightOf();
@@ -435,7 +435,7 @@
   });
   const leftOut = (group) => boxes.some((check) => check.value === group && !check.checked);
 
-  // On paper the whole run is shown, with all lanes.
+  // Print shows the whole run with all lanes.
   let screen = null;
   addEventListener("beforeprint", () => {
     screen = { from, to, marked };

@@ -1,4 +1,4 @@
-// The cluster at the moment under the cursor, or else at the marked one: cut links, dead and paused nodes, leaders.
+// The cluster at the cursor, or else at the marked time: cut links, dead and paused nodes, leaders.
 (() => {
   const panel = document.querySelector("#topology");
   if (!panel) return;

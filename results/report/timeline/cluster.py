@@ -43,7 +43,7 @@ NO_LEADER = -1
 
 
 def controllers(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
-    """A bar for every time that a controller answered as leader; hatched once a later epoch had a leader."""
+    """A bar while a controller answered as leader; hatched once a later epoch had a leader."""
     if not any(claim.epoch is not None for claims in observed.claims.values() for claim in claims):
         return None
     nodes = sorted(observed.claims)[:_NODES_MAX]
@@ -55,7 +55,7 @@ def controllers(observed: Observed, frame: Frame, limits: Limits) -> Lane | None
         left_out += shorter
         drawn = [_named_row(node), *(_reign(reign, frame) for reign in own)]
         parts.append(row(drawn, number * _ROW))
-    note = "by each controller's own answer, with the epoch; hatched after another led a later one"
+    note = "by each controller's own answer, with the epoch; hatched once another led a later epoch"
     note = _nodes_noted(_noted(note, left_out), len(observed.claims))
     return Lane("Quorum leader", note, len(nodes) * _ROW, svg.group(parts))
 
@@ -78,7 +78,7 @@ def _reign(reign: Reign, frame: Frame) -> Markup:
 
 
 def nodes(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
-    """A thin line while a node runs, a hatched block while it is paused, an empty one after it exited."""
+    """A thin line while a node runs, a hatched block while it is paused, an empty block after it exited."""
     names = sorted(observed.statuses)[:_NODES_MAX]
     if not names:
         return None
@@ -94,12 +94,12 @@ def nodes(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
 
 
 def _noted(note: str, left_out: int) -> str:
-    """A lane's note, with how many times are not drawn."""
+    """The note of a lane, with the number of time spans that are not drawn."""
     return f"{note}; {left_out_text(left_out, 'shortest', 'drawn')}" if left_out else note
 
 
 def _nodes_noted(note: str, nodes: int) -> str:
-    """A lane's note, with how many nodes have no row."""
+    """The note of a lane, with the number of nodes that have no row."""
     more = nodes - _NODES_MAX
     return f"{note}; {more:,} more {'node has' if more == 1 else 'nodes have'} no row" if more > 0 else note
 
@@ -117,7 +117,7 @@ def _status(node: str, span: Span, frame: Frame) -> Markup:
 
 
 def partitions(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
-    """A row for each partition, by leader and epoch; where there are too many, those that changed most."""
+    """A row for each partition with its leaders and epochs; if too many, those that changed most."""
     states = settled(observed.views)
     if not states:
         return None
@@ -151,7 +151,7 @@ def _leader(name: PartitionName, span: Span, frame: Frame, brokers: Sequence[int
 
 
 def isr(observed: Observed, frame: Frame, _: Limits) -> Lane | None:
-    """The smallest in-sync replica set of all partitions over time."""
+    """The size of the smallest ISR of all partitions over time."""
     states = settled(observed.views)
     if not states:
         return None
@@ -183,7 +183,7 @@ def _step(span: Span, height: float, most: int, frame: Frame) -> str:
 
 
 def _smallest(states: dict[PartitionName, list[tuple[int, Standing]]]) -> list[tuple[int, int]]:
-    """Moments at which any ISR changed, each with the smallest size from then on."""
+    """Times at which an ISR changed, with the smallest ISR size from then on."""
     news = sorted((t, name, told.isr) for name, moments in states.items() for t, told in moments)
     sizes: dict[PartitionName, int] = {}
     counts: dict[int, int] = {}
@@ -199,7 +199,7 @@ def _smallest(states: dict[PartitionName, list[tuple[int, Standing]]]) -> list[t
 
 
 def _min_isr(observed: Observed) -> int | None:
-    """The first topic's ``min.insync.replicas``, where the setup reports it."""
+    """``min.insync.replicas`` of the first topic, if the setup has it."""
     try:
         return int(observed.setup["topics"][0]["config"]["min.insync.replicas"])
     except (KeyError, IndexError, TypeError, ValueError):
@@ -211,6 +211,6 @@ def _named_row(name: str) -> Markup:
 
 
 def _short(name: PartitionName) -> str:
-    """``topic/partition``; of a long topic only the end."""
+    """``topic/partition``; only the end of a long topic name."""
     told = f"{clean(name[0], 60)}/{name[1]}"
     return told if len(told) <= len("log-0/1000") - 1 else f"…{told[-8:]}"

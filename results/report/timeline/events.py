@@ -1,4 +1,4 @@
-"""Lanes of what was done and found: phases, faults, anomalies."""
+"""Lanes of phases, faults and anomalies."""
 
 from collections.abc import Iterable, Sequence
 
@@ -21,7 +21,7 @@ _FAULT_ROWS_MAX = 8
 
 
 def phases(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
-    """Where each phase begins; a name is left out where it would run into the next."""
+    """The start of each phase; a name is left out if it would overlap the next one."""
     shown = observed.phases[: limits.segments]
     if not shown:
         return None
@@ -42,7 +42,7 @@ def _phase(frame: Frame, name: str, begin_ns: int, end_ns: int) -> Markup:
 
 
 def fault_rows(faults: Iterable[FaultSeen], frame: Frame) -> list[tuple[FaultSeen, int]]:
-    """Faults that were attempted, each with a row on which no other one is in force at the time."""
+    """Attempted faults, each with a row on which no other fault is in force at that time."""
     free: list[float] = []
     placed = []
     for fault in faults:
@@ -56,13 +56,13 @@ def fault_rows(faults: Iterable[FaultSeen], frame: Frame) -> list[tuple[FaultSee
 
 
 def faults(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
-    """One bar a fault: pale while it is injected or healed, full while it is proven to be in force."""
+    """One bar per fault: pale while it is injected or healed, full while it is proven to be in force."""
     every = fault_rows(observed.faults, frame)
     placed = [(fault, row) for fault, row in every if row < _FAULT_ROWS_MAX][: limits.segments]
     if not placed:
         return None
     body = svg.group(_fault(fault, row * _ROW, frame) for fault, row in placed)
-    note = "what was done to whom; dashed where no probe confirmed it"
+    note = "kind and targets; dashed if no probe confirmed the fault"
     if len(every) > len(placed):
         note += f"; {len(every) - len(placed):,} more are in the table"
     if (unshaded := len(every) - limits.segments) > 0:
@@ -71,7 +71,7 @@ def faults(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
 
 
 def _extent(fault: FaultSeen, frame: Frame) -> tuple[float, float]:
-    """Where (x) a fault begins and ends; the end is never before its label's."""
+    """Positions (x) of the start and end of a fault; the end includes the label."""
     x, width = frame.span(fault.invoked_ns, fault.healed_ns or frame.end_ns)
     return x, x + max(width, width_of(fault_label(fault)) + 24)
 
@@ -106,7 +106,7 @@ def _when(fault: FaultSeen) -> str:
 
 
 def anomalies(found: Sequence[Finding], frame: Frame) -> Lane | None:
-    """A mark for each finding that has a time, leading to its section."""
+    """A mark for each finding that has a time, with a link to its section."""
     timed = sorted((f for f in found if f.time_ns is not None), key=lambda f: f.time_ns or 0)
     if not timed:
         return None
@@ -118,7 +118,7 @@ def anomalies(found: Sequence[Finding], frame: Frame) -> Lane | None:
         ends[row] = x + _MARK_WIDTH
         marks.append(_mark(finding, x, (row + 0.5) * _MARK_ROW))
     rows = sum(end > float("-inf") for end in ends)
-    note = "diamonds break a promise, rings are legal here; each leads to its section"
+    note = "diamond: broken guarantee; ring: legal here; each is a link to its section"
     return Lane("Anomalies", note, rows * _MARK_ROW, svg.group(marks))
 
 

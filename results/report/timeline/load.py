@@ -1,4 +1,4 @@
-"""Lanes of the load: how long sends took, and how many records went in and came out."""
+"""Lanes of the load: latency of sends, and rates of sent and polled records."""
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ Floats = npt.NDArray[np.float64]
 
 
 def latency(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
-    """Every send by when it began and how long it took; on a log scale, thinned out where dots coincide."""
+    """Latency of each send by its start time, on a logarithmic scale; coinciding dots are drawn once."""
     sends = observed.sends
     if not sends.began_ns.size:
         return None
@@ -61,7 +61,7 @@ def latency(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
 
 
 def thinned(x: Floats, y: Floats, most: int) -> Floats:
-    """Points of which no two share a cell of a grid, as rows; the grid is as fine as `most` allows."""
+    """At most one point in each cell of a grid, as rows; the grid is as fine as `most` allows."""
     cell = 1.0
     while True:
         cells = np.round(x / cell) * 1e6 + np.round(y / cell)
@@ -72,7 +72,7 @@ def thinned(x: Floats, y: Floats, most: int) -> Floats:
 
 
 def rates(observed: Observed, frame: Frame, _: Limits) -> Lane | None:
-    """Acknowledged and polled records a second; the final read is left out, it would dwarf the load."""
+    """Acknowledged and polled records per second, without the final read, which would dwarf the load."""
     bin_ns = max(NS_PER_S, float(np.ceil(frame.end_ns / _BINS_MAX)))
     acked = _per_second(observed.acks.time_ns, observed.acks.records, frame.end_ns, bin_ns)
     polled = _per_second(observed.polls.time_ns, observed.polls.records, frame.end_ns, bin_ns)
@@ -110,7 +110,7 @@ def _per_second(times: Numbers, weights: Numbers, end_ns: int, bin_ns: float) ->
 
 
 def _curve(series: Floats, top: float, bin_ns: float, frame: Frame, name: str) -> Markup:
-    """A line through the middles of the bins that have anything before or after them."""
+    """A line through the middles of the bins, from the first to the last that is not empty."""
     busy = np.flatnonzero(series)
     if not busy.size:
         return svg.EMPTY
@@ -123,7 +123,7 @@ def _curve(series: Floats, top: float, bin_ns: float, frame: Frame, name: str) -
 
 
 def _key(names: dict[str, str]) -> Markup:
-    """What marks and lines mean, from right to left."""
+    """The legend of marks and lines, from right to left."""
     parts = []
     x = 0.0
     for kind, name in reversed(names.items()):

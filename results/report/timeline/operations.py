@@ -1,4 +1,4 @@
-"""The lane of what each process did: short operations as a thin line, long and doubtful ones as bars."""
+"""The lane of the operations of each process: short ones as a thin line, long and unknown ones as bars."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -15,13 +15,13 @@ from results.report.reading.calls import OUTCOMES, Calls
 
 _ROW = 12.0
 _LONG = 4.0
-"""Least width of an operation that is drawn as a separate bar."""
+"""Minimum width of an operation that is drawn as a bar."""
 _GAP = 0.8
 """Shortest pause that is drawn."""
 _NARROW = 2.0
-"""Below this width and distance, calls of one kind would lie on each other and are drawn as one."""
+"""Calls of one kind below this width and distance would overlap and are drawn as one."""
 _GROUP = 6.0
-"""Widest group of such calls."""
+"""Maximum width of a group of such calls."""
 _NAMES_TOLD = 6
 _NAME_MAX = 8
 _DRAWN_ELSEWHERE = ("observer", "runner", "nemesis")
@@ -30,14 +30,14 @@ Floats = npt.NDArray[np.float64]
 
 
 class Track(NamedTuple):
-    """Processes that share a row because one began after the other had ended, as successors do."""
+    """Processes that share a row: each began after the previous one had ended, as successors do."""
 
     processes: tuple[int | str, ...]
     calls: Positions
 
 
 def operations(calls: Calls, frame: Frame, limits: Limits) -> Lane | None:
-    """A row for each process and its successors; a client's number goes up when an outcome is unknown."""
+    """A row for each process and its successors; after an unknown outcome a client gets a new number."""
     found = list(tracks(calls))
     if not found:
         return None
@@ -46,14 +46,14 @@ def operations(calls: Calls, frame: Frame, limits: Limits) -> Lane | None:
         row([svg.title(_track_text(track)), *_row(track, calls, frame, limits)], number * _ROW)
         for number, track in enumerate(shown)
     )
-    note = "by process; lines: short ones, bars: long ones; a triangle is unknown, a cross failed"
+    note = "by process; line: short; bar: long; triangle: unknown; cross: failed"
     if len(found) > len(shown):
         note += f"; {len(found) - len(shown):,} rows more are not shown"
     return Lane("Operations", note, len(shown) * _ROW, body)
 
 
 def tracks(calls: Calls) -> Iterator[Track]:
-    """Rows: those with a name first, then clients by number; a client's successor takes its row."""
+    """Rows: named processes first, then clients by number; a successor is in the row of its client."""
     order = np.argsort(calls.process, kind="stable")
     bounds = np.searchsorted(calls.process[order], np.arange(len(calls.processes) + 1))
     own = {
@@ -69,7 +69,7 @@ def tracks(calls: Calls) -> Iterator[Track]:
 
 
 def _packed(clients: Iterable[int], own: dict[int | str, Positions], calls: Calls) -> list[list[int]]:
-    """Clients on rows, each on the first that is free from when it begins."""
+    """Rows of clients; each client is in the first row that is free when it begins."""
     rows: list[list[int]] = []
     free_ns: list[int] = []
     for client in clients:
@@ -98,7 +98,7 @@ def _row(track: Track, calls: Calls, frame: Frame, limits: Limits) -> list[Marku
 
 
 def _gathered(calls: Calls, bars: Iterable[int], frame: Frame) -> list[list[int]]:
-    """Bars in the order of their beginnings; narrow ones of one kind that follow closely are one group."""
+    """Bars in the order of their start; narrow bars of one kind close to each other are one group."""
     groups: list[list[int]] = []
     for at in bars:
         if groups and _alike(calls, groups[-1], at, frame):
@@ -125,7 +125,7 @@ def _track_text(track: Track) -> str:
 
 
 def _line(left: Floats, right: Floats, y: float) -> Markup:
-    """Times in which something was in progress, those that touch as one."""
+    """Time spans with operations in progress; adjacent ones are joined."""
     if not left.size:
         return svg.EMPTY
     order = np.argsort(left)
@@ -138,7 +138,7 @@ def _line(left: Floats, right: Floats, y: float) -> Markup:
 
 
 def _bar(calls: Calls, group: Sequence[int], frame: Frame) -> Markup:
-    """One call, or several that would lie on each other; their number is reported."""
+    """One call, or a group of calls with their number."""
     at = group[0]
     outcome = OUTCOMES[int(calls.outcome[at])]
     began_ns, ended_ns = int(calls.began_ns[at]), int(calls.ended_ns[group].max())

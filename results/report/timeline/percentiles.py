@@ -1,4 +1,4 @@
-"""Percentiles of the latency of acknowledged sends over time, as lines through the seconds of a run."""
+"""Lines of latency percentiles of acknowledged sends over time."""
 
 from collections.abc import Callable, Iterator
 
@@ -17,17 +17,17 @@ Floats = npt.NDArray[np.float64]
 
 
 def bin_seconds(end_ns: int) -> int:
-    """How many seconds one point of a line covers; more than one in a long run."""
+    """Number of seconds per point of a line; more than one in a long run."""
     return max(int(np.ceil(end_ns / NS_PER_S / _BINS_MAX)), 1)
 
 
 def percentile_lines(sends: Sends, frame: Frame, height_of: Callable[[Floats], Floats]) -> list[Markup]:
-    """A line for each of `PERCENTILES`, broken where nothing that was acknowledged began.
+    """A line for each of `PERCENTILES`, interrupted while no acknowledged send began.
 
     Args:
-        sends: of the run.
-        frame: where times are drawn.
-        height_of: where latencies (ms) are drawn.
+        sends: the sends of the run.
+        frame: maps times to x.
+        height_of: maps latencies (ms) to y.
     """
     acknowledged = sends.outcome == OUTCOMES.index("ok")
     width_ns = bin_seconds(frame.end_ns) * NS_PER_S
@@ -46,7 +46,7 @@ def percentile_lines(sends: Sends, frame: Frame, height_of: Callable[[Floats], F
 
 
 def _levels(codes: Numbers, took_ns: Numbers) -> tuple[Numbers, Floats]:
-    """Bins that hold anything, in order, and a row for each percentile (ms)."""
+    """Bins that are not empty, in order, and a row for each percentile (ms)."""
     order = np.argsort(codes, kind="stable")
     bins, first = np.unique(codes[order], return_index=True)
     parts = np.split(took_ns[order] / NS_PER_MS, first[1:]) if bins.size else []
@@ -55,7 +55,7 @@ def _levels(codes: Numbers, took_ns: Numbers) -> tuple[Numbers, Floats]:
 
 
 def _unbroken(bins: Numbers) -> Iterator[slice]:
-    """Ranges of positions whose bins follow each other."""
+    """Ranges of positions with consecutive bins."""
     if not bins.size:
         return
     ends = [*(np.flatnonzero(np.diff(bins) > 1) + 1).tolist(), bins.size]

@@ -1,4 +1,4 @@
-"""The timeline: lanes stacked over one time axis, faults shaded through all of them."""
+"""The timeline: lanes over one time axis, with faults shaded through all lanes."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -27,7 +27,7 @@ _LOAD: _States = (latency, rates)
 def timeline(
     observed: Observed, found: Sequence[Finding], limits: Limits, calls: Calls | None = None
 ) -> Markup:
-    """One SVG of everything that has a time; lanes of which nothing was recorded are left out."""
+    """The timeline as SVG, without lanes for which nothing was recorded."""
     frame = _frame(observed)
     drawn: list[Markup] = []
     y = _TOP
@@ -44,7 +44,7 @@ def timeline(
         *drawn,
         _cursor(y),
         id="timeline",
-        role="group",  # of an image a screen reader announces no links
+        role="group",  # a screen reader does not announce the links of an image
         aria_label=label,
         viewBox=f"0 0 {svg.number(WIDTH)} {svg.number(y + _AXIS)}",
         data_left=GUTTER,
@@ -57,7 +57,7 @@ def timeline(
 def _lanes(
     observed: Observed, found: Sequence[Finding], limits: Limits, calls: Calls | None, frame: Frame
 ) -> Iterator[tuple[str, Lane | None]]:
-    """From top to bottom, each with the name of its group, by which a reader leaves lanes out."""
+    """Lanes from top to bottom, each with its group; the page can hide groups."""
     above = (phases(observed, frame, limits), faults(observed, frame, limits), anomalies(found, frame))
     acts = operations(calls, frame, limits) if calls is not None else None
     yield from (("Faults and anomalies", lane) for lane in above)
@@ -67,7 +67,7 @@ def _lanes(
 
 
 def _frame(observed: Observed) -> Frame:
-    """The whole run; without the start of its cluster, of which nothing is drawn, where that took long."""
+    """The whole run; without the start of the cluster if that took long, since nothing is drawn there."""
     long = observed.begin_ns > observed.end_ns * _START_SHARE_MAX
     return Frame(observed.begin_ns if long else 0, observed.end_ns)
 
@@ -98,7 +98,7 @@ def _anomaly_lines(found: Sequence[Finding], frame: Frame, height: float) -> lis
 
 
 def _axis(frame: Frame, y: float) -> Markup:
-    """Drawn from its line at y = 0; the page's script moves it, and draws other ticks."""
+    """The time axis, with its line at y = 0; the page's script moves it and redraws its ticks."""
     line = svg.element("line", x1=GUTTER, x2=GUTTER + PLOT, y1=0, y2=0, class_="axis")
     ticks = []
     for x, label in frame.ticks():
@@ -110,14 +110,14 @@ def _axis(frame: Frame, y: float) -> Markup:
 
 
 def _cursor(height: float) -> Markup:
-    """Moved by the page's script."""
+    """The cursor, moved by the page's script."""
     line = svg.element("line", x1=0, x2=0, y1=0, y2=height, class_="cursor-line")
     told = svg.text(0, height + 29, "", class_="cursor-time", text_anchor="middle")
     return svg.group([line, told], id="cursor", visibility="hidden", pointer_events="none")
 
 
 def _definitions() -> Markup:
-    """What shapes of the whole page refer to."""
+    """SVG definitions for the whole page."""
     across = {"x": GUTTER - 1, "width": PLOT + 2, "y": -9_999, "height": 99_999}
     inside = svg.element("clipPath", svg.element("rect", **across), id="inside")
     hatches = (_hatch("hatch-bad"), _hatch("hatch-idle"))

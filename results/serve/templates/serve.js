@@ -1,5 +1,5 @@
 "use strict";
-// Keys that move along the rows, and filters that apply themselves; all of it works by hand without.
+// Keys for moving along the rows, and filters that apply immediately; the page also works without this script.
 (() => {
   const find = (selector) => document.querySelector(selector);
   const rows = [...document.querySelectorAll("a.run")];
@@ -37,7 +37,7 @@
 
   const form = find(".filters");
   form?.addEventListener("change", (event) => event.target.tagName === "SELECT" && form.requestSubmit());
-  // An address without what was not chosen is shorter to link.
+  // Empty fields are left out, so that the address is shorter.
   form?.addEventListener("submit", () => {
     for (const field of form.elements) if (!field.value) field.disabled = true;
   });

@@ -37,6 +37,6 @@ def test_the_page_tells_it() -> None:
         result_of("groups", [], exercised=False),
     )
     page = render_campaign(summarise([judged("a", Verdict(Validity.VALID, results))] * 2))
-    assert "## What the checkers looked at" in page
+    assert "## What the checkers judged" in page
     assert "| log | 2 of 2 | 24,690 acknowledged records, 4 polled\\|records |" in page
     assert "groups" not in page

@@ -84,7 +84,7 @@ def test_what_needs_a_look_comes_first_with_the_line_that_runs_it_again() -> Non
 
 
 def test_a_bug_that_was_to_show_and_did_not_says_so() -> None:
-    assert "the expected anomaly was not seen" in render_step_summary("x", [NOT_SHOWN])
+    assert "an anomaly was expected, and none was found" in render_step_summary("x", [NOT_SHOWN])
 
 
 def test_what_is_red_as_expected_is_listed_but_needs_no_look() -> None:

@@ -185,9 +185,9 @@ def test_the_page_of_a_red_campaign_reads_well() -> None:
 def test_what_is_permitted_is_told_apart() -> None:
     legal = msgspec.structs.replace(LOST, id="G-single", illegal=False)
     page = render_campaign(summarise([run(1, Validity.VALID, legal), run(2, Validity.INVALID, LOST)]))
-    assert "Broken promises: 1 of 2 kinds." in page
+    assert "Illegal: 1 of 2 kinds." in page
     assert "| `G-single` | 1 | 1 | 0 | 1 |" in page
-    assert "Broken promises: 0 of 1 kind." in render_campaign(summarise([run(1, Validity.VALID, legal)]))
+    assert "Illegal: 0 of 1 kind." in render_campaign(summarise([run(1, Validity.VALID, legal)]))
 
 
 def test_runs_of_several_settings_say_which_they_are_of() -> None:
@@ -216,7 +216,7 @@ def test_a_campaign_of_nothing_says_so() -> None:
 def test_an_expectation_of_invalid_that_is_met_is_as_expected() -> None:
     verdict = Verdict(Validity.INVALID, (), expected=Validity.INVALID, as_expected=True)
     page = render_campaign(summarise([judged("a", verdict, identity(1))]))
-    assert "Every verdict that had an expectation is as expected." in page
+    assert "All verdicts with an expectation are as expected." in page
 
 
 def test_many_seeds_of_one_anomaly_are_cut_short() -> None:
@@ -253,7 +253,7 @@ RED_PAGE = """\
 
 ## Anomalies
 
-Broken promises: 2 of 2 kinds.
+Illegal: 2 of 2 kinds.
 
 | anomaly | number | runs | illegal in | seeds |
 | --- | --: | --: | --: | --- |
@@ -273,7 +273,7 @@ Illegal anomalies by cause. A cause is a group of anomalies in one place and one
 GREEN_PAGE = """\
 # exploratory/chaos on Kafka 4.3.1
 
-✅ **Valid**: 2 runs, of which 2 valid. Every verdict that had an expectation is as expected.
+✅ **Valid**: 2 runs, of which 2 valid. All verdicts with an expectation are as expected.
 
 ## Anomalies
 
@@ -295,12 +295,12 @@ None was found in 48,000 acknowledged records under 4 faults.
 | kill | 2 | 2 | 150 ms | 200 ms |
 | partition | 2 | 0 |  |  |
 
-Unavailability is the longest time that any one partition acknowledged nothing, of all such times that \
+Unavailability is the longest time in which a partition acknowledged no record, among the times that \
 overlap the fault.
 
-## What the checkers looked at
+## What the checkers judged
 
-| checker | exercised in runs | looked at, all runs together |
+| checker | exercised in runs | judged, sum of all runs |
 | --- | --: | --- |
 | log | 2 of 2 |  |
 

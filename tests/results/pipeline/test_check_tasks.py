@@ -135,7 +135,7 @@ def test_how_a_verdict_differs(tmp_path: Path) -> None:
     replace = msgspec.structs.replace
     assert difference(verdict, verdict) is None
     assert difference(replace(verdict, results=(faster, *others)), verdict) == (
-        "invalid before, invalid now; the same findings with other sentences or figures: log"
+        "invalid before, invalid now; the same findings with other texts or figures: log"
     )
     assert difference(replace(verdict, validity=Validity.VALID, results=(clean, *others)), verdict) == (
         "valid before, invalid now; other findings: log"

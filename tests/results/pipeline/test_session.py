@@ -69,11 +69,13 @@ def test_a_master_that_does_not_answer_is_said_at_once(monkeypatch: pytest.Monke
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    with pytest.raises(PipelineError, match=rf"(?s)no Spark master answers.*127\.0\.0\.1:{port}.*refused"):
+    with pytest.raises(
+        PipelineError, match=rf"(?s)the Spark master does not answer.*127\.0\.0\.1:{port}.*refused"
+    ):
         open_session(f"spark://127.0.0.1:{port}")
     with pytest.raises(PipelineError, match="expected HOST:PORT"):
         open_session("spark://nowhere")
-    with pytest.raises(PipelineError, match="no such master"):
+    with pytest.raises(PipelineError, match="this is not a Spark master"):
         open_session("here")
 
 

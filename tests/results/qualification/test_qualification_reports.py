@@ -109,7 +109,7 @@ def test_all_forms_say_the_same_decision_claim_and_gaps(made: object) -> None:
     assert report.decision.capitalize() in page.text
     assert report.claim in page.text
     assert report.claim in markdown
-    shown = page.text.split("What this can't say")[1].split("What was tried")[0]
+    shown = page.text.split("What this can't say")[1].split("Tested versions")[0]
     assert len([line for line in shown.splitlines() if line.strip()]) == max(1, len(report.gaps))
     gaps = markdown.split("## What this can't say\n\n")[1].split("\n\n## ")[0]
     assert gaps.count("\n- ") + 1 == max(1, len(report.gaps))
@@ -141,8 +141,8 @@ def test_the_text_of_a_good_candidate() -> None:
         "QUALIFIED: Kafka 4.3.1 against 4.1.1, preset smoke, 2026-11-22\n"
         "Why: nothing found is unexplained, no comparison says worse (1 of 4 could), "
         "2 controls as expected.\n"
-        "Not said: 3 gaps, first: never reached by the candidate: sets of voters\n"
-        "No anomaly against what is promised was found in 7,000 operations under 14 faults.\n"
+        "3 gaps, first: never reached by the candidate: sets of voters\n"
+        "No illegal anomaly was found in 7,000 operations under 14 faults.\n"
         "Against 4.1.1: saw no difference; could detect shares ≥ 88 %; in 3 of 4 nothing.\n"
         "Controls 2 of 2 as expected; no verdict in 0 of 14 runs; krucible 6129fa2, sha256:aaaaaaaaaaaa\n"
     )
@@ -180,7 +180,8 @@ def test_the_time_that_was_spent_is_told_in_every_form() -> None:
     report = good()
     told = (
         "14 of 16 runs took 14.0 min by their own clocks, from 2026-11-22T01:00:01Z to 2026-11-22T01:01:07Z, "
-        "1.1 min on the wall. Loads, faults and recovery took 9.3 min of that; 33 % was outside."
+        "1.1 min of wall-clock time. Load, including faults and recovery, took 9.3 min of that; 33 % was "
+        "outside of load."
     )
     assert told in render_markdown(report)
     assert told in structure(render_page(report)).text

@@ -136,8 +136,11 @@ def note(runs: Sequence[Run]) -> str:
 
 
 def test_a_qualification_tells_its_flakes() -> None:
-    assert note(both(1, 2)) == "No schedule ran twice on the same Kafka, so nothing is known of flakes."
+    assert (
+        note(both(1, 2))
+        == "No schedule ran twice on the same Kafka, so it is unknown whether there are flakes."
+    )
     told_twice = note((*both(1), run(seed=1)))
     assert told_twice.startswith(
-        "Flaky, where a schedule ran more than once on the same Kafka: 0 of 2 runs (0 %"
+        "Flakes, among runs whose schedule ran more than once on the same Kafka: 0 of 2 runs (0 %"
     )

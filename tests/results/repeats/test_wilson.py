@@ -50,5 +50,5 @@ def test_an_end_is_a_share_from_which_the_count_is_as_far_as_the_level_permits(c
 
 @pytest.mark.parametrize(("count", "of"), [(2, 1), (-1, 3), (1, 0)])
 def test_what_is_no_share_is_refused(count: int, of: int) -> None:
-    with pytest.raises(ValueError, match=f"{count} of {of} is no share"):
+    with pytest.raises(ValueError, match=f"{count} of {of} is not a share"):
         wilson(count, of)

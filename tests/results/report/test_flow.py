@@ -155,7 +155,7 @@ def test_who_was_asked_is_not_invented() -> None:
     assert not drawn.guessed
     assert drawn.nodes[-1] == CLUSTER
     assert (30, "leader", "", "") in rows(drawn)
-    assert "nobody leads, epoch 6" in [event.text for event in drawn.events]
+    assert "no leader, epoch 6" in [event.text for event in drawn.events]
 
 
 def test_reigns_of_the_quorum_overlap_where_two_lead() -> None:

@@ -20,7 +20,7 @@ def test_the_metadata_log_tells_leaders_epochs_and_how_they_were_chosen() -> Non
     assert [(one.node, one.text) for one in led] == [
         ("n1", "leads epoch 4, ISR [1, 2, 3]"),
         ("n2", "leads epoch 5, ISR [2], elected uncleanly"),
-        ("", "nobody leads, epoch 6, ISR [2]"),
+        ("", "no leader, epoch 6, ISR [2]"),
     ]
     assert [one.time_ns for one in led] == sorted(one.time_ns for one in led)
 
@@ -31,7 +31,7 @@ def test_without_it_brokers_views_tell_one_leader_for_each_epoch() -> None:
     assert [(one.time_ns, one.node, one.text) for one in led] == [
         (1, "n1", "leads epoch 4"),
         (3, "broker 7", "leads epoch 5"),
-        (4, "", "nobody leads, epoch 6"),
+        (4, "", "no leader, epoch 6"),
     ]
     assert partition_leaders(Story().history(), [], NAMES, PLACE) == []
 

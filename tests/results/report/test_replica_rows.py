@@ -160,10 +160,10 @@ def test_high_watermark_and_starts_of_epochs_are_marked() -> None:
     assert marks == [
         "leader epoch 1 starts at 10, as noted by n2",
         "leader epoch 1 starts at 11, as noted by n1",
-        "high watermark 12: what stands below is committed",
+        "high watermark 12: offsets below are committed",
     ]
     at = [row.text or row.offsets for row in made.rows]
-    assert at.index("high watermark 12: what stands below is committed") > at.index("10")
+    assert at.index("high watermark 12: offsets below are committed") > at.index("10")
 
 
 def test_what_is_not_recorded_is_told() -> None:

@@ -96,7 +96,7 @@ def test_what_happened_stands_in_the_order_of_time_and_ends_with_what_broke() ->
     ]
     assert [line for line in told if line in asked] == asked
     broke, why = told[-2:]
-    assert broke == "50.0 s The promise broke: 205 was acknowledged and is gone"
+    assert broke == "50.0 s Guarantee broken: 205 was acknowledged and is gone"
     assert why.startswith("This does not permit it: ElectLeaders UNCLEAN: ")
     assert why.endswith(", losses from offset 206 on.")
 
@@ -128,7 +128,7 @@ def test_events_that_were_over_before_or_began_after_it_are_not_named(
         monkeypatch.setattr(tale, "licences_of", lambda _, found=licences: found)
         shown = lines(story(), LOST)
         assert shown[-len(told) :] == told
-        assert shown[-len(told) - 1].startswith("50.0 s The promise broke: ")
+        assert shown[-len(told) - 1].startswith("50.0 s Guarantee broken: ")
 
 
 def test_removals_are_named_for_what_they_may_permit_alone(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -138,7 +138,7 @@ def test_removals_are_named_for_what_they_may_permit_alone(monkeypatch: pytest.M
     for name, told in (
         ("lost-write", "This does not permit it: deleted, losses below offset 100."),
         ("duplicate", "No event from 3.0 s to 50.0 s permits it."),
-        ("G1a", f"The promise broke: {LOST.summary}"),
+        ("G1a", f"Guarantee broken: {LOST.summary}"),
     ):
         assert lines(story(), msgspec.structs.replace(LOST, id=name))[-1].endswith(told)
 
@@ -158,7 +158,7 @@ def test_changes_of_the_partition_are_told() -> None:
         "broker 1 led in epoch 4",
         "Broker 2 was uncleanly chosen as leader of epoch 5, ISR [1, 2, 3] became [2]",
         "a reassignment began",
-        "Nobody led from epoch 6 on, ELR [] became [3]",
+        "No broker led from epoch 6 on, ELR [] became [3]",
     ):
         assert part in told, part
 
@@ -169,7 +169,7 @@ def test_controllers_that_lead_are_told(red_run: Run) -> None:
     told = [line.text for line in Tales(red_run.history, seen.faults, seen.claims).of(cause, STEPS[0])]
     assert "n2 answered as leader of epoch 2." in told
     assert told.index("Fault f1 partition n1 began, in force until 12.4 s.") < len(told) - 1
-    assert told[-1].startswith("The promise broke: n1 still answered as leader of epoch 1")
+    assert told[-1].startswith("Guarantee broken: n1 still answered as leader of epoch 1")
 
 
 def test_without_a_moment_or_a_history_there_is_no_story() -> None:
@@ -202,7 +202,7 @@ def test_a_damaged_history_still_has_a_story() -> None:
     told.add(26 * S, "admin", "invoke", "elect-leaders", "unclean", 7)
     told.add(27 * S, "admin", "invoke", "alter-reassignments", None, "x")
     told.add(47 * S, "observer-n1", "ok", "observe", "metadata-log", {"records": 7}, node="n1")
-    assert "50.0 s The promise broke: 205 was acknowledged and is gone" in lines(told, LOST)
+    assert "50.0 s Guarantee broken: 205 was acknowledged and is gone" in lines(told, LOST)
 
 
 def test_hostile_values_stay_text() -> None:
@@ -240,7 +240,7 @@ def test_where_leader_epochs_began_is_told_of_the_cause_in_that_epoch() -> None:
 def test_no_permit_is_named_for_kinds_that_nothing_permits() -> None:
     phantom = msgspec.structs.replace(LOST, id="phantom", summary="205 was never sent")
     told = lines(story(), phantom)
-    assert told[-2:] == ["50.0 s The promise broke: 205 was never sent", "No event permits a phantom."]
+    assert told[-2:] == ["50.0 s Guarantee broken: 205 was never sent", "No event permits a phantom."]
     (cause,) = causes_of(Verdict(Validity.INVALID, (result_of("log", [phantom, LOST]),)))
     both = [line.text for line in Tales(story().history()).of(cause, STEPS[0])][-2:]
     assert both[0] == "No event permits a phantom."

@@ -58,7 +58,7 @@ def test_a_killed_run_says_what_it_did_not_come_to(killed_run: Run) -> None:
     assert told.startswith("verdict    UNKNOWN (nothing was expected)\nwhy        the history is damaged\n")
     assert "anomalies  none found" in told
     assert "1 fault, 0 proven; longest unavailability not known" in told
-    assert "the run did not reach its recovery" in told
+    assert "the run ended before the recovery" in told
     assert "(its assumptions say what happened)" in told
 
 

@@ -164,7 +164,7 @@ def test_a_replay_says_that_it_is_one(tmp_path: Path) -> None:
     told = json.loads(site.answer("/api/runs.json").body)["runs"]
     assert [run["replay_of"] for run in told] == ["aB3x", ""]
     trends = Outline(site.answer("/trends").body.decode()).text
-    assert "No other figure here counts replays" in trends
+    assert "Other figures do not count replays" in trends
     assert "1 invalid" not in trends
 
 

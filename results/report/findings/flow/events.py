@@ -1,8 +1,8 @@
-"""What happened in the operations of a witness, as rows in the order of time: for a drawing of messages.
+"""Converts the operations of a witness to rows in the order of time, for a drawing of messages.
 
-A row is a request, an answer, an answer that never came, a leader that was elected, a fault that began or
-ended, or the moment at which the guarantee was broken.  The broker that a client asked is not recorded: it is
-taken for the one that led the partition then.
+A row is a request, an answer, a missing answer, the election of a leader, the start or end of a fault, or the
+time at which the guarantee was broken.  If the history does not record which broker a client asked, the row
+names the leader of the partition at that time.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -39,11 +39,11 @@ NODES_MAX = 7
 OBSERVERS = "observers"
 OTHERS = "others"
 CLUSTER = "cluster"
-"""The lane of requests of which nothing shows who was asked."""
+"""Lane for requests to an unknown node."""
 _TEXT = 190
 _NAME = 40
 _OF_QUORUM = frozenset(("quorum", "metadata"))
-"""Checkers whose anomalies concern records that leaders of the quorum committed."""
+"""Checkers of records that the leaders of the quorum committed."""
 Kind = Literal[
     "ask", "ok", "info", "fail", "none", "observed", "leader", "fault", "healed", "passing", "broke"
 ]
@@ -53,15 +53,15 @@ class Event(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the drawing.
 
     Attributes:
-        time_ns: when; None for what never came.
-        kind: ``ask`` of a request, ``ok``, ``info`` or ``fail`` of its answer, ``none`` where no answer came,
-            ``observed`` of what an observer was answered, ``leader``, ``fault``, ``healed``,
-            ``passing`` of a fault during which nothing else happened, ``broke``.
-        text: what it was, complete in itself.
-        source: lane where an arrow begins, or where a leader is; empty without one.
-        target: lane where an arrow ends; empty without one.
-        call: number of the call that it belongs to, -1 for none.
-        fault: id of the fault that it belongs to; empty for none.
+        time_ns: None for an answer that never came.
+        kind: ``ask`` for a request; ``ok``, ``info`` or ``fail`` for its answer; ``none`` if it is missing;
+            ``observed`` for the answer to an observer; ``leader``; ``fault``; ``healed``;
+            ``passing`` for a fault during which nothing else happened; ``broke``.
+        text: the label.
+        source: lane where the arrow begins, or lane of the leader; empty if none.
+        target: lane where the arrow ends; empty if none.
+        call: number of the call, -1 for none.
+        fault: id of the fault; empty for none.
     """
 
     time_ns: int | None
@@ -77,13 +77,13 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
     """All rows of a drawing, and its lanes.
 
     Attributes:
-        clients: lanes of clients and observers, in the order in which they come.
+        clients: lanes of clients and observers, in the order of their first event.
         nodes: lanes of nodes; the last one may be `CLUSTER`.
         events: in the order of time.
-        led: who led from when on, from before the first row; empty if not reported.
-        faults: those that are drawn.
-        left_out: what is not drawn, in numbers.
-        guessed: whether the broker of some request was taken from who led then.
+        led: leaders, beginning with the one at the first row; empty if not reported.
+        faults: the faults that are drawn.
+        left_out: what is not drawn, with numbers.
+        guessed: whether the leader was assumed to be the broker of some request.
     """
 
     clients: tuple[str, ...]
@@ -100,8 +100,8 @@ class Flows:
 
     Args:
         history: the run's history.
-        calls: of that history.
-        observed: the same, sorted out.
+        calls: the calls of that history.
+        observed: the observations of that history.
     """
 
     def __init__(self, history: History, calls: Calls, observed: Observed) -> None:
@@ -111,11 +111,11 @@ class Flows:
         self._led: dict[str, list[Led]] = {}
 
     def of(self, cause: Cause, witness_max: int) -> Flow | None:
-        """The flow of a cause's witness; None where no operation of it is a call or an observation.
+        """The flow of a cause's witness; None if it has neither calls nor observations.
 
         Args:
-            cause: anomalies of one place.
-            witness_max: how many operations of a witness are looked at.
+            cause: anomalies at one place.
+            witness_max: maximum number of operations that are used.
         """
         shown = cause.witness
         rows = [] if shown is None else self._rows(shown.anomaly.witness[:witness_max])
@@ -123,7 +123,7 @@ class Flows:
             return None
         around = _around(shown)
         led = self._leaders(QUORUM if shown.checker in _OF_QUORUM else cause.place)
-        # Clients ask the partition's leader, also where the leaders of the quorum are drawn.
+        # Clients ask the leader of the partition, even if the drawing shows the leaders of the quorum.
         answering = self._leaders(cause.place)
         asked = _Calls(self._history, self._calls, around, answering, self._names)
         events: list[Event] = [
@@ -151,7 +151,7 @@ class Flows:
         )
 
     def _rows(self, indices: Sequence[int]) -> list[int]:
-        """Positions of the calls of some operations, in the order in which they began."""
+        """Positions of the calls of these operations, in the order of their start."""
         calls = self._calls
         wanted = np.array([index for index in indices if index >= 0], dtype=np.int64)
         found = np.flatnonzero(np.isin(calls.completed, wanted) | np.isin(calls.invoked, wanted))
@@ -171,7 +171,7 @@ class Flows:
     def _lanes(
         self, arrows: Sequence[Event], leaders: Sequence[Event], faults: Sequence[FaultSeen]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Lanes that are used, clients first; of nodes, all where there are few."""
+        """Lanes of the clients and of the nodes; if there are few nodes, all of them."""
         ends = [lane for event in arrows for lane in (event.source, event.target) if lane]
         known = set(self._names.values()) | {lane for lane in ends if self._is_node(lane)}
         clients = list(dict.fromkeys(lane for lane in ends if lane not in known and lane != CLUSTER))
@@ -189,7 +189,7 @@ class Flows:
 
 
 class _Calls:
-    """Turns calls into rows: the request and its answer, or that none came."""
+    """Converts calls to rows: the request, and the answer or its absence."""
 
     def __init__(
         self,
@@ -255,7 +255,7 @@ class _Calls:
         )
 
     def _asked_node(self, asked: Operation, answer: Operation | None, time_ns: int) -> str:
-        """The node that was asked: as recorded, or the leader then; `CLUSTER` if not recorded."""
+        """The node that was asked: as recorded, else the leader at that time, else `CLUSTER`."""
         named = asked.node or (answer.node if answer is not None else None)
         if named:
             return clean(named, _NAME)
@@ -290,7 +290,7 @@ def _elected(one: Led) -> Event:
 
 
 def _leading(led: Sequence[Led], from_ns: int, until_ns: int) -> list[Led]:
-    """Who led when a time began, and who was elected in it."""
+    """The leader at the start of a time span, and the leaders elected during it."""
     nexts = [*(one.time_ns for one in led[1:]), until_ns + 1]
     ends = [
         later_ns if one.until_ns is None else one.until_ns for one, later_ns in zip(led, nexts, strict=False)
@@ -309,7 +309,7 @@ def _of_faults(faults: Sequence[FaultSeen], until_ns: int) -> Iterator[Event]:
 
 
 def _joined(events: Sequence[Event], faults: Sequence[FaultSeen]) -> Iterator[Event]:
-    """The same; a fault's beginning and end are one row where nothing is between them."""
+    """Join the start and end of a fault to one row if no event is between them."""
     healed = {fault.id: fault.healed_ns for fault in faults}
     behind: Event | None = None
     for event, following in zip(events, [*events[1:], None], strict=True):
@@ -334,7 +334,7 @@ def _overlaps(fault: FaultSeen, from_ns: int, until_ns: int) -> bool:
 
 
 def _place(event: Event) -> tuple[bool, int]:
-    """Sort key of a row: events that never came are last; broken promises are last of their moment."""
+    """Sort key of a row: missing answers come last; at equal times a broken guarantee comes last."""
     if event.time_ns is None:
         return True, 0
     return False, event.time_ns * 2 + (event.kind == "broke")
@@ -351,7 +351,7 @@ def _left_out(arrows: int, leaders: Sequence[Event], faults: Sequence[FaultSeen]
 
 
 def _names(setup: Mapping[str, object]) -> dict[int, str]:
-    """Names of the nodes by their ids, if the setup has them."""
+    """Names of nodes by id, if the setup has them."""
     nodes = setup.get("nodes")
     found: dict[int, str] = {}
     for node in nodes if isinstance(nodes, list) else []:
@@ -361,7 +361,7 @@ def _names(setup: Mapping[str, object]) -> dict[int, str]:
 
 
 def _natural(name: str) -> tuple[str, int]:
-    """Order of names such as ``n2`` and ``n10``."""
+    """Sort key of names such as ``n2`` and ``n10``."""
     letters = name.rstrip("0123456789")
     number = name[len(letters) :]
     return letters, int(number) if number else -1

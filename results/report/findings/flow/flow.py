@@ -1,8 +1,7 @@
-"""Draws the messages of a witness: lanes of clients and nodes, time downwards, a row for each event.
+"""Draws the messages of a witness: lanes for clients and nodes, one row for each event, time downwards.
 
-Rows are in the order of time, and each has its own height, so that labels do not overlap, however close two
-moments are.  The labels are in a column next to the lanes.  They are complete: read one after the other, they
-contain the same information as the drawing.
+Each row has its own height, so that labels of events at almost the same time do not overlap.  The labels are
+in a column next to the lanes.  They contain all the information in the drawing.
 """
 
 import textwrap
@@ -23,9 +22,9 @@ _PADDING = 7.0
 _WIDE, _NARROW = 78.0, 70.0
 _FEW = 6
 _CHARACTER = 5.9
-"""Width of an average character of a label, generously."""
+"""Estimated width of a character of a label; most are narrower."""
 _NAME_CHARACTER = 6.8
-"""Width of an average character of a lane's name, which is bold, generously."""
+"""Estimated width of a (bold) character of a lane's name; most are narrower."""
 _LINES_MAX = 3
 _LEADER = 5.0
 _INSET = 5.0
@@ -33,14 +32,14 @@ _NS_PER_S = 1_000_000_000
 
 
 class _Rows:
-    """Where the rows of a drawing are.
+    """Positions of the rows of a drawing.
 
     Attributes:
-        lanes: centre of each lane, by its name.
-        pitch: from one lane to the next.
-        text_x: where labels begin.
+        lanes: centre (x) of each lane, by name.
+        pitch: distance between two lanes.
+        text_x: left edge of the labels.
         tops: upper edge of each row.
-        lines: text of each row, broken into lines.
+        lines: text of each row, split into lines.
         end: lower edge of the last row.
     """
 
@@ -59,16 +58,16 @@ class _Rows:
         self.end = y
 
     def x(self, lane: str) -> float | None:
-        """Centre of a lane; a process without its own lane uses the lane for all others."""
+        """Centre of a lane; processes without their own lane share one."""
         return self.lanes.get(lane, self.lanes.get(OTHERS, self.lanes.get(CLUSTER)))
 
     def middle(self, row: int) -> float:
-        """Vertical position of a row's arrow: at the first line of its label."""
+        """Vertical position of a row's arrow, on the first line of the label."""
         return self.tops[row] + _PADDING / 2 + _LINE / 2
 
 
 def draw_flow(flow: Flow) -> Markup:
-    """The drawing, as SVG without ids; all of its texts are clean and escaped."""
+    """The drawing, as SVG without ids, with cleaned and escaped texts."""
     rows = _Rows(flow)
     parts = [_head(flow, rows)]
     parts += [_band(fault, flow, rows) for fault in flow.faults]
@@ -96,7 +95,7 @@ def _head(flow: Flow, rows: _Rows) -> Markup:
 
 
 def _lane_name(name: str, x: float, kind: str, characters: int) -> Markup:
-    """The name of a lane, one word per line; if a word is cut, the tooltip has the whole name."""
+    """The name of a lane, one word per line; if a word is cut, a tooltip has the whole name."""
     words = name.split(" ", 1)
     told = [_short(word, characters) for word in words]
     hint = [svg.title(name)] if told != words else []
@@ -108,7 +107,7 @@ def _lane_name(name: str, x: float, kind: str, characters: int) -> Markup:
 
 
 def _band(fault: FaultSeen, flow: Flow, rows: _Rows) -> Markup:
-    """A fault as a band over the lanes of its targets, from the row of its beginning to that of its end."""
+    """A fault as a band over the lanes of its targets, from the row of its start to the row of its end."""
     row, end_row = (_row_of(flow.events, kinds, fault.id) for kinds in (("fault", "passing"), ("healed",)))
     top, end = rows.middle(row or 0), rows.end
     if end_row is not None:
@@ -130,7 +129,7 @@ def _band(fault: FaultSeen, flow: Flow, rows: _Rows) -> Markup:
 
 
 def _depth(fault: FaultSeen, faults: Sequence[FaultSeen]) -> int:
-    """How many faults of the same nodes are in force as it begins: their bands are wider."""
+    """How many faults of the same nodes are in force when it begins; their bands are wider."""
     return sum(
         other.id != fault.id
         and (other.invoked_ns, other.id) < (fault.invoked_ns, fault.id)
@@ -141,7 +140,7 @@ def _depth(fault: FaultSeen, faults: Sequence[FaultSeen]) -> int:
 
 
 def _reign(number: int, flow: Flow, rows: _Rows) -> Markup:
-    """A leader's time as a thick line on its lane: until it ceased, or else until the next one."""
+    """A thick line on the lane of a leader, until it stopped to lead or the next leader began."""
     led = flow.led[number]
     x = rows.lanes.get(led.node)
     later = flow.led[number + 1] if number + 1 < len(flow.led) else None
@@ -157,7 +156,7 @@ def _reign(number: int, flow: Flow, rows: _Rows) -> Markup:
 
 
 def _y_at(time_ns: int, events: Sequence[Event], rows: _Rows) -> float:
-    """Where a moment is: at its own row, or between the rows before and behind it."""
+    """Vertical position of a time: its own row, or between the rows before and after it."""
     for number, event in enumerate(events):
         if event.time_ns is None or event.time_ns > time_ns:
             return rows.tops[number]
@@ -167,7 +166,7 @@ def _y_at(time_ns: int, events: Sequence[Event], rows: _Rows) -> float:
 
 
 def _busy(call: int, events: Sequence[Event], rows: _Rows) -> Markup:
-    """The time between a request and its answer, on the lane of who asked."""
+    """The time from a request to its answer, on the lane of the client."""
     of_it = [number for number, event in enumerate(events) if event.call == call]
     if call < 0 or len(of_it) < 2:  # noqa: PLR2004 - a request that has no second row
         return svg.EMPTY
@@ -197,7 +196,7 @@ def _row(number: int, event: Event, rows: _Rows) -> Markup:
 
 
 def _arrow(event: Event, y: float, rows: _Rows) -> Markup:
-    """From one lane to the other; an answer that never came ends half way, with a cross."""
+    """An arrow between two lanes; for a missing answer it ends half way, with a cross."""
     begin, end = rows.x(event.source), rows.x(event.target)
     if begin is None or end is None or begin == end:
         return svg.EMPTY
@@ -221,7 +220,7 @@ def _arrow(event: Event, y: float, rows: _Rows) -> Markup:
 
 
 def _label(lines: Sequence[str], event: Event, x: float, y: float) -> Markup:
-    """A label in lines; one that is too long is whole for a pointer that rests on it."""
+    """A label in lines; if it is cut, a tooltip has the whole text."""
     hint = [svg.title(event.text)] if lines[-1].endswith("…") else []
     if len(lines) == 1:
         return svg.element("text", *hint, lines[0], x=x, y=y, class_="saying")

@@ -1,4 +1,4 @@
-"""Texts of a cell in the table of replicas: one batch of one replica's log on its disk."""
+"""Texts of a cell in the table of replicas: one batch in the log of one replica."""
 
 from collections.abc import Iterator, Mapping
 
@@ -19,19 +19,19 @@ _CONTROLS = {
 
 
 class Part(msgspec.Struct, frozen=True):
-    """A piece of a cell's text, and whether replicas differ in it."""
+    """A part of a cell's text, and whether replicas differ in it."""
 
     text: str
     differs: bool = False
 
 
 def batch_parts(log: ReplicaLog, row: int, alike: Mapping[str, bool]) -> tuple[Part, ...]:
-    """A batch in pieces: offsets, epoch, records, producer, sequence, CRC, and what else it is.
+    """The texts of a batch: offsets, epoch, records, producer, sequence, CRC, and its other attributes.
 
     Args:
         log: the replica's log.
-        row: the batch's place in it.
-        alike: by column, whether all replicas that have a batch there have the same value.
+        row: position of the batch in the log.
+        alike: by column, whether all replicas with a batch at these offsets have the same value.
     """
     told = {name: int(column[row]) for name, column in log.columns.items()}
     return tuple(
@@ -42,14 +42,14 @@ def batch_parts(log: ReplicaLog, row: int, alike: Mapping[str, bool]) -> tuple[P
 
 
 def offsets_text(first: int, end: int) -> str:
-    """The offsets from one to before another, such as those from 220 to 231."""
+    """A range of offsets as text; the end is exclusive."""
     if end <= first:
         return f"none, from {first:,} on"
     return f"{first:,}" if end == first + 1 else f"{first:,}–{end - 1:,}"  # noqa: RUF001 - a range
 
 
 def one_line(parts: tuple[Part, ...]) -> str:
-    """All pieces of a cell as one text."""
+    """All parts of a cell as one text."""
     return ", ".join(part.text for part in parts)
 
 

@@ -1,8 +1,8 @@
-"""Puts the logs of a partition's replicas side by side, around the first offset at which they differ.
+"""Compares the logs of a partition's replicas around the first offset at which they differ.
 
-A row is a range of offsets, cut where a batch of any replica begins or ends.  Ranges that are alike on all
-replicas are folded into one row, with their number.  All of it comes from what was read from the disks at the
-end (docs/histories.md, section Replicas); what the history does not have is named in the notes.
+A row is a range of offsets.  Ranges are cut where a batch of any replica begins or ends.  Consecutive ranges
+that are equal on all replicas are folded into one row, with their number.  The source is what was read from
+the disks at the end of the run (docs/histories.md, section Replicas).  The notes name what is not recorded.
 """
 
 from collections.abc import Iterator, Sequence
@@ -26,9 +26,9 @@ from results.report.findings.replicas.cells import Part, batch_parts, offsets_te
 from results.report.reading.readable import readable
 
 _CONTEXT = 3
-"""Rows that are alike before the first difference, and behind the last one that is shown."""
+"""Number of equal rows shown before the first difference, and after the last shown difference."""
 _AFTER = 6
-"""Ranges after the first difference among which further differences have their own rows."""
+"""Number of ranges after the first difference in which each further difference has its own row."""
 _REPLICAS_MAX = 9
 _STARTS_MAX = 12
 _NAME, _ERROR = 40, 160
@@ -36,7 +36,7 @@ _Flags = NDArray[np.bool_]
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A replica: its node, and what holds of its whole log."""
+    """A replica: its node, and texts about its whole log."""
 
     node: str
     texts: tuple[str, ...]
@@ -46,11 +46,11 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the table.
 
     Attributes:
-        kind: ``batch`` if replicas differ, ``alike`` if they do not, ``fold`` for several ranges together,
+        kind: ``batch`` if replicas differ, ``alike`` if they do not, ``fold`` for several ranges,
             ``mark`` for a text between two ranges.
-        offsets: the range; empty for a mark.
+        offsets: the range; empty for a ``mark``.
         text: text across all columns; empty for a ``batch``.
-        cells: what each replica has there; only for a ``batch``.
+        cells: the batch of each replica; only for a ``batch``.
         first: whether it is the first difference.
     """
 
@@ -62,14 +62,14 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SideBySide(msgspec.Struct, frozen=True):
-    """The logs of one partition's replicas.
+    """The logs of a partition's replicas, compared.
 
     Attributes:
         partition: its name.
         summary: the first difference, in sentences.
         columns: one for each replica whose log was read.
         rows: in the order of offsets.
-        notes: what the table does not show, and what is not recorded.
+        notes: what is not shown, and what is not recorded.
     """
 
     partition: str
@@ -90,11 +90,11 @@ class ReplicaTables:
         self._history = history
 
     def of(self, partition: PartitionName, offset: int | None) -> SideBySide | None:
-        """The table of a partition around an offset; None where fewer than two replicas' logs were read.
+        """The table of a partition around an offset; None if fewer than two logs were read.
 
         Args:
-            partition: of the run's topics, or that of the metadata log.
-            offset: where an anomaly is; None for the first difference.
+            partition: a partition of the run's topics, or of the metadata log.
+            offset: offset of an anomaly; None for the first difference.
         """
         logs = self._logs(partition)
         read = _comparable(logs)
@@ -108,7 +108,7 @@ class ReplicaTables:
         )
 
     def can_make(self, partition: PartitionName) -> bool:
-        """Whether a partition has a table at any offset; quicker than to make it."""
+        """Whether `of` returns a table at any offset; cheaper than making it."""
         return bool(_comparable(self._logs(partition)))
 
     def _logs(self, partition: PartitionName) -> Sequence[ReplicaLog]:
@@ -164,7 +164,7 @@ class ReplicaTables:
         return None if end is None else end.offset
 
     def _starts(self, partition: PartitionName) -> Iterator[tuple[int, int, str]]:
-        """Offset and epoch of each epoch start in replicas' checkpoints, and the nodes that have it."""
+        """Offset and epoch of each epoch start in the checkpoints of replicas, and the nodes that have it."""
         told = readable(partial(leader_epochs, self._history))
         noted = {} if told is None else told.noted.get(partition, {})
         by: dict[tuple[int, int], list[str]] = {}
@@ -227,14 +227,14 @@ class _Table:
         self._first = int(differing[0]) if len(differing) else None
 
     def _due_of(self, log: ReplicaLog) -> _Flags:
-        """Which ranges a replica has to have: but none that it removed, or above the high watermark."""
+        """The ranges that a replica must have: without those that it removed or above the high watermark."""
         first, end = self._cuts[:-1], self._cuts[1:]
         committed: _Flags = np.ones(len(first), dtype=bool) if self._mark is None else first < self._mark
         due: _Flags = (end > log.start) & (committed | (first < log.end))
         return due
 
     def _compared(self) -> _Flags:
-        """Which ranges are alike on all replicas that have to have them."""
+        """The ranges that are equal on all replicas that must have them."""
         alike: _Flags = np.ones(len(self._cuts) - 1, dtype=bool)
         for name in COMPARED:
             low, high = np.full(len(alike), 2**62), np.full(len(alike), -(2**62))
@@ -263,21 +263,21 @@ class _Table:
         )
 
     def _focus(self, offset: int | None) -> int | None:
-        """The range to look at: that of the offset, or the first that differs."""
+        """The range of the offset, or the first range that differs."""
         if offset is None or not len(self._alike):
             return self._first
         place = int(np.searchsorted(self._cuts, offset, side="right")) - 1
         return min(max(place, 0), len(self._alike) - 1)
 
     def _end_of_rows(self, focus: int) -> int:
-        """Behind the last difference or mark that is near, and some rows more."""
+        """End of the rows that are shown: a few rows after the last difference or mark nearby."""
         near = range(focus, min(focus + _AFTER, len(self._alike)))
         end = max((at for at in near if not self._alike[at] or self._marks(at)), default=focus) + 1
         context = range(end, min(end + _CONTEXT, len(self._alike)))
         return next((at for at in context if not self._alike[at]), max([end, *(at + 1 for at in context)]))
 
     def _near(self, first: int, end: int, focus: int) -> Iterator[Row]:
-        """Each range by itself, but for several that are alike behind the one that is looked at."""
+        """A row for each range; after the focus, consecutive equal ranges are folded."""
         at = first
         while at < end:
             alike_until = at
@@ -320,7 +320,7 @@ class _Table:
         return "no batch"
 
     def _marks(self, at: int) -> list[str]:
-        """Texts of what begins where a range begins."""
+        """Texts of the marks at the start of a range."""
         offset = int(self._cuts[at])
         starts = [each for each in self._starts if each[0] == offset]
         told = [
@@ -328,11 +328,11 @@ class _Table:
             for start, epoch, nodes in starts[:_STARTS_MAX]
         ]
         if offset == self._mark:
-            told.append(f"high watermark {self._mark:,}: what stands below is committed")
+            told.append(f"high watermark {self._mark:,}: offsets below are committed")
         return told
 
     def _folded(self, first: int, end: int) -> Iterator[Row]:
-        """One row for several ranges, with the number of those that differ."""
+        """A row for several ranges, with the number of ranges that differ."""
         if first >= end:
             return
         count, differing = end - first, int((~self._alike[first:end]).sum())
@@ -343,7 +343,7 @@ class _Table:
         yield Row(kind="fold", offsets=told, text=f"{ranges}, {how}")
 
     def _outside(self, offset: int | None) -> Iterator[str]:
-        """A note that the range below is the nearest one, if no log has a batch at the offset."""
+        """A note if no log has a batch at the offset and the nearest range is shown."""
         if offset is None or self._cuts[0] <= offset < self._cuts[-1]:
             return
         span = offsets_text(int(self._cuts[0]), int(self._cuts[-1]))
