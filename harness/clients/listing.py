@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 
-from checkers.history.observed import Listed, OffsetsRequested
+from checkers.history.observed import ListedOffset, OffsetsRequested
 from harness.kafka.wire import Connection
 
 _AT_MOST = 8
@@ -52,7 +52,7 @@ Places = Mapping[str, Collection[int]]
 
 def list_offsets(
     connection: Connection, what: OffsetsRequested, epochs: Epochs, since_ms: int | None = None
-) -> dict[str, list[Listed]]:
+) -> dict[str, list[ListedOffset]]:
     """Ask a broker for one kind of offset of some partitions; refused partitions are left out.
 
     Args:
@@ -120,9 +120,9 @@ def _request(
     return ListOffsetsRequest(replica_id=replica_id, isolation_level=isolation_level, topics=topics)
 
 
-def _listed(partitions: Sequence[Any], epochs: Mapping[int, int]) -> list[Listed]:
+def _listed(partitions: Sequence[Any], epochs: Mapping[int, int]) -> list[ListedOffset]:
     return [
-        Listed(one.partition_index, epochs[one.partition_index], one.offset, one.timestamp)
+        ListedOffset(one.partition_index, epochs[one.partition_index], one.offset, one.timestamp)
         for one in partitions
         if not one.error_code
     ]

@@ -202,9 +202,9 @@ def _shared(share: _Share, history: History, folder: str, count: int) -> _Shared
 
 @dataclass(frozen=True, slots=True)
 class _LogWhole:
-    overview: of_log.Overview
+    overview: of_log.LogOverview
 
-    def result(self, parts: Sequence[of_log.Part]) -> CheckerResult:
+    def result(self, parts: Sequence[of_log.PartitionsResult]) -> CheckerResult:
         return put_log_together(self.overview, parts)
 
 
@@ -214,7 +214,7 @@ class _LogShare:
     columns: Columns
     licences: Licences
 
-    def judge(self) -> of_log.Part:
+    def judge(self) -> of_log.PartitionsResult:
         # Who appended a record twice is asked of the replicas; where there is no such record, nobody reads.
         evidence = cache(lambda: disks_of(read_history(Path(self.folder))))
         return check_log_part(self.columns, self.licences, evidence)
@@ -223,9 +223,9 @@ class _LogShare:
 @dataclass(frozen=True, slots=True)
 class _RegistersWhole:
     folder: str
-    overview: of_registers.Overview
+    overview: of_registers.RegistersOverview
 
-    def result(self, parts: Sequence[of_registers.Part]) -> CheckerResult:
+    def result(self, parts: Sequence[of_registers.RegistersResult]) -> CheckerResult:
         return of_registers.put_together(self.overview, parts, self._losing)
 
     def _losing(self) -> str | None:
@@ -238,7 +238,7 @@ class _RegistersShare:
     registers: Registers
     milestones: Milestones | None
 
-    def judge(self) -> of_registers.Part:
+    def judge(self) -> of_registers.RegistersResult:
         return of_registers.check_part(self.registers, _Recorded(self.folder), self.milestones)
 
 

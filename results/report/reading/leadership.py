@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from checkers.columns.tables import NEVER, PartitionName
-from checkers.evidence.metadata_log import Span
+from checkers.evidence.metadata_log import TimeBounds
 from checkers.evidence.partition_changes import NOBODY, PartitionState, partition_changes
 from checkers.history.operations import History
 from results.markup.cleaning import clean
@@ -74,6 +74,6 @@ def _led(time_ns: int, leader: int, epoch: int, how: str, names: Mapping[int, st
     return Led(time_ns, names.get(leader, f"broker {leader}"), epoch, f"leads epoch {epoch}{how}")
 
 
-def known_ns(span: Span) -> int:
+def known_ns(span: TimeBounds) -> int:
     """Time by which a record was appended; if no report bounds it, the time after which it was."""
     return span.from_ns if span.to_ns == NEVER else span.to_ns

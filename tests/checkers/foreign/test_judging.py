@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkers.foreign.judging import JudgingOptions, UnfitError, judge_foreign
-from checkers.foreign.workloads import Workload, workload_of
+from checkers.foreign.workloads import ForeignWorkload, workload_of
 from checkers.history.reading import HistoryError
 from checkers.transactional.transactions import Declared
 from checkers.verdict.verdict import Validity
@@ -77,20 +77,20 @@ def test_each_workload_has_its_checker(
 @pytest.mark.parametrize(
     ("lines", "workload"),
     [
-        ("0 invoke read nil\n0 ok read 1", Workload.REGISTER),
-        ("0 invoke add 1\n0 ok add 1", Workload.SET),
-        ("0 invoke release nil", Workload.MUTEX),
-        ("0 invoke txn [[:w 1 1] [:r 2 nil]]\n0 ok txn [[:w 1 1] [:r 2 nil]]", Workload.RW_REGISTER),
-        ("0 invoke txn [[:r 2 nil]]\n0 ok txn [[:r 2 nil]]", Workload.LIST_APPEND),
-        ("0 invoke txn [[:r 2 nil]]\n0 ok txn [[:r 2 [1]]]", Workload.LIST_APPEND),
-        ("0 invoke txn [[:r 2 nil]]\n0 ok txn [[:r 2 5]]", Workload.RW_REGISTER),
-        ("0 invoke append [[:append 2 1]]", Workload.LIST_APPEND),
-        ("0 invoke poll [[:poll]]", Workload.KAFKA),
-        ("0 invoke txn [[:poll] [:send 1 2]]", Workload.KAFKA),
-        ("0 invoke subscribe [1]", Workload.KAFKA),
+        ("0 invoke read nil\n0 ok read 1", ForeignWorkload.REGISTER),
+        ("0 invoke add 1\n0 ok add 1", ForeignWorkload.SET),
+        ("0 invoke release nil", ForeignWorkload.MUTEX),
+        ("0 invoke txn [[:w 1 1] [:r 2 nil]]\n0 ok txn [[:w 1 1] [:r 2 nil]]", ForeignWorkload.RW_REGISTER),
+        ("0 invoke txn [[:r 2 nil]]\n0 ok txn [[:r 2 nil]]", ForeignWorkload.LIST_APPEND),
+        ("0 invoke txn [[:r 2 nil]]\n0 ok txn [[:r 2 [1]]]", ForeignWorkload.LIST_APPEND),
+        ("0 invoke txn [[:r 2 nil]]\n0 ok txn [[:r 2 5]]", ForeignWorkload.RW_REGISTER),
+        ("0 invoke append [[:append 2 1]]", ForeignWorkload.LIST_APPEND),
+        ("0 invoke poll [[:poll]]", ForeignWorkload.KAFKA),
+        ("0 invoke txn [[:poll] [:send 1 2]]", ForeignWorkload.KAFKA),
+        ("0 invoke subscribe [1]", ForeignWorkload.KAFKA),
     ],
 )
-def test_the_workload_is_told_by_what_was_done(lines: str, workload: Workload) -> None:
+def test_the_workload_is_told_by_what_was_done(lines: str, workload: ForeignWorkload) -> None:
     assert workload_of(foreign(told(lines))) is workload
 
 

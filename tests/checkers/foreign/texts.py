@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from checkers.foreign.files import open_source
-from checkers.foreign.judging import Judgement, JudgingOptions, judge_foreign
+from checkers.foreign.judging import ForeignJudgement, JudgingOptions, judge_foreign
 from checkers.foreign.records import Foreign, foreign_of
 
 FILE = "history"
@@ -37,11 +37,11 @@ def _told(number: int, line: str) -> str:
     return f"{{{where}, :process {who}, :type :{kind}, :f :{f}, :value {value}}}"
 
 
-def judged(lines: str, **asked: Any) -> Judgement:
+def judged(lines: str, **asked: Any) -> ForeignJudgement:
     """What is said of a history that is told in short."""
     return judge_foreign(foreign(told(lines)), JudgingOptions(**asked))
 
 
-def counts(judgement: Judgement) -> dict[str, int]:
+def counts(judgement: ForeignJudgement) -> dict[str, int]:
     """How many anomalies of each id."""
     return {name: count for result in judgement.verdict.results for name, count in result.counts.items()}

@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from checkers.transactional.transactions.proofs.judging import Drawn
+from checkers.transactional.transactions.proofs.judging import DrawnCycle
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, Verdict, result_of
 from results.report import render_report
 from results.report.findings.findings import Finding, Findings, Variant, findings_of
@@ -36,12 +36,12 @@ def verdict_of(*results: CheckerResult) -> Verdict:
     return Verdict(Validity.INVALID, results)
 
 
-def ring(size: int, text: str = "{append x 1}", first: int = 0, identity: str = "G2-item") -> Drawn:
+def ring(size: int, text: str = "{append x 1}", first: int = 0, identity: str = "G2-item") -> DrawnCycle:
     arcs = tuple((number, (number + 1) % size, "rw") for number in range(size))
-    return Drawn(identity, (text,) * size, arcs, (first, first + 1))
+    return DrawnCycle(identity, (text,) * size, arcs, (first, first + 1))
 
 
-def cyclic(*cycles: Drawn, **figures: Any) -> CheckerResult:
+def cyclic(*cycles: DrawnCycle, **figures: Any) -> CheckerResult:
     """A result with an anomaly for each cycle."""
     found = [Anomaly(each.id, "s", "g", "s", witness=each.witness) for each in cycles]
     told_cycles = msgspec.json.decode(msgspec.json.encode(cycles))

@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from checkers.evidence.metadata_log import Span
+from checkers.evidence.metadata_log import TimeBounds
 from checkers.history.operations import OK, History
 from checkers.kraft.metadata import check_metadata
 from checkers.kraft.metadata.lives import deleted_id, lives_of
 from checkers.kraft.metadata.loading import metadata_of
-from checkers.kraft.metadata.logged import BEFORE, Record
-from checkers.kraft.metadata.matching import Call, TopicChange, matched
+from checkers.kraft.metadata.logged import BEFORE, LoggedRecord
+from checkers.kraft.metadata.matching import AcknowledgedChange, TopicChange, matched
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 from tests.checkers.kraft.metadata.metadata_histories import told
 
@@ -332,21 +332,21 @@ class TestConfigs:
 
 class TestMatching:
     @staticmethod
-    def of(from_ns: int, to_ns: int) -> Record:
-        return Record(from_ns, 1, Span(from_ns, to_ns))
+    def of(from_ns: int, to_ns: int) -> LoggedRecord:
+        return LoggedRecord(from_ns, 1, TimeBounds(from_ns, to_ns))
 
     def test_what_was_there_before_the_log(self) -> None:
-        assert matched([Call(5, 6, None)], [TopicChange("a", BEFORE)]) == [(BEFORE,)]
+        assert matched([AcknowledgedChange(5, 6, None)], [TopicChange("a", BEFORE)]) == [(BEFORE,)]
 
     def test_what_was_appended_before_the_question(self) -> None:
-        assert matched([Call(5, 6, None)], [TopicChange("a", self.of(1, 4))]) == [()]
+        assert matched([AcknowledgedChange(5, 6, None)], [TopicChange("a", self.of(1, 4))]) == [()]
 
     def test_one_of_a_later_call(self) -> None:
         late = self.of(10, 12)
-        calls = [Call(5, 6, None), Call(9, 13, None)]
+        calls = [AcknowledgedChange(5, 6, None), AcknowledgedChange(9, 13, None)]
         assert matched(calls, [TopicChange("a", late)]) == [(), (late,)]
         assert matched(calls[:1], [TopicChange("a", late)]) == [(late,)]
-        assert matched([calls[0], Call(9, 13, "a")], [TopicChange("a", late)]) == [(), (late,)]
+        assert matched([calls[0], AcknowledgedChange(9, 13, "a")], [TopicChange("a", late)]) == [(), (late,)]
 
 
 def test_which_topic_a_deletion_deleted() -> None:

@@ -8,7 +8,7 @@ import pytest
 from checkers.history.operations import OperationType
 from checkers.judge import known_anomalies
 from checkers.registers.anomalies import NONLINEARIZABLE
-from checkers.registers.linearizability import MODELS, Budget, check_linearizable, multi_register
+from checkers.registers.linearizability import MODELS, SearchBudget, check_linearizable, multi_register
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.registers.linearizability.object_histories import history, told
 
@@ -16,7 +16,7 @@ NAN = float("nan")
 
 
 def judged(kind: str, text: str, initial: Any = None, **limits: int) -> CheckerResult:
-    return check_linearizable(told(text), MODELS[kind](initial), budget=Budget(**limits))
+    return check_linearizable(told(text), MODELS[kind](initial), budget=SearchBudget(**limits))
 
 
 GOOD: list[tuple[str, Any, str]] = [

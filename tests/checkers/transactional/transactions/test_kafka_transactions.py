@@ -6,7 +6,7 @@ import pytest
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.replicas import CONTROL, TRANSACTIONAL
 from checkers.history.operations import History, Operation, OperationType
-from checkers.licences.permits import Event, Licences, Permit
+from checkers.licences.permits import LicenceEvent, Licences, Permit
 from checkers.logs.log import check_log
 from checkers.transactional.transactions import check_transactions, draw_cycle
 from checkers.transactional.transactions.kafka import visibility
@@ -118,7 +118,7 @@ def test_a_marker_that_was_truncated_may_tear_a_transaction(
     monkeypatch: pytest.MonkeyPatch, cut: int, markers: dict[int, int | None], *, illegal: bool
 ) -> None:
     """Its partition is open then, and the next marker of its producer decides on it, as nobody meant."""
-    event = Event(0, NEVER, PartitionName("txn-0", cut), "truncated", above=CUT)
+    event = LicenceEvent(0, NEVER, PartitionName("txn-0", cut), "truncated", above=CUT)
     licences = Licences({"txn-0": [Permit(event, covers_returned=True, text="by an election")]})
     monkeypatch.setattr(visibility, "licences_of", lambda _: licences)
     operations = list(told(TORN).operations)
