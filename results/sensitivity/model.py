@@ -15,7 +15,7 @@ from results.campaigns.summary import Outcome
 from results.repeats.wilson import Interval, wilson
 
 
-class Reach(StrEnum):
+class BugReach(StrEnum):
     """How far a bug came in a run, as far as the nodes' logs report."""
 
     NOT_INJECTED = "not-injected"
@@ -24,7 +24,7 @@ class Reach(StrEnum):
     TRIGGERED = "triggered"
 
 
-class Ending(StrEnum):
+class BugOutcome(StrEnum):
     """How a run with a bug ended, or all runs with it: of several the first one here counts."""
 
     SEEN = "seen"
@@ -44,14 +44,14 @@ class Ending(StrEnum):
     NOT_RUN = "not run"
 
 
-class Found(msgspec.Struct, frozen=True):
+class TimedAnomaly(msgspec.Struct, frozen=True):
     """An illegal anomaly, and when it was first visible, from the run's beginning; None if unknown."""
 
     id: str
     at_ms: int | None
 
 
-class Trial(msgspec.Struct, frozen=True, kw_only=True):
+class BugRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run with a bug.
 
     Attributes:
@@ -71,22 +71,22 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str
     mode: str
     command: str
-    ending: Ending = Ending.NOT_RUN
-    reach: Reach | None = None
+    ending: BugOutcome = BugOutcome.NOT_RUN
+    reach: BugReach | None = None
     folder: str = ""
-    found: tuple[Found, ...] = ()
+    found: tuple[TimedAnomaly, ...] = ()
     run_ms: int = 0
     why: str = ""
 
-    def held_to(self, anomalies: Collection[str]) -> "Trial":
+    def held_to(self, anomalies: Collection[str]) -> "BugRun":
         """The same run, seen if it showed one of these, and invalid otherwise if it showed others alone."""
-        if self.ending not in (Ending.SEEN, Ending.OTHERWISE):
+        if self.ending not in (BugOutcome.SEEN, BugOutcome.OTHERWISE):
             return self
         shown = any(one.id in anomalies for one in self.found)
-        return msgspec.structs.replace(self, ending=Ending.SEEN if shown else Ending.OTHERWISE)
+        return msgspec.structs.replace(self, ending=BugOutcome.SEEN if shown else BugOutcome.OTHERWISE)
 
 
-class Control(msgspec.Struct, frozen=True, kw_only=True):
+class ControlRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run without a bug.
 
     Attributes:
@@ -130,34 +130,36 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
     area: str
     anomalies: tuple[str, ...]
     fitting: bool
-    trials: tuple[Trial, ...]
+    trials: tuple[BugRun, ...]
 
     @property
-    def ending(self) -> Ending:
+    def ending(self) -> BugOutcome:
         """The best of its trials' endings."""
         return best(trial.ending for trial in self.trials)
 
     @property
     def finished(self) -> bool:
         """Whether it was seen or its budget is spent."""
-        return self.ending is Ending.SEEN or all(one.ending is not Ending.NOT_RUN for one in self.trials)
+        return self.ending is BugOutcome.SEEN or all(
+            one.ending is not BugOutcome.NOT_RUN for one in self.trials
+        )
 
     @property
-    def first(self) -> Found | None:
+    def first(self) -> TimedAnomaly | None:
         """By what it was seen first."""
-        found = (one for trial in self.trials if trial.ending is Ending.SEEN for one in trial.found)
+        found = (one for trial in self.trials if trial.ending is BugOutcome.SEEN for one in trial.found)
         return next((one for one in found if one.id in self.anomalies), None)
 
     @property
     def runs(self) -> int:
         """How many runs there were, up to the one in which it was seen."""
-        return sum(one.ending is not Ending.NOT_RUN for one in self.trials)
+        return sum(one.ending is not BugOutcome.NOT_RUN for one in self.trials)
 
     @property
     def spent_ms(self) -> int:
         """How long its runs took, the last one up to the anomaly by which it was seen."""
         whole = sum(one.run_ms for one in self.trials)
-        seen = next((one for one in self.trials if one.ending is Ending.SEEN), None)
+        seen = next((one for one in self.trials if one.ending is BugOutcome.SEEN), None)
         if seen is None or self.first is None or self.first.at_ms is None:
             return whole
         return whole - seen.run_ms + self.first.at_ms
@@ -200,7 +202,7 @@ class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
     budget: str
     seed: int
     bugs: tuple[Sought, ...]
-    controls: tuple[Control, ...]
+    controls: tuple[ControlRun, ...]
     withheld: tuple[str, ...] = ()
     series: str = ""
     commits: tuple[str, ...] = ()
@@ -220,44 +222,44 @@ class Rate(msgspec.Struct, frozen=True):
     interval: Interval
 
 
-def ending_of(outcome: Outcome, reach: Reach | None) -> Ending:
+def ending_of(outcome: Outcome, reach: BugReach | None) -> BugOutcome:
     """How a run with a bug ended, from its verdict and from what its nodes' logs report.
 
-    Whether what it showed is the bug's own is for `Trial.held_to`.
+    Whether what it showed is the bug's own is for `BugRun.held_to`.
     """
     match outcome, reach:
         case Outcome.FAILED, _:
-            return Ending.FAILED
-        case Outcome.INVALID, Reach.TRIGGERED:
-            return Ending.SEEN
+            return BugOutcome.FAILED
+        case Outcome.INVALID, BugReach.TRIGGERED:
+            return BugOutcome.SEEN
         case Outcome.INVALID, _:
-            return Ending.UNEXPLAINED
+            return BugOutcome.UNEXPLAINED
         case (Outcome.UNKNOWN, _) | (_, None):
-            return Ending.UNKNOWN
+            return BugOutcome.UNKNOWN
         case _:
             return _MISSES[reach]
 
 
 _MISSES = {
-    Reach.TRIGGERED: Ending.TRIGGERED,
-    Reach.NEVER_TRIGGERED: Ending.NEVER_TRIGGERED,
-    Reach.NEVER_REACHED: Ending.NEVER_REACHED,
-    Reach.NOT_INJECTED: Ending.NOT_INJECTED,
+    BugReach.TRIGGERED: BugOutcome.TRIGGERED,
+    BugReach.NEVER_TRIGGERED: BugOutcome.NEVER_TRIGGERED,
+    BugReach.NEVER_REACHED: BugOutcome.NEVER_REACHED,
+    BugReach.NOT_INJECTED: BugOutcome.NOT_INJECTED,
 }
 
 
-def best(endings: Iterable[Ending]) -> Ending:
+def best(endings: Iterable[BugOutcome]) -> BugOutcome:
     """The one of several endings that counts; not run of none."""
-    return min(endings, key=list(Ending).index, default=Ending.NOT_RUN)
+    return min(endings, key=list(BugOutcome).index, default=BugOutcome.NOT_RUN)
 
 
-def found_in(verdict: Verdict) -> tuple[Found, ...]:
+def found_in(verdict: Verdict) -> tuple[TimedAnomaly, ...]:
     """Its illegal anomalies, each once, in the order in which they were visible; without a time last."""
     illegal = [one for result in verdict.results for one in result.anomalies if one.illegal]
-    earliest: dict[str, Found] = {}
+    earliest: dict[str, TimedAnomaly] = {}
     for one in sorted(illegal, key=_visible):
         at_ms = None if one.time_ns is None else one.time_ns // NS_PER_MS
-        earliest.setdefault(one.id, Found(one.id, at_ms))
+        earliest.setdefault(one.id, TimedAnomaly(one.id, at_ms))
     return tuple(earliest.values())
 
 
@@ -268,15 +270,15 @@ def rate_of(bugs: Sequence[Sought]) -> Rate:
     that can only grow.
     """
     tried = [bug for bug in bugs if bug.runs]
-    seen = sum(bug.ending is Ending.SEEN for bug in tried)
+    seen = sum(bug.ending is BugOutcome.SEEN for bug in tried)
     return Rate(seen, len(tried), wilson(seen, len(tried)))
 
 
 def first_rate_of(bugs: Sequence[Sought]) -> Rate:
     """How many bugs were seen in their first run, of those that had one."""
     firsts = [bug.trials[0].ending for bug in bugs if bug.trials]
-    tried = len(firsts) - firsts.count(Ending.NOT_RUN)
-    seen = firsts.count(Ending.SEEN)
+    tried = len(firsts) - firsts.count(BugOutcome.NOT_RUN)
+    seen = firsts.count(BugOutcome.SEEN)
     return Rate(seen, tried, wilson(seen, tried))
 
 

@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from results.serve.listing import Entry
+from results.serve.listing import ListedRun
 from results.store.naming import runs_meant, seed_in
 
 _DAY_CHARACTERS = len("20261120T")
 """A shorter beginning could be a seed, or mean another run tomorrow: it is not shown."""
 
 
-def short_names(entries: Iterable[Entry]) -> dict[str, str]:
+def short_names(entries: Iterable[ListedRun]) -> dict[str, str]:
     """By place, the shortest name that means one run alone; the place itself where none does."""
     known = tuple(entries)
     seeds = {entry.place: seed_in(entry.name) for entry in known}
@@ -23,13 +23,13 @@ def short_names(entries: Iterable[Entry]) -> dict[str, str]:
     }
 
 
-def run_named(entries: Iterable[Entry], name: str) -> Entry | None:
+def run_named(entries: Iterable[ListedRun], name: str) -> ListedRun | None:
     """The one run that a short name means, as `store.runs.find_run` has it; None if that is not one."""
     alike = runs_meant(name, entries, lambda entry: entry.name)
     return alike[0] if len(alike) == 1 else None
 
 
-def _beginnings(entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
+def _beginnings(entries: Sequence[ListedRun]) -> Iterator[tuple[str, str]]:
     """By place, the shortest unique beginning of each folder's name."""
     ordered = sorted(entries, key=lambda entry: entry.name)
     shared = [0, *(_shared(one.name, other.name) for one, other in pairwise(ordered)), 0]

@@ -39,9 +39,9 @@ from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError, parse
 from results.campaigns.step_summary import append_blocks
 from results.markup.markdown import number
 from results.qualification import (
+    ComparisonQuestion,
     Decision,
     Qualification,
-    Question,
     encode_qualification,
     markdown_blocks,
     qualify,
@@ -275,7 +275,7 @@ def _report(asked: _Arguments, planned: Matrix) -> Qualification:
     else:
         found = gather_planned(planned.jobs, stores)
         required = PRESETS[asked.preset].required
-    question = Question(
+    question = ComparisonQuestion(
         preset=asked.preset or STORED,
         candidate=asked.candidate.name,
         baseline=asked.baseline.name if asked.baseline else None,

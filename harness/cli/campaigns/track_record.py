@@ -20,15 +20,20 @@ from harness.plan.catalogue import known_outcomes
 from harness.plan.planning import RunOptions, plan_run, reproduce_line
 from harness.vocabulary.known import KnownOutcome, Side
 from results.campaigns.track_record import (
+    ExpectationStatus,
     SideRecord,
-    Standing,
     encode_track_record,
     render_track_record,
     standing_of,
 )
 from results.store.runs import write_whole
 
-EXIT_CODES = {Standing.AS_EXPECTED: 0, Standing.UNEXPECTED: 1, Standing.UNKNOWN: 2, Standing.FAILED: 3}
+EXIT_CODES = {
+    ExpectationStatus.AS_EXPECTED: 0,
+    ExpectationStatus.UNEXPECTED: 1,
+    ExpectationStatus.UNKNOWN: 2,
+    ExpectationStatus.FAILED: 3,
+}
 
 
 @click.command("track-record")

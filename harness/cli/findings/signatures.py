@@ -13,7 +13,7 @@ from harness.cli.options.shared import DAYS_MAX, Whole
 from harness.errors import UsageError, disk_errors_named
 from results.campaigns.step_summary import append_blocks
 from results.failures.nights import part_of, past_runs, remember, signed_runs
-from results.failures.signatures import Seen, issue_of, seen_in
+from results.failures.signatures import SignatureRuns, issue_of, seen_in
 from results.markup.cleaning import clean
 from results.markup.markdown import code, escaped, number, table
 from results.run.issue import render_issue
@@ -119,7 +119,7 @@ def _require_store(folder: Path, *, is_run: bool) -> None:
         )
 
 
-def _text(shown: Sequence[Seen], seen: Sequence[Seen]) -> str:
+def _text(shown: Sequence[SignatureRuns], seen: Sequence[SignatureRuns]) -> str:
     new = sum(one.new for one in seen)
     lines = [f"{number(len(seen), 'signature')}, {new} new"]
     for one in shown:
@@ -129,23 +129,23 @@ def _text(shown: Sequence[Seen], seen: Sequence[Seen]) -> str:
     return "\n".join(lines)
 
 
-def _name(one: Seen) -> str:
+def _name(one: SignatureRuns) -> str:
     return clean(f"{one.signature.checker}/{one.signature.anomaly}", _TEXT_MAX)
 
 
-def _how_often(one: Seen) -> str:
+def _how_often(one: SignatureRuns) -> str:
     runs = number(len(one.runs), "run")
     if one.new:
         return f"{runs}, new"
     return f"{runs}, {number(one.before, 'run')} before, first {clean(one.first_seen, _TEXT_MAX)}"
 
 
-def _as_json(one: Seen) -> dict[str, object]:
+def _as_json(one: SignatureRuns) -> dict[str, object]:
     value: dict[str, object] = msgspec.to_builtins(one)
     return value | {"new": one.new}
 
 
-def _blocks(seen: Sequence[Seen]) -> list[str]:
+def _blocks(seen: Sequence[SignatureRuns]) -> list[str]:
     """For the page of a CI job."""
     new = sum(one.new for one in seen)
     blocks = [f"## Signatures: {len(seen):,}, {new:,} new"]
@@ -158,7 +158,7 @@ def _blocks(seen: Sequence[Seen]) -> list[str]:
     return blocks
 
 
-def _write_issues(new: Sequence[Seen], root: Path, place: Path) -> list[str]:
+def _write_issues(new: Sequence[SignatureRuns], root: Path, place: Path) -> list[str]:
     """Write the texts; returns ids of signatures for which there is no room."""
     place.mkdir(parents=True, exist_ok=True)
     for one in new[:ISSUES_MAX]:

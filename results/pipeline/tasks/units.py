@@ -54,14 +54,14 @@ def shares_of_run(history_bytes: int, share_bytes: int = SHARE_BYTES) -> int:
     return 1 if history_bytes < 2 * share_bytes else -(-history_bytes // share_bytes)
 
 
-class Work(Protocol):
+class CheckerShare(Protocol):
     """One share of a run."""
 
     def judge(self) -> Any:
         """Judge this unit by its checker."""
 
 
-class Whole(Protocol):
+class CheckerOverview(Protocol):
     """What is known of all shares of one checker."""
 
     def result(self, parts: Sequence[Any]) -> CheckerResult:
@@ -101,7 +101,7 @@ class JudgedRun:
     fault_kinds: tuple[str, ...]
     hole: Hole | None = None
     results: dict[str, CheckerResult] = field(default_factory=dict)
-    wholes: dict[str, Whole] = field(default_factory=dict)
+    wholes: dict[str, CheckerOverview] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -139,7 +139,7 @@ def units_of(folder: str, shares: int, history: History | None = None) -> Iterat
     yield Unit(RUN, run)
 
 
-def judged(work: Work) -> ShareResult:
+def judged(work: CheckerShare) -> ShareResult:
     """What a checker finds in one share of a run, and how long that took."""
     began = time.perf_counter()
     try:
@@ -166,7 +166,7 @@ def verdict_and_seconds(
     return verdict_of([results[name] for name in CHECKERS], run.setup), seconds
 
 
-def _together(name: str, whole: Whole, parts: list[Any], run: JudgedRun) -> CheckerResult:
+def _together(name: str, whole: CheckerOverview, parts: list[Any], run: JudgedRun) -> CheckerResult:
     if all(part is not None for part in parts):
         return withheld(whole.result(parts), NEEDS[name], run.hole)
     return result_by(name, CHECKERS[name], read_history(Path(run.folder)))
@@ -185,8 +185,8 @@ def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
 class _Shared(NamedTuple):
     """What a checker judges in shares."""
 
-    whole: Whole
-    works: Iterator[Work]
+    whole: CheckerOverview
+    works: Iterator[CheckerShare]
 
 
 _Share = Callable[[History, str, int], _Shared | None]

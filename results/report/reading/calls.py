@@ -15,7 +15,7 @@ NONE = -1
 """Where there is no invocation, or no completion."""
 
 
-class Calls(NamedTuple):
+class CallColumns(NamedTuple):
     """Columns, one entry per call, in the order of their ends; open calls come last.
 
     Attributes:
@@ -39,7 +39,7 @@ class Calls(NamedTuple):
     names: tuple[str, ...]
 
 
-def calls_of(history: History) -> Calls:
+def calls_of(history: History) -> CallColumns:
     """All calls of a history; a process that invokes again leaves its earlier call open."""
     rows: list[tuple[int, ...]] = []
     processes: dict[int | str, int] = {}
@@ -66,7 +66,7 @@ def calls_of(history: History) -> Calls:
     # A foreign history may have any times; those that a report draws fit into 64 bits.
     columns = np.array([_bounded(row) for row in rows], dtype=np.int64).reshape(-1, 7).T
     process_codes, f, began, ended, outcomes, invocations, completions = columns
-    return Calls(
+    return CallColumns(
         process=process_codes,
         f=f,
         began_ns=began,

@@ -27,7 +27,7 @@ from harness.vocabulary.administration import Member, broker, controller
 from harness.vocabulary.faults import Among, Kill, LossPattern, PacketLoss, Partition, Pattern, Target
 from harness.vocabulary.gambits import AddPart, RemovePart
 from harness.vocabulary.topology import Mode, Role
-from results.sensitivity import Reach
+from results.sensitivity import BugReach
 
 BUDGET = Budget(3, 40)
 NIGHTLY = PRESETS["nightly"]
@@ -269,4 +269,4 @@ def test_the_farthest_that_any_node_tells_is_how_far_a_bug_came(tmp_path: Path) 
 
 
 def test_results_know_the_stages_of_the_harness() -> None:
-    assert [stage.value for stage in Stage] == [reach.value for reach in Reach]
+    assert [stage.value for stage in Stage] == [reach.value for reach in BugReach]

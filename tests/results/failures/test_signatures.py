@@ -9,7 +9,7 @@ from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.failures.signatures import (
     BODY_MAX,
     FailureSignature,
-    Seen,
+    SignatureRuns,
     SignedRun,
     issue_of,
     seen_in,
@@ -38,7 +38,7 @@ def run(number: int, *names: str, day: int = 1) -> SignedRun:
     return SignedRun(place=f"s/{number}", identity=identity, signatures=found)
 
 
-def told(seen: tuple[Seen, ...]) -> list[tuple[str, bool, int]]:
+def told(seen: tuple[SignatureRuns, ...]) -> list[tuple[str, bool, int]]:
     return [(one.signature.anomaly, one.new, one.before) for one in seen]
 
 

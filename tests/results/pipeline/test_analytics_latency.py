@@ -5,7 +5,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from checkers.runs.availability import check_availability
 from results.pipeline.analytics.latency import LATENCY, fault_windows, latency
-from results.pipeline.analytics.overlaps import Span, overlapping
+from results.pipeline.analytics.overlaps import SpanColumns, overlapping
 from tests.checkers.conftest import tell
 from tests.results.pipeline.small_tables import MS, Row, S, assert_rows, table_of, tables_of
 
@@ -36,7 +36,9 @@ def test_every_pair_that_overlaps_is_told_once(spark: SparkSession) -> None:
     ).select("run_id", "index", "invoked_ns", "completed_ns")
     faults = table_of(spark, "faults", fault(7, "kill", 2, 5), fault(8, "kill", 29, 60))
     windows = faults.select("run_id", "fault", "asked_ns", "healed_ns")
-    pairs = overlapping(spans, Span("invoked_ns", "completed_ns"), windows, Span("asked_ns", "healed_ns"))
+    pairs = overlapping(
+        spans, SpanColumns("invoked_ns", "completed_ns"), windows, SpanColumns("asked_ns", "healed_ns")
+    )
     assert sorted((row["index"], row["fault"]) for row in pairs.collect()) == [
         *((1, 7), (1, 8), (2, 7)),
         *((6, 7), (6, 8)),

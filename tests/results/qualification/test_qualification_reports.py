@@ -12,7 +12,7 @@ from checkers.verdict.verdict import Anomaly
 from results.campaigns.summary import Outcome
 from results.qualification import (
     Qualification,
-    Role,
+    QualificationRole,
     encode_qualification,
     render_markdown,
     render_page,
@@ -33,7 +33,7 @@ def good() -> Qualification:
 
 def bad() -> Qualification:
     red = run(seed=8, outcome=Outcome.INVALID, found=[LOST], as_expected=False, reasons=("log: 1 lost",))
-    return said((*both(1, 2), red, run(Role.BASELINE, 8)))
+    return said((*both(1, 2), red, run(QualificationRole.BASELINE, 8)))
 
 
 def evil() -> Qualification:
@@ -41,7 +41,9 @@ def evil() -> Qualification:
     red = run(outcome=Outcome.INVALID, found=[EVIL], as_expected=False, scenario=HOSTILE, mode=HOSTILE)
     unsure = run(seed=2, outcome=Outcome.UNKNOWN, reasons=reasons, gaps={HOSTILE: 3}, scenario=HOSTILE)
     question = msgspec.structs.replace(QUESTION, candidate=HOSTILE, preset=HOSTILE, withheld=reasons)
-    return said((red, unsure, run(Role.BASELINE, 2, gaps={HOSTILE: 5}, scenario=HOSTILE)), (), question)
+    return said(
+        (red, unsure, run(QualificationRole.BASELINE, 2, gaps={HOSTILE: 5}, scenario=HOSTILE)), (), question
+    )
 
 
 def empty() -> Qualification:

@@ -8,7 +8,7 @@ import pytest
 from checkers.history.identity import ImageIdentity, RunIdentity
 from checkers.verdict.verdict import Validity, Verdict
 from results.campaigns.summary import judged
-from results.qualification import Run
+from results.qualification import QualificationRun
 from results.qualification.sections import sections_of
 from results.repeats.flakes import Comparable, comparable, flakes_among, minority, runs_alike
 from tests.results.qualified import both, run, said
@@ -130,7 +130,7 @@ def test_an_outcome_keeps_what_tells_the_content() -> None:
     assert comparable(kept, "") == comparable(whole, "")
 
 
-def note(runs: Sequence[Run]) -> str:
+def note(runs: Sequence[QualificationRun]) -> str:
     """What a qualification says of flakes."""
     return next(one.note for one in sections_of(said(runs)) if one.title == "Runs without a verdict")
 

@@ -12,7 +12,7 @@ import pytest
 from checkers.transactional.transactions.proofs.judging import DrawnCycle
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, Verdict, result_of
 from results.report import render_report
-from results.report.findings.findings import Finding, Findings, Variant, findings_of
+from results.report.findings.findings import ShownCause, ShownCauses, Variant, findings_of
 from results.report.findings.witness import witnessed
 from results.report.limits import PAGE_BYTES_MAX, STEPS
 from tests.checkers.transactional.transactions.transaction_histories import lists, told
@@ -48,11 +48,11 @@ def cyclic(*cycles: DrawnCycle, **figures: Any) -> CheckerResult:
     return result_of("transactions", found, figures={"cycles": told_cycles, **figures})
 
 
-def found_in(result: CheckerResult, step: int = 0) -> Findings:
+def found_in(result: CheckerResult, step: int = 0) -> ShownCauses:
     return findings_of(verdict_of(result), witnessed(told(SKEWED), ()), STEPS[step])
 
 
-def each_of(found: Iterable[Finding]) -> list[Finding | Variant]:
+def each_of(found: Iterable[ShownCause]) -> list[ShownCause | Variant]:
     """Witnesses, each followed by the other anomalies of its cause."""
     return [one for finding in found for one in (finding, *finding.variants)]
 

@@ -14,13 +14,13 @@ from results.report.drawing.frame import GUTTER, PLOT, WIDTH, Frame, width_of
 from results.report.findings.findings import findings_of
 from results.report.findings.witness import draw_witness, witnessed
 from results.report.limits import STEPS
-from results.report.reading.calls import NONE, OUTCOMES, Calls, calls_of
+from results.report.reading.calls import NONE, OUTCOMES, CallColumns, calls_of
 from results.report.timeline.operations import operations, tracks
 from results.run.observation import FaultSeen, observe
 from tests.results.story import MS, Run, S, Story
 
 
-def told(calls: Calls) -> list[tuple[int | str, str, int, int, str, int, int]]:
+def told(calls: CallColumns) -> list[tuple[int | str, str, int, int, str, int, int]]:
     return [
         (calls.processes[p], calls.names[f], began // MS, ended // MS, OUTCOMES[outcome], invoked, completed)
         for p, f, began, ended, outcome, invoked, completed in zip(

@@ -9,7 +9,7 @@ from checkers.history.operations import History, Operation, OperationType
 from checkers.verdict.verdict import Validity, Verdict, result_of
 from results.report.reading.spans import SILENCE_NS, Reign, changes, longest, reigns, settled
 from results.run.measures import load_measures, measure, save_measures
-from results.run.observation import Claim, Recovery, observe
+from results.run.observation import Claim, ClusterRecovery, observe
 from results.store.runs import RunUnreadableError
 from tests.results.story import MS, Run, S, Story
 
@@ -115,7 +115,9 @@ def test_a_heal_that_was_not_confirmed_tells_why() -> None:
 def test_a_recovery_that_failed_is_seen() -> None:
     story = Story()
     story.ending(recovered=False)
-    assert observe(story.history()).recovery == Recovery(recovered=False, took_ms=2_400, bound_ms=60_000)
+    assert observe(story.history()).recovery == ClusterRecovery(
+        recovered=False, took_ms=2_400, bound_ms=60_000
+    )
 
 
 NONSENSE: tuple[Any, ...] = (None, 7, "x", [], {}, [[]], [[1]], {"records": [[0]]}, {"topics": {"t": [[1]]}})

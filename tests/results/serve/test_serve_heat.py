@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from results.serve.heat import HEAT_DAYS_MAX, HeatMap, heat_map
-from results.serve.listing import Listing
+from results.serve.listing import RunListing
 from results.serve.pages import trends_page
 from results.serve.query import Query
 from tests.results.stores import broken, put_run
 
 
 def heat_of(root: Path) -> HeatMap:
-    return heat_map(Listing(root).entries())
+    return heat_map(RunListing(root).entries())
 
 
 def told(root: Path) -> dict[str, list[str]]:
@@ -50,7 +50,7 @@ def test_the_newest_days_are_kept(tmp_path: Path) -> None:
 
 def test_the_page_shows_it_and_names_from_runs_stay_text(tmp_path: Path) -> None:
     put_run(tmp_path, "20261120T100000Z-1", broken(), scenario="a&b<i>c")
-    entries = Listing(tmp_path).entries()
+    entries = RunListing(tmp_path).entries()
     page = trends_page(entries, entries, (), Query())
     assert '<td class="hot invalid" title="2026-11-20: 1 invalid">' in page
     assert "a&amp;b&lt;i&gt;c" in page
