@@ -12,7 +12,7 @@ from harness.campaigns.contents import Content, Contents
 from harness.errors import UsageError
 from harness.plan.catalogue import expectation_for, load_scenario, scenario_names
 from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
-from harness.plan.qualification import Build, Job, Role, control_jobs, pair_of
+from harness.plan.qualification import Build, Job, QualificationRole, control_jobs, pair_of
 from results.campaigns.summary import RunOutcome, outcome_of
 from results.campaigns.track_record import SideRecord
 from results.qualification import Elsewhere, OnRecord, PlannedRun, QualificationRun, failed_run, run_of
@@ -22,7 +22,7 @@ from results.store.addresses import reports_from
 from results.store.runs import RunSummary, RunUnreadableError, list_runs, load_identity
 
 
-class Gathered(NamedTuple):
+class GatheredRuns(NamedTuple):
     """All runs that a report covers.
 
     Attributes:
@@ -78,7 +78,7 @@ class Stores:
         return reports_from(folder, [run.folder for run in self.every()])
 
 
-def gather_planned(jobs: Sequence[Job], stores: Stores) -> Gathered:
+def gather_planned(jobs: Sequence[Job], stores: Stores) -> GatheredRuns:
     """The outcomes of a matrix of runs."""
     plans = [(job, plan_run(job.options)) for job in jobs]
     runs = [_planned_run(job, plan, stores) for job, plan in plans if job.control is None]
@@ -89,10 +89,10 @@ def gather_planned(jobs: Sequence[Job], stores: Stores) -> Gathered:
     controls = [_side_record(side, stores) for side in sides.values()]
     mine = {folder.resolve() for _job, plan in plans if (folder := stores.folder_of(plan)) is not None}
     others = (run for run in stores.every() if run.folder.resolve() not in mine)
-    return Gathered(tuple(runs), tuple(controls), tuple(map(_elsewhere, others)))
+    return GatheredRuns(tuple(runs), tuple(controls), tuple(map(_elsewhere, others)))
 
 
-def gather_stored(candidate: Build, baseline: Build | None, stores: Stores) -> Gathered:
+def gather_stored(candidate: Build, baseline: Build | None, stores: Stores) -> GatheredRuns:
     """All stored runs of two builds, made by any command; replays are left out."""
     builds = {Side.CANDIDATE: candidate} | ({} if baseline is None else {Side.BASELINE: baseline})
     contents = {
@@ -114,7 +114,7 @@ def gather_stored(candidate: Build, baseline: Build | None, stores: Stores) -> G
         else:
             elsewhere.append(_elsewhere(summary))
     sides = (_stored_side(controls[settings], outcomes) for settings, outcomes in tried.items())
-    return Gathered(tuple(runs), tuple(sides), tuple(elsewhere))
+    return GatheredRuns(tuple(runs), tuple(sides), tuple(elsewhere))
 
 
 def _stored_side(job: Job, outcomes: Sequence[RunOutcome]) -> SideRecord:
@@ -153,7 +153,7 @@ def _side_record(side: Sequence[tuple[Job, RunPlan]], stores: Stores) -> SideRec
 
 def _as_candidate(job: Job) -> Job:
     """A control's run is read in the same way for both sides."""
-    return msgspec.structs.replace(job, role=Role.CANDIDATE)
+    return msgspec.structs.replace(job, role=QualificationRole.CANDIDATE)
 
 
 def _record(job: Job, plan: RunPlan, outcomes: Sequence[RunOutcome], seeds: int) -> SideRecord:

@@ -9,7 +9,7 @@ from click.exceptions import NoSuchCommand
 from click.shell_completion import CompletionItem
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """Where a command is, and the first sentence of its help."""
 
     module: str
@@ -25,7 +25,7 @@ class LazyGroup(click.Group):
         attrs: what every group takes.
     """
 
-    def __init__(self, *, entries: Mapping[str, Entry], **attrs: Any) -> None:
+    def __init__(self, *, entries: Mapping[str, CommandEntry], **attrs: Any) -> None:
         super().__init__(**attrs)
         self.entries = entries
 

@@ -14,7 +14,7 @@ from harness.campaigns.cancelling import cancellable
 from harness.campaigns.making import run_missing
 from harness.campaigns.series import Series, Venue
 from harness.cli.options.places import File
-from harness.cli.options.shared import Whole, runs_option
+from harness.cli.options.shared import WholeNumber, runs_option
 from harness.errors import UsageError, disk_errors_named
 from harness.plan.catalogue import known_outcomes
 from harness.plan.planning import RunOptions, plan_run, reproduce_line
@@ -40,7 +40,7 @@ EXIT_CODES = {
 @click.option("--only", multiple=True, metavar="NAME", help="A ticket or a scenario; repeatable.")
 @click.option(
     "--seeds",
-    type=Whole(1, 100),
+    type=WholeNumber(1, 100),
     default=1,
     show_default=True,
     help="Runs for each expected outcome, with seeds 1..N.",

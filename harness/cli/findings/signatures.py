@@ -9,7 +9,7 @@ import msgspec
 from checkers.verdict.verdict import Verdict
 from harness.campaigns.keeping import identity_of
 from harness.cli.options.places import File, Folder
-from harness.cli.options.shared import DAYS_MAX, Whole
+from harness.cli.options.shared import DAYS_MAX, WholeNumber
 from harness.errors import UsageError, disk_errors_named
 from results.campaigns.step_summary import append_blocks
 from results.failures.nights import part_of, past_runs, remember, signed_runs
@@ -40,7 +40,7 @@ _TEXT_MAX = 300
 @click.option("--add", is_flag=True, help="Add the runs of FOLDER to --past afterwards.")
 @click.option(
     "--keep-days",
-    type=Whole(1, DAYS_MAX),
+    type=WholeNumber(1, DAYS_MAX),
     default=90,
     show_default=True,
     help="With --add: drop from --past the runs that are so much older than the newest.",

@@ -21,7 +21,7 @@ from harness.cli.options.origins import settled
 from harness.cli.options.shared import (
     SEED_MAX,
     Seeds,
-    Whole,
+    WholeNumber,
     require_nothing_else,
     runs_option,
     topology_options,
@@ -57,11 +57,13 @@ _BESIDE = ("runs", "keep", "dry_run", "as_json")
 )
 @click.option(
     "--seed",
-    type=Whole(0, SEED_MAX),
+    type=WholeNumber(0, SEED_MAX),
     help="Seed of the schedule; if not given, one is drawn and printed.",
 )
 @click.option("--seeds", type=Seeds(), help="One run for each seed, and one summary; resumable.")
-@click.option("--duration-s", type=Whole(max=86_400), help="How long the load runs (random schedules only).")
+@click.option(
+    "--duration-s", type=WholeNumber(max=86_400), help="How long the load runs (random schedules only)."
+)
 @click.option(
     "--fault",
     type=click.Choice(KINDS),
@@ -77,7 +79,9 @@ _BESIDE = ("runs", "keep", "dry_run", "as_json")
 @topology_options
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="What producers wait for.")
 @click.option("--idempotent/--no-idempotent", default=None, help="Whether producers are idempotent.")
-@click.option("--rate", type=Whole(1, 1_000_000), help="Send operations a second, all producers together.")
+@click.option(
+    "--rate", type=WholeNumber(1, 1_000_000), help="Send operations a second, all producers together."
+)
 @click.option(
     "--seeded-bug",
     metavar="NAME",

@@ -8,7 +8,7 @@ import pytest
 from harness.administration.control_records import (
     ControlRecord,
     Difference,
-    MetadataLog,
+    NodeControlRecords,
     control_records,
     first_difference,
     read_metadata_log,
@@ -35,7 +35,9 @@ def content(*ids: int) -> dict[str, Any]:
     }
 
 
-def metadata_log(folder: Path, segments: dict[int, bytes], snapshot: bytes | None = None) -> MetadataLog:
+def metadata_log(
+    folder: Path, segments: dict[int, bytes], snapshot: bytes | None = None
+) -> NodeControlRecords:
     write_log(folder, segments)
     if snapshot is not None:
         (folder / SNAPSHOT).write_bytes(snapshot)
@@ -165,7 +167,7 @@ def test_files_that_are_deleted_meanwhile_are_listed_again(tmp_path: Path) -> No
     assert read_metadata_log(tmp_path / "log", gone).error
 
 
-def log_of(*records: bytes, start: int = 0, folder: Path) -> MetadataLog:
+def log_of(*records: bytes, start: int = 0, folder: Path) -> NodeControlRecords:
     return metadata_log(folder, {start: b"".join(records)})
 
 
@@ -175,7 +177,7 @@ def test_nodes_that_agree_differ_nowhere(tmp_path: Path) -> None:
         "c1": log_of(*whole, folder=tmp_path / "c1"),
         "c2": log_of(*whole[:2], folder=tmp_path / "c2"),  # behind
         "b1": log_of(whole[2], start=2, folder=tmp_path / "b1"),  # began with a snapshot
-        "b2": MetadataLog(error="gone"),
+        "b2": NodeControlRecords(error="gone"),
     }
 
     assert first_difference(logs) is None

@@ -14,11 +14,11 @@ from harness.administration.request_file import RequestFile, place_of
 from harness.administration.requests import (
     FINISHED,
     PartitionStatus,
+    ReassignmentState,
     Received,
     Request,
     RequestedPartition,
     Requests,
-    State,
     abandoned,
     answered,
     cancelled,
@@ -76,7 +76,7 @@ def status_of(
 def test_while_it_goes_on_bytes_of_the_leader_are_the_whole() -> None:
     sizes = {2: {P0: 400}, 3: {P0: 100}}
     status = status_of(asked(), ongoing=moving(2, 3), partition=seen(2, 3, 1), sizes=sizes)
-    assert (status.state, status.receiving) == (State.ONGOING, (Received(3, 100, 400),))
+    assert (status.state, status.receiving) == (ReassignmentState.ONGOING, (Received(3, 100, 400),))
     assert status.receiving[0].percentage == 25.0
 
 
@@ -111,30 +111,39 @@ def test_without_a_leader_there_is_no_whole() -> None:
 def test_complete_is_who_has_the_replicas_in_their_order(*, settled: bool) -> None:
     sizes = {2: {P0: 8}, 3: {P0: 8}}
     status = status_of(asked(), partition=seen(2, 3), sizes=sizes, settled=settled)
-    assert (status.state, status.receiving) == (State.COMPLETE, (Received(3, 8, 8),))
+    assert (status.state, status.receiving) == (ReassignmentState.COMPLETE, (Received(3, 8, 8),))
 
 
 def test_other_replicas_are_an_error_once_the_broker_had_time_to_learn() -> None:
     early = status_of(asked(), partition=seen(1, 2), settled=False)
-    assert (early.state, early.detail) == (State.UNKNOWN, "it began, but no broker shows it yet")
+    assert (early.state, early.detail) == (ReassignmentState.UNKNOWN, "it began, but no broker shows it yet")
     late = status_of(asked(), partition=seen(3, 2))
-    assert (late.state, late.detail) == (State.ERROR, "no reassignment is ongoing, and the replicas are 3, 2")
+    assert (late.state, late.detail) == (
+        ReassignmentState.ERROR,
+        "no reassignment is ongoing, and the replicas are 3, 2",
+    )
     gone = status_of(asked())
-    assert (gone.state, gone.detail) == (State.ERROR, "the partition no longer exists")
+    assert (gone.state, gone.detail) == (ReassignmentState.ERROR, "the partition no longer exists")
 
 
 def test_without_an_answer_only_what_is_seen_counts() -> None:
-    assert status_of(asked(code=None), ongoing=moving(3, 2), partition=seen(3, 2, 1)).state is State.ONGOING
-    assert status_of(asked(code=7), partition=seen(2, 3)).state is State.COMPLETE
+    assert (
+        status_of(asked(code=None), ongoing=moving(3, 2), partition=seen(3, 2, 1)).state
+        is ReassignmentState.ONGOING
+    )
+    assert status_of(asked(code=7), partition=seen(2, 3)).state is ReassignmentState.COMPLETE
     never = status_of(asked(code=41), partition=seen(1, 2))
-    assert (never.state, never.detail[:20]) == (State.UNKNOWN, "there was no answer;")
+    assert (never.state, never.detail[:20]) == (ReassignmentState.UNKNOWN, "there was no answer;")
     other = status_of(asked(code=None), ongoing=moving(4), partition=seen(4, 1, 2))
-    assert (other.state, other.detail) == (State.UNKNOWN, "there was no answer, and the ongoing target is 4")
+    assert (other.state, other.detail) == (
+        ReassignmentState.UNKNOWN,
+        "there was no answer, and the ongoing target is 4",
+    )
 
 
 def test_who_overrode_it_is_told() -> None:
     other = status_of(asked(), ongoing=moving(4), partition=seen(4, 1, 2))
-    assert (other.state, other.detail) == (State.OVERRIDDEN, "by another client, to 4")
+    assert (other.state, other.detail) == (ReassignmentState.OVERRIDDEN, "by another client, to 4")
     assert [one.broker for one in other.receiving] == [3]
     later = Request(5, 0, 60, (asked(wanted=(4,)),))
     ours = status_of(asked(), ongoing=moving(4), partition=seen(4, 1, 2), later=later)
@@ -143,9 +152,9 @@ def test_who_overrode_it_is_told() -> None:
 
 def test_a_cancellation_without_an_answer_is_seen_by_its_replicas() -> None:
     one = RequestedPartition("t", 0, (2, 3), (1, 2), 0, cancel_asked=True)
-    assert status_of(one, partition=seen(1, 2)).state is State.CANCELLED
-    assert status_of(one, partition=seen(2, 3)).state is State.COMPLETE
-    assert status_of(one, partition=seen(9, 3)).state is State.ERROR
+    assert status_of(one, partition=seen(1, 2)).state is ReassignmentState.CANCELLED
+    assert status_of(one, partition=seen(2, 3)).state is ReassignmentState.COMPLETE
+    assert status_of(one, partition=seen(9, 3)).state is ReassignmentState.ERROR
 
 
 BROKERS = st.lists(st.integers(1, 5), min_size=1, max_size=4, unique=True).map(tuple)
@@ -189,7 +198,7 @@ def test_whatever_is_seen_nothing_is_divided_by_nought(
     if code == 0 and target is None and settled:
         assert status.state in FINISHED
     if target is not None and set(target) == set(wanted):
-        assert status.state is State.ONGOING
+        assert status.state is ReassignmentState.ONGOING
 
 
 def made(*asking: tuple[RequestedPartition, ...]) -> Requests:
@@ -199,7 +208,7 @@ def made(*asking: tuple[RequestedPartition, ...]) -> Requests:
     return requests
 
 
-def states(requests: Requests) -> list[list[State | None]]:
+def states(requests: Requests) -> list[list[ReassignmentState | None]]:
     return [[one.ended.state if one.ended else None for one in r.partitions] for r in requests.requests]
 
 
@@ -215,9 +224,9 @@ def test_numbers_only_rise() -> None:
 def test_an_answer_overrides_what_was_begun_before_and_nothing_else() -> None:
     other = RequestedPartition("t", 1, (2,), (1,), 0)
     requests = answered(made((asked(), other), (asked(code=None),)), 2, ACCEPTED)
-    assert states(requests) == [[State.OVERRIDDEN, None], [None]]
+    assert states(requests) == [[ReassignmentState.OVERRIDDEN, None], [None]]
     assert requests.requests[0].partitions[0].ended == PartitionStatus(
-        "t", 0, State.OVERRIDDEN, "by request 2", ()
+        "t", 0, ReassignmentState.OVERRIDDEN, "by request 2", ()
     )
     assert holder(requests, P0) == 2
     assert states(answered(requests, 1, ACCEPTED))[1] == [None]
@@ -226,7 +235,7 @@ def test_an_answer_overrides_what_was_begun_before_and_nothing_else() -> None:
 def test_a_refusal_overrides_nothing() -> None:
     no = ReassignmentAnswer(0, None, (ReassignmentResult("t", 0, 39, "no such broker"),))
     requests = answered(made((asked(),), (asked(code=None),)), 2, no)
-    assert states(requests) == [[None], [State.REFUSED]]
+    assert states(requests) == [[None], [ReassignmentState.REFUSED]]
     assert requests.requests[1].partitions[0].ended is not None
     assert requests.requests[1].partitions[0].ended.detail == (
         "INVALID_REPLICA_ASSIGNMENT (39) no such broker"
@@ -234,8 +243,8 @@ def test_a_refusal_overrides_nothing() -> None:
     assert (holder(requests, P0), holder(requests, P1)) == (1, None)
 
 
-@pytest.mark.parametrize(("code", "state"), [(31, State.REFUSED), (7, None), (-1, None)])
-def test_a_refusal_of_all_counts_for_each(code: int, state: State | None) -> None:
+@pytest.mark.parametrize(("code", "state"), [(31, ReassignmentState.REFUSED), (7, None), (-1, None)])
+def test_a_refusal_of_all_counts_for_each(code: int, state: ReassignmentState | None) -> None:
     requests = answered(made((asked(code=None),)), 1, ReassignmentAnswer(code, None, ()))
     assert states(requests) == [[state]]
     assert requests.requests[0].partitions[0].code == code
@@ -248,7 +257,7 @@ def test_a_partition_that_the_answer_leaves_out_stays_unknown() -> None:
 
 def test_what_was_never_sent_is_refused() -> None:
     requests = abandoned(made((asked(),), (asked(),)), 1, "no throttle")
-    assert states(requests) == [[State.REFUSED], [None]]
+    assert states(requests) == [[ReassignmentState.REFUSED], [None]]
 
 
 def test_a_cancellation_counts_where_it_was_answered_with_0() -> None:
@@ -258,12 +267,12 @@ def test_a_cancellation_counts_where_it_was_answered_with_0() -> None:
     answer = ReassignmentAnswer(
         0, None, (ReassignmentResult("t", 0, 0, None), ReassignmentResult("t", 1, 85, None))
     )
-    assert states(cancelled(requests, 1, answer)) == [[State.CANCELLED, None], [None]]
+    assert states(cancelled(requests, 1, answer)) == [[ReassignmentState.CANCELLED, None], [None]]
     assert states(cancelled(requests, 1, ReassignmentAnswer(41, None, answer.results)))[0] == [None, None]
 
 
 def test_what_ended_is_kept_for_its_time() -> None:
-    done = PartitionStatus("t", 0, State.COMPLETE, "", (Received(3, 5, 5),))
+    done = PartitionStatus("t", 0, ReassignmentState.COMPLETE, "", (Received(3, 5, 5),))
     requests = concluded(made((asked(),)), 1, [done], 1000)
     assert requests.requests[0].partitions[0].ended == done
     assert remembered(requests, 1059) == requests
@@ -273,10 +282,10 @@ def test_what_ended_is_kept_for_its_time() -> None:
 
 
 def test_an_error_is_looked_at_anew_and_what_goes_on_is_never_forgotten() -> None:
-    error = PartitionStatus("t", 0, State.ERROR, "", ())
+    error = PartitionStatus("t", 0, ReassignmentState.ERROR, "", ())
     requests = concluded(made((asked(),)), 1, [error], 1000)
     assert (states(requests), requests.requests[0].finished_at_s) == ([[None]], 1000)
-    again = PartitionStatus("t", 0, State.ONGOING, "", ())
+    again = PartitionStatus("t", 0, ReassignmentState.ONGOING, "", ())
     requests = concluded(requests, 1, [again], 1010)
     assert requests.requests[0].finished_at_s is None
     assert remembered(requests, 10**9) == requests

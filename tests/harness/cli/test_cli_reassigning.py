@@ -14,7 +14,13 @@ from harness import cli
 from harness.administration import sighting
 from harness.administration.addressing import Reach
 from harness.administration.reassignment_plan import read_plan
-from harness.administration.requests import PartitionStatus, Received, Request, RequestedPartition, State
+from harness.administration.requests import (
+    PartitionStatus,
+    ReassignmentState,
+    Received,
+    Request,
+    RequestedPartition,
+)
 from harness.cli.clusters import reassign
 from harness.cli.clusters.reassign_text import BarView, LineView, view_for
 from harness.errors import UsageError
@@ -326,8 +332,11 @@ def test_a_throttle_needs_topics_that_exist(shell: Shell) -> None:
 REQUEST = Request(1, 0, 0, (RequestedPartition("t", 0, (1,), (2,)), RequestedPartition("t", 1, (1,), (2,))))
 
 
-def statuses(state: State, *received: Received) -> list[PartitionStatus]:
-    return [PartitionStatus("t", 0, state, "", received), PartitionStatus("t", 1, State.REFUSED, "why", ())]
+def statuses(state: ReassignmentState, *received: Received) -> list[PartitionStatus]:
+    return [
+        PartitionStatus("t", 0, state, "", received),
+        PartitionStatus("t", 1, ReassignmentState.REFUSED, "why", ()),
+    ]
 
 
 def test_bars_move_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,11 +350,11 @@ def test_bars_move_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(view_for(io.StringIO(), as_json=False), LineView)
     stream = io.StringIO()
     with BarView(Console(file=stream, force_terminal=True, width=100)) as view:
-        view.show(REQUEST, statuses(State.ONGOING, Received(1, None, None)))
-        view.show(REQUEST, statuses(State.ONGOING, Received(1, 25, 100)))
+        view.show(REQUEST, statuses(ReassignmentState.ONGOING, Received(1, None, None)))
+        view.show(REQUEST, statuses(ReassignmentState.ONGOING, Received(1, 25, 100)))
         (moving, refused) = view._progress.tasks
         assert (moving.completed, moving.total, refused.description) == (25, 100, "t/1")
-        view.show(REQUEST, statuses(State.COMPLETE, Received(1, 99, 100)))
+        view.show(REQUEST, statuses(ReassignmentState.COMPLETE, Received(1, 99, 100)))
         assert moving.completed == 100
     assert "t/0 to broker 1" in stream.getvalue()
 

@@ -20,7 +20,7 @@ from harness.cli.campaigns import qualify as qualifying
 from harness.cli.runs import rerun
 from harness.errors import KrucibleError, UsageError
 from harness.plan.planning import RunPlan
-from harness.plan.qualification import PRESETS, Entry, Preset
+from harness.plan.qualification import PRESETS, Preset, PresetScenario
 from harness.vocabulary.topology import Mode
 from results.campaigns.step_summary import BYTES_MAX
 from results.run.measures import FaultMeasures, Measures, save_measures
@@ -29,7 +29,7 @@ from results.store.runs import save_verdict
 LOST = Anomaly("lost-write", "17 is gone", "What is acknowledged stays.", "KIP-101")
 TINY = Preset(
     "Three seeds, and a known bug.",
-    (Entry("exploratory/txn", (Mode.COMBINED,), 3, 30),),
+    (PresetScenario("exploratory/txn", (Mode.COMBINED,), 3, 30),),
     controls=("KAFKA-15489",),
     required=("elections",),
 )

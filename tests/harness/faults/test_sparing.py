@@ -5,7 +5,7 @@ import pytest
 
 from checkers.history.observed import PartitionAnswer
 from checkers.history.quorum import ReplicaState
-from harness.faults.sparing import CAUGHT_UP_MS, DEAD, HELD, Strike, chosen, objection, strike_of
+from harness.faults.sparing import CAUGHT_UP_MS, DEAD, HELD, DiskFault, chosen, objection, strike_of
 from harness.faults.targets import Resolved
 from harness.kafka.answers import QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot
@@ -166,12 +166,12 @@ def test_of_a_partition_that_nobody_tells_of_nothing_is_certain() -> None:
 
 def test_a_disk_that_went_counts_until_its_copy_was_seen_out_of_sync() -> None:
     strike = strike_of(N3, SNAPSHOT)
-    assert strike == Strike(3, 40, frozenset({WHERE}))
+    assert strike == DiskFault(3, 40, frozenset({WHERE}))
     for out in ({}, {(*WHERE, 3): 40}, {(*WHERE, 2): 41}, {("t", 1, 3): 41}):
         why = objection(WIPE, N1, seen(out_of_sync=out), [strike])
         assert why == "1 of 2 other copies of t/0 are in sync for certain"
     assert objection(WIPE, N1, seen(out_of_sync={(*WHERE, 3): 41}), [strike]) is None
-    twice = [strike, Strike(3, 50, frozenset({WHERE}))]
+    twice = [strike, DiskFault(3, 50, frozenset({WHERE}))]
     assert objection(WIPE, N1, seen(out_of_sync={(*WHERE, 3): 41}), twice) is not None
 
 

@@ -16,7 +16,7 @@ from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator, Performed
 from harness.record.events import Recorded
 from harness.record.journal import Clock, Journals, Recorder
-from harness.record.tally import Tally
+from harness.record.tally import AcknowledgedCounter
 from harness.vocabulary import (
     Acknowledged,
     AdminOperation,
@@ -78,7 +78,7 @@ class Bench:
         self.operators = 0
         self.asking: Callable[[], None] = lambda: None
         self.asked_for: list[AdminOperation] = []
-        self.tally = Tally()
+        self.tally = AcknowledgedCounter()
         self.deleting: list[tuple[tuple[str, int], float]] = []
 
     def strike(self, gambit: str, faults: Mapping[str, Fault], apart_ms: int) -> bool:

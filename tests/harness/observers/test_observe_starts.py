@@ -11,7 +11,7 @@ from harness.observers import Observers, observers
 from harness.observers.starts import places_of
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import Node, Topology
-from harness.workloads.deletions import Deletions
+from harness.workloads.deletions import DeletionListeners
 from tests.harness.fakes.node import (
     ELR,
     LIST,
@@ -47,7 +47,7 @@ class Bench:
         self.observe_listeners = self.controller_listeners
         self.journals = Journals(folder, "run", Clock())
         stack.callback(self.journals.close)
-        self.deletions = Deletions()
+        self.deletions = DeletionListeners()
         listened = self.deletions if deleting else None
         self.observers = Observers(self, ("log-0",), self.journals, interval_ms=50, deletions=listened)
 

@@ -6,7 +6,7 @@ import pytest
 
 from checkers.history.operations import Operation, OperationType
 from checkers.history.reading import read_journals
-from harness.record.journal import Clock, Entry, Journal, JournalError, Journals
+from harness.record.journal import Clock, Journal, JournalEntry, JournalError, Journals
 from harness.record.succession import NOTHING, Left, conclude, left_in
 
 INVOKE, OK, INFO = OperationType.INVOKE, OperationType.OK, OperationType.INFO
@@ -16,9 +16,9 @@ SEND = {"partition": 0, "first": 1, "count": 2}
 def begun(folder: Path) -> Path:
     """A journal with one operation that was completed, and one that was not."""
     journal = Journals(folder, "run", Clock()).open("bulk-0")
-    journal.append(Entry(0, INVOKE, "send", "bulk-0", SEND))
-    journal.append(Entry(0, OK, "send", "bulk-0", {**SEND, "offsets": [[0, 2]]}))
-    journal.append(Entry(13, INVOKE, "send", "bulk-0", SEND))
+    journal.append(JournalEntry(0, INVOKE, "send", "bulk-0", SEND))
+    journal.append(JournalEntry(0, OK, "send", "bulk-0", {**SEND, "offsets": [[0, 2]]}))
+    journal.append(JournalEntry(13, INVOKE, "send", "bulk-0", SEND))
     journal.close()
     return folder / "history-bulk-0.jsonl"
 

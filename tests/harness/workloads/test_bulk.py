@@ -14,7 +14,7 @@ from checkers.history.operations import Operation, OperationType
 from checkers.history.reading import read_journals
 from harness.clients.interface import ClientFailedError, ProducerOptions
 from harness.errors import KrucibleError
-from harness.record.events import Acknowledged, Event
+from harness.record.events import Event, RecordsAcknowledged
 from harness.record.journal import Clock, JournalError, Journals, Recorder
 from harness.vocabulary import BulkWorkload
 from harness.workloads import bulk, bulk_lanes
@@ -331,5 +331,5 @@ def test_what_is_acknowledged_elsewhere_is_announced(tmp_path: Path, monkeypatch
     wait_until(lambda: bool(heard))
     worker.stopping.set()
     worker.join(BOUND_S)
-    assert heard == [Acknowledged(7)]
+    assert heard == [RecordsAcknowledged(7)]
     assert worker.complaints == ["bulk-writer-0: late"]

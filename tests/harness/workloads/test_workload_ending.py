@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from harness.clients import ClientFailedError, ReadError, Record, Sent
+from harness.clients import ClientFailedError, ProducerRecord, ReadError, SendResult
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import LogWorkload
 from harness.workloads import final_read as final_read_module
@@ -257,7 +257,7 @@ def test_the_probe_writes_to_every_partition(bench: Bench) -> None:
 def test_the_probe_sends_a_new_value_with_the_other_client_where_one_was_not_acknowledged(
     bench: Bench,
 ) -> None:
-    failed = [Sent(INFO, error="timed out")]
+    failed = [SendResult(INFO, error="timed out")]
     bench.log.on_send = lambda record: failed.pop() if record.partition == 1 and failed else None
     probe = WriteProbe(bench.context)
     assert all(probe.write(BOUND_S, "log-0", range(3)).values())
@@ -269,9 +269,9 @@ def test_the_probe_sends_a_new_value_with_the_other_client_where_one_was_not_ack
 
 
 def test_the_probe_gives_up_at_its_bound(bench: Bench) -> None:
-    def refuse(record: Record) -> Sent | None:
+    def refuse(record: ProducerRecord) -> SendResult | None:
         bench.time.go_on(0.01)
-        return Sent(FAIL, error="no") if record.partition == 2 else None
+        return SendResult(FAIL, error="no") if record.partition == 2 else None
 
     bench.log.on_send = refuse
     assert WriteProbe(bench.context).write(0.1, "log-0", range(3)) == {0: True, 1: True, 2: False}
