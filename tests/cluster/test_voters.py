@@ -272,7 +272,7 @@ def test_a_real_timeout_leaves_it_open_and_one_change_waits_for_the_other(quorum
 def test_a_leader_that_resigns_leaves_it_open(quorum: Quorum) -> None:
     """Of three voters: of four, the leader of a removal may find that what fetched before is enough now."""
 
-    def asked() -> VoterAnswer | None:
+    def answer_of_resigning_leader() -> VoterAnswer | None:
         """The answer of a leader that led when it was asked, and resigns before the timeout."""
         view = quorum.have(101, 102, 103)
         leader = quorum.address(view.leader_id)
@@ -282,7 +282,7 @@ def test_a_leader_that_resigns_leaves_it_open(quorum: Quorum) -> None:
             answer = quorum.remove(followers[0], to=leader)
         return None if outcome_of(answer) is FAIL else answer
 
-    answer = wait_until(asked)
+    answer = wait_until(answer_of_resigning_leader)
     assert (answer.code, outcome_of(answer)) == (6, INFO), answer
     quorum.have(101, 102, 103)
 

@@ -130,7 +130,7 @@ def both(*seeds: int, **settings: Any) -> tuple[QualificationRun, ...]:
     return tuple(run(role, seed, **settings) for seed in seeds for role in QualificationRole)
 
 
-def said(
+def qualification_of(
     runs: Sequence[QualificationRun],
     controls: Sequence[SideRecord] = CONTROLS,
     question: ComparisonQuestion = QUESTION,

@@ -22,7 +22,7 @@ def node() -> Iterator[FakeQuorumNode]:
         yield made
 
 
-def told(**changes: Any) -> QuorumAnswer:
+def leaders_answer(**changes: Any) -> QuorumAnswer:
     leader = ReplicaState(101, FIRST, 40, -1, NOW_MS)
     base = QuorumAnswer(
         error=0,
@@ -138,7 +138,7 @@ def test_without_a_leader_everyones_last_words_are_told() -> None:
 
 
 def test_a_view_orders_replicas_and_reckons_with_the_leaders_clock() -> None:
-    view = view_of(told(), {}, OTHER_CLOCK_MS)
+    view = view_of(leaders_answer(), {}, OTHER_CLOCK_MS)
 
     leader, follower, observer = view.replicas
     assert [each.status for each in view.replicas] == [Status.LEADER, Status.FOLLOWER, Status.OBSERVER]
@@ -163,7 +163,7 @@ def test_a_view_orders_replicas_and_reckons_with_the_leaders_clock() -> None:
 def test_what_a_leader_does_not_know_is_unknown() -> None:
     leader = ReplicaState(101, None, -1, -1, -1)
     late = ReplicaState(102, None, 3, NOW_MS + 9, NOW_MS + 9)
-    view = view_of(told(voters=(leader, late), high_watermark=-1, endpoints={}), {}, NOW_MS)
+    view = view_of(leaders_answer(voters=(leader, late), high_watermark=-1, endpoints={}), {}, NOW_MS)
 
     first, second = view.voters
     assert (view.high_watermark, first.log_end_offset, first.lag, first.last_caught_up_ago_ms) == (None,) * 4
@@ -172,7 +172,7 @@ def test_what_a_leader_does_not_know_is_unknown() -> None:
 
 
 def test_a_leader_that_is_no_voter_any_more_leaves_lags_unknown() -> None:
-    view = view_of(told(leader_id=109), {}, NOW_MS)
+    view = view_of(leaders_answer(leader_id=109), {}, NOW_MS)
 
     assert [each.status for each in view.voters] == [Status.FOLLOWER, Status.FOLLOWER]
     assert {each.lag for each in view.replicas} == {None}
@@ -197,13 +197,13 @@ STATIC = {"kraft_version": None, "voters": (ReplicaState(101, None, 40, -1, NOW_
     ],
 )  # fmt: skip
 def test_who_could_be_a_voter(changes: dict[str, Any], could: bool | None, why: str) -> None:  # noqa: FBT001 - an expected value
-    observer = view_of(told(**changes), {}, NOW_MS).observers[0]
+    observer = view_of(leaders_answer(**changes), {}, NOW_MS).observers[0]
 
     assert observer.could_vote is could
     assert why in observer.because
 
 
 def test_controllers_that_we_know_ourselves_need_not_be_told() -> None:
-    (observer,) = view_of(told(controllers=None), {103: ("h3", 9093)}, NOW_MS).observers
+    (observer,) = view_of(leaders_answer(controllers=None), {103: ("h3", 9093)}, NOW_MS).observers
 
     assert (observer.could_vote, observer.endpoints) == (True, (("INNER", "h3", 9093),))

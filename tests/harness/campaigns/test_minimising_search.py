@@ -203,7 +203,7 @@ def test_a_bug_without_any_fault_is_left_without_any() -> None:
 
 
 def test_the_same_outcomes_lead_to_the_same_questions() -> None:
-    def asked(seed: int) -> list[str]:
+    def tried_keys(seed: int) -> list[str]:
         source = random.Random(seed)
         outcomes = [
             ReproductionOutcome.SHOWN,
@@ -214,8 +214,8 @@ def test_the_same_outcomes_lead_to_the_same_questions() -> None:
         _search, trials = searched(kills(5), lambda _: source.choice(outcomes))
         return [key_of(trial.scenario) for trial in trials]
 
-    assert asked(1) == asked(1)
-    assert asked(1) != asked(8)
+    assert tried_keys(1) == tried_keys(1)
+    assert tried_keys(1) != tried_keys(8)
 
 
 @pytest.mark.parametrize(

@@ -46,16 +46,16 @@ class Shell:
         (self.folder / "plan.json").write_text(json.dumps({"version": 1, "partitions": partitions}))
         return self("execute", "--file", str(self.folder / "plan.json"), *words)
 
-    def said(self) -> list[str]:
+    def printed_lines(self) -> list[str]:
         return self._capsys.readouterr().out.splitlines()
 
     def complained(self) -> str:
         return self._capsys.readouterr().err
 
     def states(self, *words: str) -> list[str]:
-        self.said()
+        self.printed_lines()
         assert self("progress", "--json", *words) == 0
-        return [one["state"] for one in json.loads(self.said()[0])["partitions"]]
+        return [one["state"] for one in json.loads(self.printed_lines()[0])["partitions"]]
 
 
 @pytest.fixture
@@ -72,11 +72,11 @@ def shell(
 def test_a_move_from_beginning_to_end(shell: Shell) -> None:
     shell.node.sizes = {P0: 400, P1: 80}
     assert shell.execute({P0: [1, 3], P1: [2, 1]}) == 0
-    assert shell.said() == ["request 1", "  log-0/0  accepted", "  log-0/1  accepted"]
+    assert shell.printed_lines() == ["request 1", "  log-0/0  accepted", "  log-0/1  accepted"]
     shell.node.arrive(P1)
 
     assert shell("progress") == 0
-    first, *rest = shell.said()
+    first, *rest = shell.printed_lines()
     assert re.fullmatch(r"request 1, asked 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ: 1 of 2 complete", first)
     assert rest == [
         "  log-0/0  ongoing",
@@ -84,7 +84,7 @@ def test_a_move_from_beginning_to_end(shell: Shell) -> None:
         "  log-0/1  complete",
     ]
     assert shell("verify") == 2
-    assert shell.said()[-1] == "not finished"
+    assert shell.printed_lines()[-1] == "not finished"
     shell.node.arrive()
     assert shell("verify") == 0
 
@@ -93,9 +93,9 @@ def test_progress_as_json(shell: Shell) -> None:
     shell.execute({P0: [3, 1]})
     shell.node.replicas[P0] = (1, 2)
     shell.node.sizes = {P0: 400}
-    shell.said()
+    shell.printed_lines()
     assert shell("progress", "--json", "--request", "1") == 0
-    told = json.loads(shell.said()[0])
+    told = json.loads(shell.printed_lines()[0])
     assert told.pop("asked_at").endswith("Z")
     assert told == {
         "request": 1,
@@ -125,7 +125,7 @@ def test_an_unknown_number_names_those_that_are_known(shell: Shell) -> None:
 def test_what_is_refused_is_told_and_stays_refused(shell: Shell) -> None:
     shell.node.refusals[P0] = 39
     assert shell.execute({P0: [9], ("nosuch", 0): [1], P1: [1, 3]}) == 1
-    assert shell.said()[1:] == [
+    assert shell.printed_lines()[1:] == [
         "  log-0/0  refused: INVALID_REPLICA_ASSIGNMENT (39) no",
         "  log-0/1  accepted",
         "  nosuch/0  refused: UNKNOWN_TOPIC_OR_PARTITION (3) no",
@@ -140,7 +140,7 @@ def test_a_second_request_overrides_the_first(shell: Shell) -> None:
     shell.execute({P0: [1, 4]})
     assert shell.states("--request", "1") == ["overridden", "ongoing"]
     assert shell("cancel", "--request", "1") == 0
-    assert shell.said() == [
+    assert shell.printed_lines() == [
         "  log-0/0  left alone: request 2 has it now",
         "  log-0/1  accepted",
     ]
@@ -152,9 +152,9 @@ def test_a_cancellation_says_what_came(shell: Shell) -> None:
     shell.node.alive = [1, 2, 3]
     shell.execute({P0: [1, 3], P1: [1, 3]}, "--throttle", "1000")
     shell.node.arrive(P1)
-    shell.said()
+    shell.printed_lines()
     assert shell("cancel") == 1
-    assert shell.said() == [
+    assert shell.printed_lines() == [
         "  log-0/0  accepted",
         "  log-0/1  refused: NO_REASSIGNMENT_IN_PROGRESS (85) no",
         "throttles removed",
@@ -165,9 +165,9 @@ def test_a_cancellation_says_what_came(shell: Shell) -> None:
 
 def test_nothing_is_cancelled_where_all_was_refused(shell: Shell) -> None:
     shell.execute({("nosuch", 0): [1]})
-    shell.said()
+    shell.printed_lines()
     assert shell("cancel") == 1
-    assert shell.said() == ["  nosuch/0  left alone: it was refused"]
+    assert shell.printed_lines() == ["  nosuch/0  left alone: it was refused"]
     assert [key for key, _ in shell.node.asked].count(REASSIGN) == 1
 
 
@@ -177,35 +177,35 @@ def test_limits_last_until_verified(shell: Shell) -> None:
     assert shell.node.configs[BROKER, "3"]["follower.replication.throttled.rate"] == "1000"
     assert shell("list") == 0
     assert re.search(
-        r"request 1  \S+  1 partition  not known to have ended, throttled", "\n".join(shell.said())
+        r"request 1  \S+  1 partition  not known to have ended, throttled", "\n".join(shell.printed_lines())
     )
     assert shell("verify") == 2
-    assert shell.said()[-1] == "not finished; its throttles stay"
+    assert shell.printed_lines()[-1] == "not finished; its throttles stay"
     shell.node.arrive()
     assert shell("verify") == 0
-    assert shell.said()[-1] == "throttles removed"
+    assert shell.printed_lines()[-1] == "throttles removed"
     assert not any(shell.node.configs.values())
     assert shell("verify") == 0
-    assert "throttles removed" not in shell.said()
+    assert "throttles removed" not in shell.printed_lines()
 
 
 def test_a_broker_that_is_down_keeps_its_limit_until_it_is_up(shell: Shell) -> None:
     assert shell.execute({P0: [1, 3]}, "--throttle", "1000") == 0
-    assert shell.said()[1:3] == [f"  broker {n} does not answer: it has no throttle" for n in (2, 3)]
+    assert shell.printed_lines()[1:3] == [f"  broker {n} does not answer: it has no throttle" for n in (2, 3)]
     shell.node.arrive()
     shell.node.alive = [1, 2]
     assert shell("verify") == 0
-    assert shell.said()[-1].startswith("  broker 3 does not answer: its throttle stays")
+    assert shell.printed_lines()[-1].startswith("  broker 3 does not answer: its throttle stays")
     shell.node.alive = [1, 3]
     assert shell("verify") == 0
-    assert shell.said()[-1] == "throttles removed"
+    assert shell.printed_lines()[-1] == "throttles removed"
 
 
 def test_limits_of_a_plan_that_was_refused_are_removed_at_once(shell: Shell) -> None:
     shell.node.alive = [1, 2, 3]
     shell.node.errors[REASSIGN] = 31
     assert shell.execute({P0: [1, 3]}, "--throttle", "1000") == 1
-    assert shell.said()[1:] == [
+    assert shell.printed_lines()[1:] == [
         "  refused: CLUSTER_AUTHORIZATION_FAILED (31) as the test has it",
         "throttles removed",
     ]
@@ -265,23 +265,23 @@ def test_what_ended_is_forgotten_after_its_time(shell: Shell) -> None:
     assert shell("progress", "--request", "1") == 64
     assert "was removed" in shell.complained()
     assert shell.execute({P0: [1, 3]}) == 0
-    assert shell.said()[0] == "request 2"
+    assert shell.printed_lines()[0] == "request 2"
 
 
 def test_the_list_shows_what_goes_on_whoever_asked(shell: Shell) -> None:
     assert shell("list") == 0
-    assert shell.said() == ["no reassignment is ongoing"]
+    assert shell.printed_lines() == ["no reassignment is ongoing"]
     shell.node.moving[P1] = (2, 3)
     assert shell("list") == 0
-    assert shell.said() == ["ongoing  log-0/1  replicas 2,3,1  adding 3  removing 1"]
+    assert shell.printed_lines() == ["ongoing  log-0/1  replicas 2,3,1  adding 3  removing 1"]
     shell.execute({P0: [1, 2]})
     shell.node.arrive(P0)
     shell.states()
     assert shell("list", "--json") == 0
-    told = json.loads(shell.said()[0])
+    told = json.loads(shell.printed_lines()[0])
     assert ([one["id"] for one in told["requests"]], len(told["ongoing"])) == ([1], 1)
     assert shell("list") == 0
-    assert shell.said()[0].endswith("1 partition  ended")
+    assert shell.printed_lines()[0].endswith("1 partition  ended")
 
 
 def test_a_list_that_is_refused_is_no_empty_list(shell: Shell) -> None:
@@ -296,9 +296,9 @@ def test_a_list_that_is_refused_is_no_empty_list(shell: Shell) -> None:
 def test_a_broker_that_won_t_tell_its_sizes_leaves_them_unknown(shell: Shell) -> None:
     shell.node.errors[LOG_DIRS] = 29
     shell.execute({P0: [1, 3]})
-    shell.said()
+    shell.printed_lines()
     assert shell("progress") == 0
-    assert shell.said()[-1] == "    broker 3: unknown of unknown bytes"
+    assert shell.printed_lines()[-1] == "    broker 3: unknown of unknown bytes"
 
 
 def test_brokers_without_a_known_id_tell_no_sizes(shell: Shell) -> None:
@@ -318,9 +318,9 @@ def test_following_prints_each_change_once(shell: Shell, words: tuple[str, ...])
         return answer
 
     shell.node.answers[LIST] = listing
-    shell.said()
+    shell.printed_lines()
     assert shell("progress", "--follow", *words) == 0
-    text = "\n".join(shell.said())
+    text = "\n".join(shell.printed_lines())
     assert [text.count("ongoing"), len(re.findall(r"  complete|\"complete\"", text))] == [1, 1]
 
 

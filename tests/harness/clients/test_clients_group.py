@@ -68,11 +68,11 @@ def impatient(broker: FakeGroupBroker) -> MemberOptions:
 def polled(member: GroupMember) -> PolledRecords:
     """The first poll that says anything."""
 
-    def telling() -> PolledRecords | None:
+    def poll_with_content() -> PolledRecords | None:
         gathered = member.poll(0.2)
         return gathered if gathered.assigned is not None or gathered.messages else None
 
-    return wait_until(telling)
+    return wait_until(poll_with_content)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ def begun(folder: Path) -> Path:
     return folder / "history-bulk-0.jsonl"
 
 
-def told(left: Left | None) -> tuple[int, list[int | str]]:
+def operations_left(left: Left | None) -> tuple[int, list[int | str]]:
     assert left is not None
     return left.operations, [operation.process for operation in left.outstanding]
 
@@ -31,7 +31,7 @@ def told(left: Left | None) -> tuple[int, list[int | str]]:
 def test_what_was_outstanding_is_completed_in_the_same_journal(tmp_path: Path) -> None:
     path = begun(tmp_path)
     left = left_in(path)
-    assert told(left) == (3, [13])
+    assert operations_left(left) == (3, [13])
     assert left is not None
     journal = Journal(path, Journals(tmp_path, "run", Clock()).header("bulk-0"), Clock(0), operations=3)
     conclude(left, journal)
@@ -49,9 +49,9 @@ def test_what_was_outstanding_is_completed_in_the_same_journal(tmp_path: Path) -
 def test_a_line_that_was_cut_short_is_taken_away(tmp_path: Path, cut: int) -> None:
     path = begun(tmp_path)
     path.write_bytes(path.read_bytes()[:-cut])
-    assert told(left_in(path)) == (2, [])
+    assert operations_left(left_in(path)) == (2, [])
     assert path.read_bytes().endswith(b"\n")
-    assert told(left_in(path)) == (2, [])
+    assert operations_left(left_in(path)) == (2, [])
 
 
 @pytest.mark.parametrize("text", [None, b"", b'{"krucible_hist'])

@@ -183,7 +183,7 @@ def test_offsets_are_asked_for_again_after_an_error(bench: Bench) -> None:
     assert {operation.type for operation in bench.read()} == {OK}
 
 
-def until_all_have_asked(bench: Bench, error: ReadError) -> Callable[[], ReadError]:
+def until_all_have_failed(bench: Bench, error: ReadError) -> Callable[[], ReadError]:
     """A hook that always goes wrong; once every reader has met it, no time is left."""
     asked = set()
 
@@ -197,7 +197,7 @@ def until_all_have_asked(bench: Bench, error: ReadError) -> Callable[[], ReadErr
 
 
 def test_what_can_not_be_read_to_its_end_is_open(bench: Bench) -> None:
-    bench.log.on_poll = until_all_have_asked(bench, ReadError("always cut"))
+    bench.log.on_poll = until_all_have_failed(bench, ReadError("always cut"))
     reads = bench.read()
     assert {(read.type, read.error) for read in reads if read.value["partition"] == 0} == {
         (INFO, "ReadError: always cut")
@@ -206,7 +206,7 @@ def test_what_can_not_be_read_to_its_end_is_open(bench: Bench) -> None:
 
 
 def test_without_offsets_nothing_is_claimed(bench: Bench) -> None:
-    bench.log.on_offsets = until_all_have_asked(bench, ReadError("no answer"))
+    bench.log.on_offsets = until_all_have_failed(bench, ReadError("no answer"))
     reads = bench.read()
     assert {(read.type, read.error) for read in reads} == {(INFO, "ReadError: no answer")}
     assert all(set(read.value) == {"client", "isolation", "partition"} for read in reads)

@@ -15,7 +15,7 @@ from results.qualification import (
 )
 from results.qualification.deciding import RuleInput, decide
 from results.qualification.finding import AnomalyExplanation, found_in
-from tests.results.qualified import CHAOS, CONTROLS, LOST, QUESTION, both, run, said, side
+from tests.results.qualified import CHAOS, CONTROLS, LOST, QUESTION, both, qualification_of, run, side
 
 GOOD, RED, UNSURE = Decision.QUALIFIED, Decision.NOT_QUALIFIED, Decision.INCONCLUSIVE
 
@@ -135,7 +135,7 @@ def test_an_anomaly_says_how_often_and_since_when() -> None:
 
 
 def test_a_whole_matrix_without_findings_qualifies() -> None:
-    decided = said(both(1, 2))
+    decided = qualification_of(both(1, 2))
     assert (decided.decision, decided.reasons) == (GOOD, ())
     assert (
         decided.claim == "No anomaly against what is promised was found in 2,000 operations under 4 faults."
@@ -156,14 +156,14 @@ def of_content(
 @pytest.mark.parametrize("role", list(QualificationRole))
 def test_runs_of_two_builds_on_one_side_decide_nothing(role: QualificationRole) -> None:
     runs = [*both(1, 2), of_content(run(role, 3), {"jars": "0" * 64})]
-    decided = said(runs)
+    decided = qualification_of(runs)
     assert decided.decision is UNSURE
     (reason,) = decided.reasons
     assert reason.text.startswith(
         f"runs of the {role} {'4.3.1' if role is QualificationRole.CANDIDATE else '4.1.1'} are of 2"
     )
     assert f"{'0' * 19} in 1" in reason.text
-    assert said([red(), *runs]).decision is RED
+    assert qualification_of([red(), *runs]).decision is RED
 
 
 def test_a_build_that_is_compared_to_itself_is_not_qualified_by_having_its_own_defects() -> None:
@@ -171,7 +171,7 @@ def test_a_build_that_is_compared_to_itself_is_not_qualified_by_having_its_own_d
         of_content(one, {"jars": "1" * 64})
         for one in (*both(1, 2, 3), red(4), red(4, QualificationRole.BASELINE))
     ]
-    decided = said(alike)
+    decided = qualification_of(alike)
     assert decided.decision is UNSURE
     assert f"4.3.1 was compared to itself: 4.1.1 is the same Kafka ({'1' * 19})" in {
         reason.text for reason in decided.reasons
@@ -180,7 +180,7 @@ def test_a_build_that_is_compared_to_itself_is_not_qualified_by_having_its_own_d
 
 def test_one_content_in_images_of_two_machines_is_one() -> None:
     runs = [of_content(one, one.image_checksums, f"sha256:{number}") for number, one in enumerate(both(1, 2))]
-    decided = said(runs)
+    decided = qualification_of(runs)
     assert (decided.decision, decided.reasons) == (GOOD, ())
     assert "runs of 4.3.1 are of 2 different images" in "\n".join(decided.gaps)
 
@@ -235,22 +235,22 @@ UNKNOWN, FAILED = Outcome.UNKNOWN, Outcome.FAILED
 def test_what_was_seen_decides(
     runs: tuple[QualificationRun, ...], controls: tuple[object, ...], decision: Decision, why: str
 ) -> None:
-    decided = said(runs, controls)  # type: ignore[arg-type]
+    decided = qualification_of(runs, controls)  # type: ignore[arg-type]
     assert decided.decision is decision
     assert why in "\n".join(reason.text for reason in decided.reasons)
     assert bool(decided.reasons) is bool(why)
 
 
 def test_a_candidate_alone_may_qualify_and_its_gap_is_told() -> None:
-    decided = said((run(),), CONTROLS, msgspec.structs.replace(QUESTION, baseline=None))
+    decided = qualification_of((run(),), CONTROLS, msgspec.structs.replace(QUESTION, baseline=None))
     assert decided.decision is GOOD
     assert decided.gaps[0].startswith("there is no baseline")
 
 
 def test_without_counterparts_nothing_is_compared_and_that_is_told() -> None:
-    others = said((run(mode="isolated"), run(QualificationRole.BASELINE)))
+    others = qualification_of((run(mode="isolated"), run(QualificationRole.BASELINE)))
     assert "so no duration was compared" in "\n".join(others.gaps)
-    alone = said((run(), run(QualificationRole.BASELINE, outcome=None)))
+    alone = qualification_of((run(), run(QualificationRole.BASELINE, outcome=None)))
     assert "so no duration was compared" in "\n".join(alone.gaps)
     assert "Against 4.1.1: nothing could be compared.\n" in render_text(alone)
 
@@ -263,7 +263,7 @@ def test_gaps_are_told() -> None:
         run(seed=4, outcome=None),
         run(seed=5, as_expected=False),
     )
-    gaps = "\n".join(said(runs, (), QUESTION).gaps)
+    gaps = "\n".join(qualification_of(runs, (), QUESTION).gaps)
     for gap in (
         "there is no positive control",
         "1 planned run of the candidate not run",

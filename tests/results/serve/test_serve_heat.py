@@ -13,7 +13,7 @@ def heat_of(root: Path) -> HeatMap:
     return heat_map(RunListing(root).entries())
 
 
-def told(root: Path) -> dict[str, list[str]]:
+def cell_texts(root: Path) -> dict[str, list[str]]:
     """What the cells of each scenario say."""
     return {name: [cell.text for cell in cells] for name, cells in heat_of(root).rows}
 
@@ -25,7 +25,7 @@ def test_a_cell_counts_the_runs_of_a_day_over_all_versions(tmp_path: Path) -> No
     put_run(tmp_path, "20261122T110000Z-4")
     put_run(tmp_path, "20261122T120000Z-5", None, scenario="kips/grow")
     assert heat_of(tmp_path).days == ("2026-11-20", "2026-11-22")
-    assert told(tmp_path) == {
+    assert cell_texts(tmp_path) == {
         "kips/grow": ["", "1 unjudged"],
         "smoke/partition": ["2 valid", "1 invalid, 1 valid"],
     }
