@@ -8,11 +8,11 @@ import pytest
 from checkers.columns.tables import NEVER, NONE, Columns, PartitionName, ReaderName, SendOutcome, Sends
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import History, Operation, OperationType
-from tests.checkers.log_histories import MS, told
+from tests.checkers.log_histories import MS, history_of
 
 
 def columns(text: str) -> Columns:
-    return columns_of(told(text))
+    return columns_of(history_of(text))
 
 
 def test_sends_stand_in_the_order_of_invocation_with_their_answers() -> None:
@@ -82,7 +82,7 @@ def test_partitions_of_the_setup_come_first() -> None:
 
 
 def test_the_same_number_in_two_topics_is_two_partitions() -> None:
-    history = told("p0 send 0@0=1")
+    history = history_of("p0 send 0@0=1")
     other = [
         Operation(9, 9 * MS, 5, OperationType.INVOKE, "send", "log-1", [[0, 2]]),
         Operation(10, 9 * MS, 5, OperationType.OK, "send", "log-1", [[0, 2, 0, "ok"]]),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from checkers.columns.tables import NONE, PartitionName
 from checkers.history.operations import History, Operation, OperationType
 from checkers.licences import RULES, LicenceEvent, Licences, Permit, first_permit, licences_of
-from tests.checkers.log_histories import MS, told
+from tests.checkers.log_histories import MS, history_of
 
 HERE = PartitionName("log-0", 0)
 
@@ -17,7 +17,7 @@ def licence(
     text: str, since_ms: int, until_ms: int, *, returned: bool = False, partition: int = 0
 ) -> str | None:
     """The licence of one loss; None where there is none."""
-    permits = licences_of(told(text)).of(PartitionName("log-0", partition))
+    permits = licences_of(history_of(text)).of(PartitionName("log-0", partition))
     first = first_permit(
         permits, np.array([since_ms * MS]), np.array([until_ms * MS]), np.array([returned]), np.array([NONE])
     )

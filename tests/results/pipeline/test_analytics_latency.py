@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from checkers.runs.availability import check_availability
 from results.pipeline.analytics.latency import LATENCY, fault_windows, latency
 from results.pipeline.analytics.overlaps import SpanColumns, overlapping
-from tests.checkers.conftest import tell
+from tests.checkers.conftest import history_of
 from tests.results.pipeline.small_tables import MS, Row, S, assert_rows, table_of, tables_of
 
 RUN = {"ended_ns": 100 * S}
@@ -106,7 +106,7 @@ def quantiles(median_ms: float, least_ms: float, max_ms: float) -> Row:
 
 
 def test_quantiles_are_those_of_the_checker(spark: SparkSession) -> None:
-    history = tell(
+    history = history_of(
         """
         1.0 send a/0 x1 ok
         2.0 f1 kill c1 ok

@@ -26,7 +26,7 @@ _WORDS = {
 }
 
 
-def told(text: str, *, damage: tuple[str, ...] = ()) -> History:
+def history_of(text: str, *, damage: tuple[str, ...] = ()) -> History:
     """The history that a text tells."""
     rows = [row for line in text.splitlines() if line.strip() for row in _rows(line.split(maxsplit=3))]
     return history(rows, damage=damage)
