@@ -90,7 +90,7 @@ def test_while_it_goes_on_bytes_of_the_leader_are_the_whole() -> None:
     ],
     ids=["nobody tells", "an empty leader", "a silent receiver", "a log that is not there yet"],
 )
-def test_what_nobody_knows_is_unknown(
+def test_sizes_that_no_broker_reported_are_unknown(
     sizes: dict[int, dict[tuple[str, int], int]], received: Received
 ) -> None:
     status = status_of(requested(), ongoing=moving(2, 3), partition=seen(2, 3, 1), sizes=sizes)
@@ -141,7 +141,7 @@ def test_without_an_answer_only_what_is_seen_counts() -> None:
     )
 
 
-def test_who_overrode_it_is_told() -> None:
+def test_the_overriding_request_is_reported() -> None:
     other = status_of(requested(), ongoing=moving(4), partition=seen(4, 1, 2))
     assert (other.state, other.detail) == (ReassignmentState.OVERRIDDEN, "by another client, to 4")
     assert [one.broker for one in other.receiving] == [3]
@@ -334,7 +334,7 @@ def test_requests_made_at_once_have_numbers_of_their_own(tmp_path: Path) -> None
     assert sorted(numbers) == list(range(1, 21))
 
 
-def test_a_damaged_file_is_told_of_and_left(tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported_and_not_changed(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text('{"next_id":')
     with pytest.raises(KrucibleError, match="the file of requests is damaged"):
         RequestFile(tmp_path / "r.json").update(lambda now: (now, None))

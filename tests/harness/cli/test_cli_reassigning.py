@@ -122,7 +122,7 @@ def test_an_unknown_number_names_those_that_are_known(shell: Shell) -> None:
     assert "one of 1, 2" in shell.complained()
 
 
-def test_what_is_refused_is_told_and_stays_refused(shell: Shell) -> None:
+def test_a_refused_request_is_reported_and_stays_refused(shell: Shell) -> None:
     shell.node.refusals[P0] = 39
     assert shell.execute({P0: [9], ("nosuch", 0): [1], P1: [1, 3]}) == 1
     assert shell.printed_lines()[1:] == [
@@ -386,7 +386,7 @@ def test_bars_move_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ],
 )
-def test_all_that_is_wrong_with_a_plan_is_told_at_once(tmp_path: Path, text: str, told: str) -> None:
+def test_all_errors_of_a_plan_are_reported_together(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "plan").write_bytes(text.encode().replace(rb"\xff", b"\xff"))
     with pytest.raises(UsageError) as error:
         read_plan(tmp_path / "plan")

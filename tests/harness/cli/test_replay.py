@@ -77,7 +77,7 @@ def test_the_rate_comes_with_its_interval_and_every_run_is_told(
     assert "6  failed   no engine" in said
 
 
-def test_a_role_that_is_another_one_is_told(
+def test_a_changed_role_is_reported(
     runs: Path, red: Path, having: Having, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake = having(GREEN)
@@ -248,7 +248,7 @@ def test_a_run_that_left_too_little_is_refused(
     assert "can't be repeated" in refusal_of(red, capsys)
 
 
-def test_what_changed_since_is_told(runs: Path) -> None:
+def test_changes_since_the_run_are_reported(runs: Path) -> None:
     plan = planned(ZOMBIE, kafka_version="3.6.2")
     (step,) = plan.schedule.steps if isinstance(plan.schedule, FixedSchedule) else ()
     earlier = Step(1_000, step.hold_ms, step.fault)

@@ -105,7 +105,7 @@ def test_both_pages_are_written(fake: FakeRuns, tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().out == out.read_text()
 
 
-def test_a_plan_is_told_and_nothing_is_run(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_is_printed_and_nothing_is_run(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
     assert measure("--plan") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "at most 8 runs for 2 bugs"

@@ -126,7 +126,7 @@ def test_a_fault_hits_the_first_from_whom_it_need_not_be_withheld() -> None:
         (broker(9), 1, "the target is held by another fault"),
     ],
 )
-def test_nobody_stands_in_for_whom_a_fault_is_withheld_from(
+def test_a_withheld_fault_is_not_moved_to_another_target(
     target: Target | Member, leads: int | None, why: str
 ) -> None:
     short = seen(reported={WHERE: (partition(1, 2),)}, quorum=leads and quorum(0, 0, 0, leader=leads))
@@ -160,7 +160,7 @@ def test_a_copy_of_a_node_that_died_by_itself_is_none_for_certain() -> None:
     )
 
 
-def test_of_a_partition_that_nobody_tells_of_nothing_is_certain() -> None:
+def test_a_partition_that_no_broker_reports_is_uncertain() -> None:
     assert objection(WIPE, N4, seen(reported={WHERE: ()}), ()) == "no broker reports the ISR of t/0"
 
 

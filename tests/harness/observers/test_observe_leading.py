@@ -61,7 +61,7 @@ def node_of(number: int) -> Node:
     return found
 
 
-def test_of_each_copy_it_is_told_whom_the_metadata_names_and_what_was_answered(
+def test_each_copy_is_recorded_with_the_leader_of_the_metadata_and_the_answer(
     tmp_path: Path, stack: ExitStack
 ) -> None:
     bench = Bench(tmp_path, stack, node_of(1))
@@ -95,7 +95,7 @@ def test_who_has_no_copy_is_not_asked(tmp_path: Path, stack: ExitStack) -> None:
     assert (bench.recorded_answers("n3"), bench.asked) == ([], [])
 
 
-def test_who_is_silent_then_has_told_its_metadata_all_the_same(tmp_path: Path, stack: ExitStack) -> None:
+def test_metadata_of_a_broker_that_does_not_answer_then_is_recorded(tmp_path: Path, stack: ExitStack) -> None:
     bench = Bench(tmp_path, stack, node_of(1))
     bench.broker.answers[LIST] = lambda _request: b"\0\0\0\1x"
     bench.observer.look()

@@ -87,7 +87,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         yield Bench(tmp_path, stack)
 
 
-def test_a_broker_is_asked_of_what_it_leads_in_the_epoch_that_it_told(bench: Bench) -> None:
+def test_a_broker_is_asked_for_the_partitions_it_leads_in_its_reported_epoch(bench: Bench) -> None:
     bench.saw(1, 2, 1, 1)
     bench.observer.look()
     (value,) = bench.recorded_values()

@@ -50,7 +50,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
         yield Bench(tmp_path, stack)
 
 
-def test_what_goes_on_is_told_on_change(bench: Bench) -> None:
+def test_ongoing_reassignments_are_recorded_when_they_change(bench: Bench) -> None:
     bench.observers.start()
     wait_until(bench.recorded_values)
     bench.first.moving["log-0", 1] = (2, 3)

@@ -93,14 +93,14 @@ def test_any_replica_is_asked_where_its_log_begins(bench: Bench) -> None:
     assert bench.asked == [(_ANY_REPLICA, _EARLIEST)] * 2
 
 
-def test_who_is_silent_tells_nothing_and_keeps_nobody_else_waiting(bench: Bench) -> None:
+def test_a_broker_without_an_answer_records_nothing_and_delays_no_other(bench: Bench) -> None:
     bench.fakes["n2"].close()
     bench.deletions.acknowledged("log-0", 0)
     wait_until(bench.recorded_operations)
     assert bench.recorded_operations("n2") == []
 
 
-def test_where_nothing_is_deleted_nobody_asks(tmp_path: Path) -> None:
+def test_without_deletions_no_broker_is_asked(tmp_path: Path) -> None:
     with ExitStack() as stack:
         Bench(tmp_path, stack, deleting=False)
         assert list(tmp_path.glob("history-observer-starts-*")) == []

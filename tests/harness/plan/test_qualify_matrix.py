@@ -113,7 +113,7 @@ def test_controls_are_red_and_green() -> None:
     assert sorted(sides) == [False, True]
 
 
-def test_what_makes_no_sense_on_a_build_is_said() -> None:
+def test_scenarios_that_a_build_does_not_support_are_withheld_with_a_reason() -> None:
     old = Build("3.7.1", "3.7.1", {"kafka_version": "3.7.1"})
     planned = matrix(PRESETS["nightly"], NEW, old)
     assert any(text.startswith("disks/broker-replaced needs") for text in planned.withheld)

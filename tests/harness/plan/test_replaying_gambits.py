@@ -162,7 +162,7 @@ def test_a_node_that_there_is_not_is_refused() -> None:
         resolved(FixedSchedule((), 40_000, gambits=(GAMBIT,)), told)
 
 
-def test_who_leads_no_more_is_told() -> None:
+def test_a_recorded_leader_that_leads_no_more_is_reported() -> None:
     gambits = Told("gambits")
     gambits.add(1, OK, "choose", "g1", {"parts": {}, "as_then": False})
     gambits.add(2, OK, "choose", "g2", {"parts": {}, "as_then": True})

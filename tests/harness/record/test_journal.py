@@ -91,7 +91,7 @@ def test_threads_share_a_journal_without_tearing_lines(journals: Journals) -> No
     assert [operation.index for operation in operations] == list(range(800))
 
 
-def test_a_full_disk_is_told_as_such() -> None:
+def test_a_full_disk_is_reported_as_such() -> None:
     with pytest.raises(JournalError) as caught:
         Journal(Path("/dev/full"), JournalHeader(1, "r", "j", "now"), Clock())
     assert caught.value.got == "No space left on device"

@@ -73,7 +73,7 @@ def test_what_is_no_journal_is_refused(tmp_path: Path, text: bytes) -> None:
 
 
 @pytest.mark.parametrize(("worker", "number"), [(0, 10), (1, 1), (3, 33)])
-def test_a_successor_has_a_number_that_nobody_had(worker: int, number: int) -> None:
+def test_a_successor_has_an_unused_number(worker: int, number: int) -> None:
     left = Left(0, (), frozenset({0, 3, 13, 23}))
     assert left.next_after(worker, 10) == number
     assert NOTHING.next_after(worker, 10) == worker

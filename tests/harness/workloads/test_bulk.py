@@ -130,7 +130,7 @@ def test_reports_out_of_order_are_told_record_by_record(bench: Bench) -> None:
     ]
 
 
-def test_one_failure_makes_every_fate_told(bench: Bench) -> None:
+def test_after_one_failure_the_outcome_of_every_record_is_reported(bench: Bench) -> None:
     first, *others = bench.producer.taken
     bench.producer.report(KafkaError(KafkaError._MSG_TIMED_OUT), Message(first, -1001))
     for offset, value in enumerate(others):
@@ -286,7 +286,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     )
 
 
-def test_processes_that_are_killed_again_and_again_are_told(
+def test_processes_that_are_killed_repeatedly_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bulk, "_DEATHS_MAX", 2)

@@ -278,7 +278,7 @@ def test_the_probe_gives_up_at_its_bound(bench: Bench) -> None:
     assert len(bench.completions()) == 8
 
 
-def test_the_probe_can_be_told_where_to_write(bench: Bench) -> None:
+def test_the_probe_writes_to_the_given_partitions(bench: Bench) -> None:
     probe = WriteProbe(bench.context)
     assert probe.write(BOUND_S, "log-0", [2]) == {2: True}
     assert probe.write(BOUND_S, "log-0", [0]) == {0: True}

@@ -227,7 +227,7 @@ def test_a_worker_that_dies_is_not_hidden(bench: Bench) -> None:
         bench.load.stop()
 
 
-def test_a_full_disk_is_told_before_anything_else(bench: Bench) -> None:
+def test_a_full_disk_is_reported_before_anything_else(bench: Bench) -> None:
     left: list[Exception] = [KeyError("a defect"), JournalError("the history can't be written")]
 
     def broken(_record: ProducerRecord) -> SendResult:
@@ -246,7 +246,7 @@ def test_a_client_that_will_not_close_is_complained_about(bench: Bench) -> None:
     assert [complaint.endswith("did not end") for complaint in complaints] == [True]
 
 
-def test_a_worker_that_does_not_stop_is_told_of() -> None:
+def test_a_worker_that_does_not_stop_is_reported() -> None:
     release = threading.Event()
 
     class Stuck(worker.Worker):
@@ -271,7 +271,7 @@ def test_a_pace_makes_up_for_a_few_turns_only() -> None:
     assert time.monotonic() - began >= 0.1
 
 
-def test_a_pace_ends_when_told() -> None:
+def test_a_pace_ends_when_it_is_stopped() -> None:
     stopping = threading.Event()
     stopping.set()
     assert not Pace(10.0, 10.0).turn(stopping)

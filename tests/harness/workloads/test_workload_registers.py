@@ -379,7 +379,7 @@ def test_a_node_that_does_not_answer_is_asked_again(
     assert len(made.operations("read", OK)) == 2 * 2 * len(metadata.CONFIG_KEYS)
 
 
-def test_what_nobody_answers_is_recorded_as_failed(
+def test_an_operation_without_any_answer_is_recorded_as_failed(
     bench: Callable[..., Bench], standing: StandingTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def connect(*_where: Any) -> Any:

@@ -335,7 +335,7 @@ def test_without_a_coordinator_or_a_topic_nothing_is_asked_for(bench: Bench) -> 
     assert bench.completions() == []
 
 
-def test_it_goes_on_until_it_is_told_to_stop(bench: Bench) -> None:
+def test_it_continues_until_it_is_stopped(bench: Bench) -> None:
     bench.worker.start()
     wait_until(lambda: len(bench.completions()) > 40)
     bench.worker.stopping.set()
