@@ -27,8 +27,9 @@ The method is Adya's (Weak Consistency, 1999), made to work on what clients obse
    (`cycles.version_orders`).  If no order explains the history, it is invalid.
 6.  `judge_edges` makes a proof from each cycle, with the models that it rules out; `draw_cycle` draws it.
 
-To judge edges of another source: build a `Graph`, write a `GraphDescriber` (what a transaction is, why an edge
-holds), and call ``judge_edges(graph, story, forbidden)`` with a function that reports which anomaly ids are illegal.
+To judge edges of another source: build a `Graph`, write a `GraphDescriber` (what a transaction is, why an
+edge holds), and call ``judge_edges(graph, story, forbidden)`` with a function that reports which anomaly ids
+are illegal.
 
 Real time is the order of operations in the history.  A transaction with an unknown outcome counts as
 committed if something that it wrote was read; otherwise it gives no edges.
