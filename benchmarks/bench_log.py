@@ -20,10 +20,10 @@ from checkers.columns.tables import (
     Calls,
     Columns,
     FinalReads,
-    Outcome,
     PartitionName,
     ReaderName,
     Reads,
+    SendOutcome,
     Sends,
 )
 from checkers.logs.log import check_columns
@@ -118,7 +118,7 @@ def _sends(sent: int, layout: Layout) -> Sends:
         partition=partition,
         value=process * 10**9 + row + 1,
         offset=offset,
-        outcome=np.full(sent, Outcome.OK),
+        outcome=np.full(sent, SendOutcome.OK),
         process=process,
         invoked_ns=operation * 1000,
         completed_ns=(operation + PROCESSES) * 1000 - 1,

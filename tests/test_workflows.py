@@ -20,7 +20,7 @@ from harness.cli.campaigns.qualify import build_of
 from harness.cli.commands import krucible
 from harness.plan.catalogue import load_scenario
 from harness.plan.planning import RunOptions, plan_run
-from harness.plan.qualification import PRESETS, Job, Role, expected_ms, matrix, shard
+from harness.plan.qualification import PRESETS, Job, QualificationRole, expected_ms, matrix, shard
 
 ROOT = Path(__file__).parent.parent
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -183,7 +183,9 @@ def test_every_night_has_seeds_of_its_own(job: str) -> None:
     assert given["night"] == "${{ github.run_number }}"
     builds = (build_of("4.3.1"), build_of("4.1.1"))
     nights = [matrix(PRESETS[given["preset"]], *builds, night=night).jobs for night in (7, 8)]
-    drawn = [{job.options.seed for job in jobs if job.role is not Role.CONTROL} for jobs in nights]
+    drawn = [
+        {job.options.seed for job in jobs if job.role is not QualificationRole.CONTROL} for jobs in nights
+    ]
     assert drawn[0].isdisjoint(drawn[1])
     assert len(nights[0]) == len(nights[1])
 
@@ -231,7 +233,7 @@ def test_the_nightly_ends_in_time_on_its_machines(job: str) -> None:
 
 def test_as_many_repetitions_as_are_proposed_end_in_time() -> None:
     inputs = load(ROOT / ".github/workflows/repeat.yml")[True]["workflow_dispatch"]["inputs"]
-    once = Job(Role.CANDIDATE, RunOptions(scenario=inputs["scenario"]["default"], seed=1))
+    once = Job(QualificationRole.CANDIDATE, RunOptions(scenario=inputs["scenario"]["default"], seed=1))
     took_min = int(inputs["times"]["default"]) * expected_ms(once) / 60_000
     runs_min, job_min = bound_min("repeat.yml", "repeat")
     assert took_min * SLOWER < runs_min <= job_min - SETUP_MIN
@@ -310,8 +312,13 @@ def test_every_run_of_trunk_can_be_planned(tmp_path: Path) -> None:
         archive.addfile(top)
     given = load(ROOT / ".github/workflows/nightly.yml")["jobs"]["qualify-trunk"]["with"]
     jobs = matrix(PRESETS[given["preset"]], build_of(str(tarball)), build_of(given["baseline"])).jobs
-    versions = {job.role: plan_run(job.options).version for job in jobs if job.role is not Role.CONTROL}
-    assert versions == {Role.CANDIDATE: "4.4.0-SNAPSHOT", Role.BASELINE: given["baseline"]}
+    versions = {
+        job.role: plan_run(job.options).version for job in jobs if job.role is not QualificationRole.CONTROL
+    }
+    assert versions == {
+        QualificationRole.CANDIDATE: "4.4.0-SNAPSHOT",
+        QualificationRole.BASELINE: given["baseline"],
+    }
 
 
 def test_a_night_is_a_past_only_once_its_issues_are_there() -> None:

@@ -14,9 +14,9 @@ from checkers.columns.tables import (
     Calls,
     FinalReads,
     Integers,
-    Outcome,
     PartitionName,
     Reads,
+    SendOutcome,
     Sends,
 )
 from checkers.history.operations import OK, Operation
@@ -175,11 +175,11 @@ class SendRows:
         """Offset and outcome of each row."""
         rows = _ranges(*transposed(self._answered, 2))
         offset = _scattered(self._rows, NONE, rows, _integers(self._offset))
-        outcome = _scattered(self._rows, Outcome.INFO, rows, _integers(self._outcome))
+        outcome = _scattered(self._rows, SendOutcome.INFO, rows, _integers(self._outcome))
         first, count, run_offset = transposed(self._stretches, 3)
         of_runs = _ranges(first, count)
         offset[of_runs] = _ranges(run_offset, count)
-        outcome[of_runs] = Outcome.OK
+        outcome[of_runs] = SendOutcome.OK
         return offset, outcome
 
 

@@ -14,7 +14,7 @@ from checkers.history.transactions import sends_of
 Integers = npt.NDArray[np.int64]
 
 
-class Acknowledged(NamedTuple):
+class AcknowledgedSends(NamedTuple):
     """Records whose send completed with ``ok``; arrays of one shape, one element per record.
 
     Attributes:
@@ -31,7 +31,7 @@ class Acknowledged(NamedTuple):
 
 
 @once
-def acknowledged(history: History) -> Acknowledged:
+def acknowledged(history: History) -> AcknowledgedSends:
     """All acknowledged records, in order of completion; of sends, loops over operations, never over records.
 
     A batch that ended ``fail`` or ``info`` counts with those of its records that were acknowledged, a
@@ -52,7 +52,7 @@ def acknowledged(history: History) -> Acknowledged:
                 listed.take(operation)
     columns = np.concatenate((listed.columns(), alike.columns()), axis=1)
     _, topic, partition, time_ns = columns[:, np.argsort(columns[0], kind="stable")]
-    return Acknowledged(tuple(topics), topic, partition, time_ns)
+    return AcknowledgedSends(tuple(topics), topic, partition, time_ns)
 
 
 def invoked_ns(history: History) -> Integers:

@@ -22,7 +22,7 @@ NONE = -1
 """No offset, no operation, no row."""
 
 
-class Outcome(IntEnum):
+class SendOutcome(IntEnum):
     """What became of one record that was sent."""
 
     OK = 0
@@ -68,7 +68,7 @@ class Sends:
         value: the record's value, or its code.
         offset: its offset by the acknowledgement, `NONE` if the acknowledgement has none.  Records of aborted
             or undecided transactions may have one too.
-        outcome: an `Outcome`.
+        outcome: a `SendOutcome`.
         process: code of the process.
         invoked_ns: time of the invocation, nanoseconds.
         completed_ns: time of the completion, nanoseconds; `NEVER` without one.

@@ -21,7 +21,7 @@ _UNKNOWN = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.REQUEST_TIMED_OUT, ErrorCo
 """Errors after which it may have been done."""
 
 
-class Request(NamedTuple):
+class AdminOperation(NamedTuple):
     """One admin operation.
 
     Attributes:
@@ -70,7 +70,7 @@ class Election(NamedTuple):
         codes: error code by partition, as far as it was answered.
     """
 
-    request: Request
+    request: AdminOperation
     type: str
     asked: frozenset[PartitionName] | None
     codes: dict[PartitionName, int]
@@ -97,7 +97,7 @@ class Reassignment(NamedTuple):
         code: error code of the answer, None if there is none.
     """
 
-    request: Request
+    request: AdminOperation
     partition: PartitionName
     target: tuple[int, ...] | None
     code: int | None
@@ -119,17 +119,17 @@ class Reassignment(NamedTuple):
         return self.target is None and self.code == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
 
 
-def requests_of(history: History, f: str) -> list[Request]:
+def requests_of(history: History, f: str) -> list[AdminOperation]:
     """All requests of one kind, in the order of their invocations."""
-    found: list[Request] = []
+    found: list[AdminOperation] = []
     begun: dict[int | str, int] = {}
     for operation in history.of(f):
         if operation.type is INVOKE:
             begun[operation.process] = len(found)
-            found.append(Request(operation, None))
+            found.append(AdminOperation(operation, None))
         elif operation.process in begun:
             place = begun.pop(operation.process)
-            found[place] = Request(found[place].began, operation)
+            found[place] = AdminOperation(found[place].began, operation)
     return found
 
 
@@ -153,7 +153,7 @@ def elections_of(history: History) -> list[Election]:
     return [_election(request) for request in requests_of(history, "elect-leaders")]
 
 
-def _election(request: Request) -> Election:
+def _election(request: AdminOperation) -> Election:
     asked = msgspec.convert(request.began.value, ElectionRequested).partitions
     named = None if asked is None else frozenset(PartitionName(*place) for place in asked)
     return Election(request, str(request.began.key), named, _codes(request))
@@ -168,14 +168,14 @@ def reassignments_of(history: History) -> list[Reassignment]:
     return [each for request in requests_of(history, "alter-reassignments") for each in _asked(request)]
 
 
-def _asked(request: Request) -> Iterator[Reassignment]:
+def _asked(request: AdminOperation) -> Iterator[Reassignment]:
     codes = _codes(request)
     for topic, number, target in msgspec.convert(request.began.value, ReassignmentRequested).targets:
         partition = PartitionName(topic, number)
         yield Reassignment(request, partition, target, codes.get(partition))
 
 
-def _codes(request: Request) -> dict[PartitionName, int]:
+def _codes(request: AdminOperation) -> dict[PartitionName, int]:
     """Error codes by partition; none where the request was not acknowledged."""
     if request.ended is None or request.ended.type is not OK:
         return {}

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns.tables import NEVER
-from checkers.evidence.administration import Request
+from checkers.evidence.administration import AdminOperation
 from checkers.evidence.fates import Fate, fate
-from checkers.evidence.metadata_log import Span, append_times, farthest
+from checkers.evidence.metadata_log import TimeBounds, append_times, farthest
 from checkers.history.operations import History, once
 from checkers.history.requested import TopicAltered
 
@@ -22,7 +22,7 @@ class ConfigChange(NamedTuple):
     topic: str
     config: str
     value: str | None
-    span: Span
+    span: TimeBounds
 
 
 class ConfigChanges(NamedTuple):
@@ -36,7 +36,7 @@ class ConfigChanges(NamedTuple):
     changes: tuple[ConfigChange, ...]
     complete: bool
 
-    def of(self, request: Request) -> list[ConfigChange]:
+    def of(self, request: AdminOperation) -> list[ConfigChange]:
         """The changes that a request may have caused.
 
         Raises:
@@ -46,7 +46,7 @@ class ConfigChanges(NamedTuple):
         wanted = (request.began.key, asked.config, asked.value)
         return [each for each in self.changes if each[:3] == wanted and each.span.to_ns >= request.from_ns]
 
-    def fate(self, request: Request) -> Fate:
+    def fate(self, request: AdminOperation) -> Fate:
         """What became of an unanswered request."""
         return fate(found=bool(self.of(request)), told=self.complete)
 

@@ -15,10 +15,10 @@ from checkers.columns.tables import (
     Booleans,
     Columns,
     Integers,
-    Outcome,
     PartitionName,
     ReaderName,
     Reads,
+    SendOutcome,
     Tombstones,
 )
 from checkers.evidence.topic_partitions import partitions_of
@@ -30,11 +30,11 @@ from checkers.history.setup import Setup, Topic
 from checkers.history.transactions import polls_of, sends_of
 
 # Plain integers, because an array of an enumeration's members takes four times as long to make.
-_OUTCOMES = {"ok": int(Outcome.OK), "fail": int(Outcome.FAIL), "info": int(Outcome.INFO)}
+_OUTCOMES = {"ok": int(SendOutcome.OK), "fail": int(SendOutcome.FAIL), "info": int(SendOutcome.INFO)}
 _OF_TRANSACTIONS = {
-    OK: int(Outcome.OK),
-    FAIL: int(Outcome.ABORTED),
-    INFO: int(Outcome.INFO),
+    OK: int(SendOutcome.OK),
+    FAIL: int(SendOutcome.ABORTED),
+    INFO: int(SendOutcome.INFO),
 }
 
 

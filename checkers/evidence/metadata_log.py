@@ -22,7 +22,7 @@ from checkers.history.quorum import leaders_seen
 from checkers.history.replicas import METADATA_LOG, MetadataLogSeen, unpack
 
 
-class Span(NamedTuple):
+class TimeBounds(NamedTuple):
     """When something began, or a record was appended: after one time, before another; nanoseconds."""
 
     from_ns: int
@@ -117,13 +117,13 @@ class AppendTimes:
         self._ends = {epoch: _latest_up_to(some) for epoch, some in ends.items()}
         self._committed = _earliest_from(committed)
 
-    def span(self, offset: int, epoch: int) -> Span:
+    def span(self, offset: int, epoch: int) -> TimeBounds:
         """When the record at an offset, of one epoch of the quorum, was appended."""
         ends, asked_ns = self._ends.get(epoch, ([], []))
         place = bisect_right(ends, offset) - 1
         marks, answered_ns = self._committed
         above = bisect_right(marks, offset)
-        return Span(
+        return TimeBounds(
             asked_ns[place] if place >= 0 else 0,
             answered_ns[above] if above < len(marks) else NEVER,
         )

@@ -22,7 +22,7 @@ _CLUSTER = ""
 _DEFAULT = "1"
 
 
-class Bounds(NamedTuple):
+class MinIsrBounds(NamedTuple):
     """The lowest and the highest value that may be in force."""
 
     low: int
@@ -73,11 +73,11 @@ class MinIsr:
         """
         self._told.pop((_TOPIC, topic), None)
 
-    def of(self, topic: str) -> Bounds:
+    def of(self, topic: str) -> MinIsrBounds:
         """What may be in force for a topic."""
         own = self._told.get((_TOPIC, topic))
         values = sorted(map(int, [own] if own is not None else self._of_nodes()))
-        return Bounds(values[0], values[-1])
+        return MinIsrBounds(values[0], values[-1])
 
     def _of_nodes(self) -> set[str]:
         """Values that may be in force on some node for a topic without a value of its own."""
@@ -106,7 +106,7 @@ def _static(history: History) -> set[str]:
     return static or {str(everywhere)}
 
 
-class Piece(NamedTuple):
+class MinIsrPeriod(NamedTuple):
     """A value that is in force from one record of the metadata log on.
 
     Attributes:
@@ -138,16 +138,16 @@ class LoggedMinIsr:
         self._static = static
         self._records = records
 
-    def pieces(self, topic: str, offset: int, to_ns: int) -> Iterator[Piece]:
+    def pieces(self, topic: str, offset: int, to_ns: int) -> Iterator[MinIsrPeriod]:
         """What was in force for a topic from one record on until a time, piece by piece."""
         values = MinIsr(self._static)
         for record in self._records:
             low, begins = values.of(topic).low, record.offset > offset
             concerns = values.take(record.data) in {topic, ""}
             if begins and concerns:
-                yield Piece(offset, low, min(to_ns, record.from_ns))
+                yield MinIsrPeriod(offset, low, min(to_ns, record.from_ns))
                 offset = record.offset
-        yield Piece(offset, values.of(topic).low, to_ns)
+        yield MinIsrPeriod(offset, values.of(topic).low, to_ns)
 
 
 @once

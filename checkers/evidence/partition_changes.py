@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from checkers.columns.tables import NEVER, PartitionName
-from checkers.evidence.metadata_log import AppendTimes, Span, append_times, farthest
+from checkers.evidence.metadata_log import AppendTimes, TimeBounds, append_times, farthest
 from checkers.history.operations import History, once
 from checkers.history.replicas import MetadataLogSeen, MetadataRecord
 
@@ -122,7 +122,7 @@ class PartitionRecord(msgspec.Struct, frozen=True, rename="camel"):
     directories: tuple[str, ...] | None = None
 
 
-class Step(NamedTuple):
+class PartitionChange(NamedTuple):
     """A record of the metadata log that created or changed a partition.
 
     Attributes:
@@ -188,7 +188,7 @@ class PartitionChanges:
         """Whether all states of a partition are known that it had until a time."""
         return partition in self.states and until_ns <= self.complete_until_ns
 
-    def span(self, state: PartitionState | BrokerState) -> Span:
+    def span(self, state: PartitionState | BrokerState) -> TimeBounds:
         """When the record that began a state was appended."""
         return self._times.span(state.offset, state.epoch)
 
@@ -222,7 +222,7 @@ def partition_changes(history: History) -> PartitionChanges:
 
 
 def _replayed(seen: MetadataLogSeen) -> dict[PartitionName, tuple[PartitionState, ...]]:
-    replay = Replay(seen)
+    replay = PartitionReplay(seen)
     states: dict[PartitionName, list[PartitionState]] = {}
     for step in (step for record in seen.records for step in replay.take(record)):
         if step.after is not None and step.kind == MADE:
@@ -233,7 +233,7 @@ def _replayed(seen: MetadataLogSeen) -> dict[PartitionName, tuple[PartitionState
     return {partition: tuple(some) for partition, some in states.items() if partition.topic not in removed}
 
 
-class Replay:
+class PartitionReplay:
     """Replays the records of a metadata log that are about partitions.
 
     Args:
@@ -265,7 +265,7 @@ class Replay:
             if broker in state.isr or broker in state.elr:
                 yield PartitionName(self.name_of(topic_id), number), state
 
-    def take(self, record: MetadataRecord) -> Iterator[Step]:
+    def take(self, record: MetadataRecord) -> Iterator[PartitionChange]:
         """Apply the next record; partitions of topics that are removed later are included.
 
         Raises:
@@ -291,14 +291,14 @@ class Replay:
         self._there.discard(topic_id)
         self._states = {place: state for place, state in self._states.items() if place[0] != topic_id}
 
-    def _cleared(self, record: MetadataRecord, topic: str) -> Iterator[Step]:
+    def _cleared(self, record: MetadataRecord, topic: str) -> Iterator[PartitionChange]:
         """Steps of the partitions of a topic, or of all where it has no name, that have any eligible."""
         for (topic_id, number), state in list(self._states.items()):
             if (state.elr or state.last_known) and topic in {"", self._names.get(topic_id)}:
                 told = PartitionRecord(number, topic_id, eligible_leader_replicas=(), last_known_elr=())
                 yield self._step(record, told)
 
-    def _step(self, record: MetadataRecord, told: PartitionRecord) -> Step:
+    def _step(self, record: MetadataRecord, told: PartitionRecord) -> PartitionChange:
         offset, epoch, kind, _ = record
         place = (told.topic_id, told.partition_id)
         before = self._states.get(place)
@@ -308,7 +308,7 @@ class Replay:
         elif before is not None:
             after = self._states[place] = _changed(offset, epoch, before, told)
         name = PartitionName(self.name_of(told.topic_id), told.partition_id)
-        return Step(record, name, before, after, told, told.topic_id in self._there)
+        return PartitionChange(record, name, before, after, told, told.topic_id in self._there)
 
 
 def _brokers(seen: MetadataLogSeen) -> dict[int, tuple[BrokerState, ...]]:

@@ -11,7 +11,7 @@ _OFFSET = 4
 """Place of the offset in a send of a completed transaction."""
 
 
-class Call(NamedTuple):
+class OperationPair(NamedTuple):
     """An operation from its invocation to its completion; `ended` is None if it has none."""
 
     begun: Operation
@@ -24,13 +24,13 @@ class Call(NamedTuple):
 
 
 @once
-def transactions(history: History) -> tuple[Call, ...]:
+def transactions(history: History) -> tuple[OperationPair, ...]:
     """All transactions, those that have no completion last."""
     return tuple(_calls(history.of("txn")))
 
 
 @once
-def initialisations(history: History) -> tuple[Call, ...]:
+def initialisations(history: History) -> tuple[OperationPair, ...]:
     """All initialisations of transactional producers, those that have no completion last."""
     return tuple(_calls(history.of("init-transactions")))
 
@@ -40,7 +40,7 @@ def is_acknowledged(mop: Sequence[object]) -> bool:
     return len(mop) > _OFFSET and mop[_OFFSET] is not None
 
 
-def is_decided(call: Call) -> bool:
+def is_decided(call: OperationPair) -> bool:
     """Whether a transaction was certainly committed, or aborted on purpose, by its coordinator.
 
     An end of which no record was acknowledged is decided by the client alone.
@@ -51,7 +51,9 @@ def is_decided(call: Call) -> bool:
     return any(map(is_acknowledged, sends_of(ended)))
 
 
-def earlier_transactions(history: History, call: Call, producer: Call) -> list[Call]:
+def earlier_transactions(
+    history: History, call: OperationPair, producer: OperationPair
+) -> list[OperationPair]:
     """Transactions of the same process and id since an initialisation, before another transaction.
 
     Args:
@@ -68,19 +70,19 @@ def earlier_transactions(history: History, call: Call, producer: Call) -> list[C
     ]
 
 
-def asked_ns(call: Call) -> int:
+def asked_ns(call: OperationPair) -> int:
     """When a transaction's end was requested at the earliest."""
     value = call.ended.value if call.ended is not None else None
     told = value.get("ending_ns") if isinstance(value, dict) else None
     return call.begun.time_ns if told is None else int(told)
 
 
-def _calls(operations: Sequence[Operation]) -> Iterator[Call]:
+def _calls(operations: Sequence[Operation]) -> Iterator[OperationPair]:
     """Invocations with their completions, in the order of completion; what has none comes last."""
     outstanding: dict[int | str, Operation] = {}
     for operation in operations:
         if operation.type is INVOKE:
             outstanding[operation.process] = operation
         elif operation.process in outstanding:
-            yield Call(outstanding.pop(operation.process), operation)
-    yield from (Call(begun, None) for begun in outstanding.values())
+            yield OperationPair(outstanding.pop(operation.process), operation)
+    yield from (OperationPair(begun, None) for begun in outstanding.values())

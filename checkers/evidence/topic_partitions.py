@@ -17,7 +17,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns.tables import NEVER, PartitionName
-from checkers.evidence.administration import Request, requests_of
+from checkers.evidence.administration import AdminOperation, requests_of
 from checkers.evidence.partition_changes import partition_changes
 from checkers.history.operations import OK, History, once
 from checkers.history.requested import PartitionsAdded
@@ -83,7 +83,7 @@ def _of_topic(history: History, topic: Topic) -> Iterator[TopicPartition]:
         yield TopicPartition(PartitionName(topic.name, number), topic.loaded, added=True, there_ns=since_ns)
 
 
-def _there_ns(history: History, request: Request, name: PartitionName) -> int:
+def _there_ns(history: History, request: AdminOperation, name: PartitionName) -> int:
     """From when on a partition was there, by the answer to a request for it, or else by the metadata log."""
     if request.ended is not None and request.ended.type is OK:
         return request.to_ns

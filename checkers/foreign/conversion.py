@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from checkers.foreign.records import NEMESIS, Call, Foreign, Record
-from checkers.foreign.workloads import TRANSACTIONS, Workload, is_list_of_micro_operations
+from checkers.foreign.records import NEMESIS, Foreign, ForeignOperation, OperationPositions
+from checkers.foreign.workloads import TRANSACTIONS, ForeignWorkload, is_list_of_micro_operations
 from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, OperationType
 
 RUN = "imported"
@@ -14,7 +14,7 @@ _TOLD_TWICE = frozenset({"write", "cas", "add", "enqueue"})
 _SHORT = {"read": "r", "write": "w"}
 
 
-def history_of(foreign: Foreign, workload: Workload) -> History:
+def history_of(foreign: Foreign, workload: ForeignWorkload) -> History:
     """The history of an object, or of transactions over lists or registers.
 
     Where every operation's value is a pair, its first part is the key (``jepsen.independent``).
@@ -22,12 +22,12 @@ def history_of(foreign: Foreign, workload: Workload) -> History:
     Raises:
         HistoryError: an operation's value does not have the workload's shape.
     """
-    transactional = workload in TRANSACTIONS or workload is Workload.MULTI_REGISTER
+    transactional = workload in TRANSACTIONS or workload is ForeignWorkload.MULTI_REGISTER
     if transactional:
         _check_transactions(foreign)
     keyed = not transactional and _is_keyed(foreign)
     asked = invocations_of(foreign)
-    clock = Clock()
+    clock = PositionClock()
     operations = []
     for position, record in enumerate(foreign.records):
         f, key, value = record.f, None, None
@@ -39,19 +39,21 @@ def history_of(foreign: Foreign, workload: Workload) -> History:
     return imported(foreign, operations)
 
 
-def _value_of(record: Record, asked: Record) -> Any:
+def _value_of(record: ForeignOperation, asked: ForeignOperation) -> Any:
     """An operation's value; where it is not ok that of its invocation, for Jepsen's clients give a reason."""
     return asked.value if record.type in {FAIL, INFO} else record.value
 
 
-def _transaction(record: Record, asked: Record, workload: Workload) -> list[Any]:
+def _transaction(record: ForeignOperation, asked: ForeignOperation, workload: ForeignWorkload) -> list[Any]:
     value: list[list[Any]] = _value_of(record, asked)
-    if workload is not Workload.RW_REGISTER:
+    if workload is not ForeignWorkload.RW_REGISTER:
         return value
     return [[_SHORT.get(part[0], part[0]), *part[1:]] for part in value]
 
 
-def _object_value(foreign: Foreign, position: int, asked: Record, *, keyed: bool) -> tuple[Any, Any]:
+def _object_value(
+    foreign: Foreign, position: int, asked: ForeignOperation, *, keyed: bool
+) -> tuple[Any, Any]:
     """Key and value of an operation on an object."""
     record = foreign.records[position]
     value = _value_of(record, asked)
@@ -67,7 +69,7 @@ def imported(foreign: Foreign, operations: list[Operation]) -> History:
     return History(run=RUN, began_at="", operations=tuple(operations), damage=foreign.damage)
 
 
-def invocations_of(foreign: Foreign) -> list[Record]:
+def invocations_of(foreign: Foreign) -> list[ForeignOperation]:
     """For every operation the invocation that it belongs to; an invocation's is itself."""
     asked = list(foreign.records)
     for call in foreign.calls:
@@ -76,13 +78,13 @@ def invocations_of(foreign: Foreign) -> list[Record]:
     return asked
 
 
-class Clock:
+class PositionClock:
     """Times that increase with every operation, for an operation's place in the history is what counts."""
 
     def __init__(self) -> None:
         self._last_ns = -1
 
-    def time_of(self, record: Record) -> int:
+    def time_of(self, record: ForeignOperation) -> int:
         """The recorded time, or as soon after the last operation's as can be."""
         self._last_ns = max(self._last_ns + 1, record.time_ns or 0)
         return self._last_ns
@@ -90,8 +92,8 @@ class Clock:
 
 def operation_of(
     position: int,
-    record: Record,
-    clock: Clock,
+    record: ForeignOperation,
+    clock: PositionClock,
     *,
     f: str,
     key: object,
@@ -125,7 +127,7 @@ def _is_keyed(foreign: Foreign) -> bool:
     return all(_has_key(foreign, call) for call in foreign.calls)
 
 
-def _has_key(foreign: Foreign, call: Call) -> bool:
+def _has_key(foreign: Foreign, call: OperationPositions) -> bool:
     """Whether a call's value is a pair, and where the object's own values are pairs, one of key and pair."""
     begun = foreign.records[call.invoked]
     if begun.f == "cas":
@@ -140,7 +142,7 @@ def _is_pair(value: object) -> bool:
     return isinstance(value, list) and len(value) == _PAIR
 
 
-def _split(foreign: Foreign, position: int, value: Any, asked: Record) -> tuple[Any, Any]:
+def _split(foreign: Foreign, position: int, value: Any, asked: ForeignOperation) -> tuple[Any, Any]:
     if not _is_pair(value) or value[0] != asked.value[0]:
         raise foreign.place(position).error(
             f"completes {asked.f} with another key than it was invoked with", "[key, value] with the same key"

@@ -36,7 +36,7 @@ class Notation(StrEnum):
     LOG = "a Jepsen log"
 
 
-class Source(NamedTuple):
+class OpenHistory(NamedTuple):
     """A history that is about to be read.
 
     Attributes:
@@ -50,7 +50,7 @@ class Source(NamedTuple):
     damage: list[str]
 
 
-def open_source(stream: io.BufferedReader, file: str) -> Source:
+def open_source(stream: io.BufferedReader, file: str) -> OpenHistory:
     """Begin to read a history; gzip-compressed or not.
 
     Args:
@@ -81,7 +81,7 @@ def open_source(stream: io.BufferedReader, file: str) -> Source:
             elements = read_lines(Pieces(rest, file), damage)
         case _:
             elements = read_log(Pieces(rest, file), damage)
-    return Source(notation, elements, damage)
+    return OpenHistory(notation, elements, damage)
 
 
 def _notation(first: str) -> Notation:

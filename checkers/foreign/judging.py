@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from checkers.foreign.conversion import history_of
 from checkers.foreign.kafka import kafka_history_of
 from checkers.foreign.records import Foreign
-from checkers.foreign.workloads import TRANSACTIONS, Workload, functions_of, workload_of
+from checkers.foreign.workloads import TRANSACTIONS, ForeignWorkload, functions_of, workload_of
 from checkers.history.operations import OK, History
 from checkers.judge import judge_by
 from checkers.logs.log import check_log
@@ -50,7 +50,7 @@ class JudgingOptions(NamedTuple):
     """How a history is to be judged, as given by the caller.
 
     Attributes:
-        workload: name of a `Workload`; inferred if None.
+        workload: name of a `ForeignWorkload`; inferred if None.
         model: a consistency model of transactions, or an object, which determines the workload too.
         initial: the object's initial value; for registers that transactions read and write, the initial value
             of each, or a map by name.
@@ -63,7 +63,7 @@ class JudgingOptions(NamedTuple):
     declared: Declared = NOTHING_DECLARED
 
 
-class Judgement(NamedTuple):
+class ForeignJudgement(NamedTuple):
     """A verdict on an imported history, with its workload and model.
 
     Attributes:
@@ -75,13 +75,13 @@ class Judgement(NamedTuple):
         verdict: the verdict; no verdict was expected.
     """
 
-    workload: Workload
+    workload: ForeignWorkload
     model: str | None
     history: History
     verdict: Verdict
 
 
-def judge_foreign(foreign: Foreign, asked: JudgingOptions | None = None) -> Judgement:
+def judge_foreign(foreign: Foreign, asked: JudgingOptions | None = None) -> ForeignJudgement:
     """Judge an imported history.
 
     Raises:
@@ -91,7 +91,7 @@ def judge_foreign(foreign: Foreign, asked: JudgingOptions | None = None) -> Judg
     asked = asked or JudgingOptions()
     workload, model = _meant(foreign, asked)
     _check_declared(workload, asked.declared)
-    if workload is Workload.KAFKA:
+    if workload is ForeignWorkload.KAFKA:
         return _judge_kafka(foreign, asked.initial)
     history = history_of(foreign, workload)
     if workload in TRANSACTIONS:
@@ -101,10 +101,10 @@ def judge_foreign(foreign: Foreign, asked: JudgingOptions | None = None) -> Judg
     told = _reading(foreign, workload, {})
     verdict = judge_by(history, {**checkers, READING: lambda _: told})
     held_to = str(model or STRICTEST) if workload in TRANSACTIONS else str(workload)
-    return Judgement(workload, held_to, history, verdict)
+    return ForeignJudgement(workload, held_to, history, verdict)
 
 
-def _meant(foreign: Foreign, asked: JudgingOptions) -> tuple[Workload, str | None]:
+def _meant(foreign: Foreign, asked: JudgingOptions) -> tuple[ForeignWorkload, str | None]:
     """The workload, and the consistency model if one was requested."""
     model = asked.model
     said = model if asked.workload is None and model in MODELS else asked.workload
@@ -112,15 +112,15 @@ def _meant(foreign: Foreign, asked: JudgingOptions) -> tuple[Workload, str | Non
     _check_functions(foreign, workload)
     if model is None or model == workload:
         return workload, None
-    if workload is Workload.MULTI_REGISTER and model not in MODELS:
-        workload = Workload.RW_REGISTER
+    if workload is ForeignWorkload.MULTI_REGISTER and model not in MODELS:
+        workload = ForeignWorkload.RW_REGISTER
     fitting = list(ConsistencyModel) if workload in TRANSACTIONS else [workload] if workload in MODELS else []
     if model not in fitting:
         raise UnfitError(f"{model} is not a model of {workload}", ", ".join(fitting) or "no model")
     return workload, model
 
 
-def _check_functions(foreign: Foreign, workload: Workload) -> None:
+def _check_functions(foreign: Foreign, workload: ForeignWorkload) -> None:
     """Refuse a workload whose checkers would ignore some of the operations."""
     known = functions_of(workload)
     strange = sorted(foreign.functions - known) if known else []
@@ -130,23 +130,25 @@ def _check_functions(foreign: Foreign, workload: Workload) -> None:
         )
 
 
-def _named(workload: str) -> Workload:
+def _named(workload: str) -> ForeignWorkload:
     try:
-        return Workload(workload)
+        return ForeignWorkload(workload)
     except ValueError:
-        raise UnfitError(f"{workload} is not a workload", f"one of {', '.join(Workload)}") from None
+        raise UnfitError(f"{workload} is not a workload", f"one of {', '.join(ForeignWorkload)}") from None
 
 
-def _check_declared(workload: Workload, declared: Declared) -> None:
+def _check_declared(workload: ForeignWorkload, declared: Declared) -> None:
     """Refuse declarations about keys for a workload that does not infer versions."""
-    if any(declared) and workload is not Workload.RW_REGISTER:
-        raise UnfitError(f"{workload} has no keys whose order can be declared", str(Workload.RW_REGISTER))
+    if any(declared) and workload is not ForeignWorkload.RW_REGISTER:
+        raise UnfitError(
+            f"{workload} has no keys whose order can be declared", str(ForeignWorkload.RW_REGISTER)
+        )
 
 
 def _of_transactions(
-    history: History, workload: Workload, model: ConsistencyModel, asked: JudgingOptions
+    history: History, workload: ForeignWorkload, model: ConsistencyModel, asked: JudgingOptions
 ) -> Mapping[str, Checker]:
-    if workload is Workload.LIST_APPEND:
+    if workload is ForeignWorkload.LIST_APPEND:
         _refuse_initial(workload, asked.initial)
         return {str(workload): partial(check_list_append, model=model)}
     if isinstance(asked.initial, Mapping):
@@ -155,12 +157,12 @@ def _of_transactions(
     return {str(workload): check}
 
 
-def _of_objects(history: History, workload: Workload, initial: object) -> Mapping[str, Checker]:
-    if workload in {Workload.REGISTER, Workload.CAS_REGISTER} and _is_zoned(history, initial):
+def _of_objects(history: History, workload: ForeignWorkload, initial: object) -> Mapping[str, Checker]:
+    if workload in {ForeignWorkload.REGISTER, ForeignWorkload.CAS_REGISTER} and _is_zoned(history, initial):
         return {"registers": partial(check_registers, initial=initial)}
-    if workload is Workload.MULTI_REGISTER and isinstance(initial, Mapping):
+    if workload is ForeignWorkload.MULTI_REGISTER and isinstance(initial, Mapping):
         _check_names(history, initial)
-    elif workload is Workload.MULTI_REGISTER and initial is not None:
+    elif workload is ForeignWorkload.MULTI_REGISTER and initial is not None:
         initial = dict.fromkeys(_names_of(history), initial)
     try:
         model = MODELS[workload](initial)
@@ -193,25 +195,25 @@ def _is_zoned(history: History, initial: object) -> bool:
     return initial is None or next(blind, None) is None
 
 
-def _refuse_initial(workload: Workload, initial: object) -> None:
+def _refuse_initial(workload: ForeignWorkload, initial: object) -> None:
     if initial is not None:
         raise UnfitError(f"{workload} has no initial value", "none")
 
 
-def _judge_kafka(foreign: Foreign, initial: object) -> Judgement:
-    _refuse_initial(Workload.KAFKA, initial)
+def _judge_kafka(foreign: Foreign, initial: object) -> ForeignJudgement:
+    _refuse_initial(ForeignWorkload.KAFKA, initial)
     history, transactional, committed, names = kafka_history_of(foreign)
     keys = {f"partition {n}": key for n, key in names.items()}
     more = {"committed_after_all": committed} if committed else {}
-    told = _reading(foreign, Workload.KAFKA, more | ({"keys": keys} if keys else {}))
+    told = _reading(foreign, ForeignWorkload.KAFKA, more | ({"keys": keys} if keys else {}))
     checkers: dict[str, Checker] = {"log": check_log}
     if transactional:
         checkers["transactions"] = check_transactions
     verdict = judge_by(history, {**checkers, READING: lambda _: told})
-    return Judgement(Workload.KAFKA, None, history, verdict)
+    return ForeignJudgement(ForeignWorkload.KAFKA, None, history, verdict)
 
 
-def _reading(foreign: Foreign, workload: Workload, more: Mapping[str, object]) -> CheckerResult:
+def _reading(foreign: Foreign, workload: ForeignWorkload, more: Mapping[str, object]) -> CheckerResult:
     """Assumptions about reading the history; if any of it was cut off, the whole verdict is unknown.
 
     It is unknown too if no transaction committed, as with Elle (``empty-transaction-graph``).  An object on

@@ -20,10 +20,10 @@ log: a partition of the one topic `TOPIC`.  If all keys are numbers, the partiti
 from collections import defaultdict
 from typing import NamedTuple
 
-from checkers.foreign.conversion import Clock, imported, invocations_of, operation_of
+from checkers.foreign.conversion import PositionClock, imported, invocations_of, operation_of
 from checkers.foreign.kafka_parts import Chunk, Part, Poll, Send, keys_of, partitions_of, parts_of, text_of
 from checkers.foreign.kafka_positions import Positions, committed_after_all
-from checkers.foreign.records import Foreign, Record
+from checkers.foreign.records import Foreign, ForeignOperation
 from checkers.history.operations import History, Operation, OperationType
 
 TOPIC = "jepsen"
@@ -85,12 +85,12 @@ class _Conversion:
         self._partitions = partitions
         self._transactional = transactional
         self._isolation = "read_committed" if transactional else "read_uncommitted"
-        self._clock = Clock()
+        self._clock = PositionClock()
         self._subscribed: set[int | str] = set()
         self._positions: defaultdict[int | str, Positions] = defaultdict(Positions)
 
     def operation(
-        self, position: int, record: Record, parts: tuple[Part, ...], *, committed: bool
+        self, position: int, record: ForeignOperation, parts: tuple[Part, ...], *, committed: bool
     ) -> Operation:
         """Convert a record to an operation; `committed`: it is known to have committed, whatever it says."""
         f, kind, value = self._translated(record, parts, _TYPE.OK if committed else record.type)
@@ -98,7 +98,7 @@ class _Conversion:
         return operation_of(position, record, self._clock, f=f, key=key, value=value, kind=kind)
 
     def _translated(
-        self, record: Record, parts: tuple[Part, ...], kind: OperationType
+        self, record: ForeignOperation, parts: tuple[Part, ...], kind: OperationType
     ) -> tuple[str, OperationType, object]:
         """Function, type and value."""
         if record.f in {"assign", "subscribe"}:
@@ -113,7 +113,7 @@ class _Conversion:
             return "send", record.type, [self._sent(part, record.type) for part in sends]
         return "txn", kind, self._transaction(record, parts, kind)
 
-    def _assigned(self, record: Record) -> list[list[int]]:
+    def _assigned(self, record: ForeignOperation) -> list[list[int]]:
         begins = self._begins(record)
         if record.type is _TYPE.OK:
             self._positions[record.process].assign(begins)
@@ -123,7 +123,7 @@ class _Conversion:
                 self._subscribed.discard(record.process)
         return [list(begin) for begin in begins]
 
-    def _begins(self, record: Record) -> list[tuple[int, int]]:
+    def _begins(self, record: ForeignOperation) -> list[tuple[int, int]]:
         """Where reading begins, as far as is known: a consumer continues with what it was assigned before."""
         if record.f == "subscribe" or not isinstance(record.value, list):
             return []
@@ -134,7 +134,7 @@ class _Conversion:
             return []
         return self._positions[record.process].of(assigned)
 
-    def _poll(self, record: Record, polls: list[Poll]) -> tuple[str, OperationType, object]:
+    def _poll(self, record: ForeignOperation, polls: list[Poll]) -> tuple[str, OperationType, object]:
         reader: dict[str, object] = {"client": CLIENT, "isolation": self._isolation}
         answered = any(poll.chunks is not None for poll in polls)
         if record.type is _TYPE.INVOKE or not (answered or record.type is _TYPE.OK):
@@ -143,7 +143,9 @@ class _Conversion:
         value = reader | {"records": [self._chunk(chunk) for poll in polls for chunk in poll.chunks or ()]}
         return "poll", _TYPE.OK, value | self._moved(record, polls)
 
-    def _transaction(self, record: Record, parts: tuple[Part, ...], kind: OperationType) -> dict[str, object]:
+    def _transaction(
+        self, record: ForeignOperation, parts: tuple[Part, ...], kind: OperationType
+    ) -> dict[str, object]:
         begins = kind is _TYPE.INVOKE
         value: dict[str, object] = {
             "client": CLIENT,
@@ -156,7 +158,7 @@ class _Conversion:
         value["ended"] = "commit" if kind is _TYPE.OK else None
         return value | self._moved(record, [part for part in parts if isinstance(part, Poll)])
 
-    def _moved(self, record: Record, polls: list[Poll]) -> dict[str, object]:
+    def _moved(self, record: ForeignOperation, polls: list[Poll]) -> dict[str, object]:
         """Follow a consumer's positions; the mark of an operation that begins elsewhere than where it was."""
         if record.type is _TYPE.INVOKE:
             return {}

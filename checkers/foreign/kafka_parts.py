@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from checkers.foreign.records import Foreign, Record
+from checkers.foreign.records import Foreign, ForeignOperation
 from checkers.foreign.text import FilePlace, json_of
 from checkers.history.fields import LARGEST
 from checkers.history.operations import INVOKE, OK
@@ -37,7 +37,7 @@ class Poll(NamedTuple):
 Part = Send | Poll
 
 
-def parts_of(record: Record, asked: Record, place: FilePlace) -> tuple[Part, ...]:
+def parts_of(record: ForeignOperation, asked: ForeignOperation, place: FilePlace) -> tuple[Part, ...]:
     """The micro-operations of an operation.
 
     Args:

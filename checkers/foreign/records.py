@@ -31,7 +31,7 @@ _KNOWN = frozenset({"type", "process", "f", "value", "error", "time", "index"})
 _SHOWN_MAX = 60
 
 
-class Record(msgspec.Struct, frozen=True):
+class ForeignOperation(msgspec.Struct, frozen=True):
     """One operation, as it was recorded.
 
     Attributes:
@@ -57,7 +57,7 @@ class Record(msgspec.Struct, frozen=True):
     extra: dict[str, Any]
 
 
-class Call(msgspec.Struct, frozen=True):
+class OperationPositions(msgspec.Struct, frozen=True):
     """An invocation and its completion: positions in the history; completed is None if it never was."""
 
     invoked: int
@@ -76,8 +76,8 @@ class Foreign(msgspec.Struct, frozen=True):
     """
 
     file: str
-    records: tuple[Record, ...]
-    calls: tuple[Call, ...]
+    records: tuple[ForeignOperation, ...]
+    calls: tuple[OperationPositions, ...]
     damage: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
@@ -130,7 +130,7 @@ def foreign_of(elements: Iterable[Element], file: str, damage: list[str]) -> For
     return msgspec.structs.replace(foreign, calls=tuple(_paired(foreign)))
 
 
-def _of_nemesis(record: Record) -> Record:
+def _of_nemesis(record: ForeignOperation) -> ForeignOperation:
     """An operation of no client; Jepsen's are numbered, all others only ever inform."""
     return msgspec.structs.replace(record, type=OperationType.INFO, process=NEMESIS, f=NEMESIS)
 
@@ -139,7 +139,7 @@ class _Gathering:
     """Checks elements one by one, and against those before them."""
 
     def __init__(self) -> None:
-        self.records: list[Record] = []
+        self.records: list[ForeignOperation] = []
         self.clients: set[int | str] = set()
         self._nameless: bool | None = None
         self._pairs = 0
@@ -170,7 +170,7 @@ class _Gathering:
         if process != NEMESIS and (isinstance(process, int) or kind is not OperationType.INFO):
             self.clients.add(process)
         self.records.append(
-            Record(
+            ForeignOperation(
                 type=kind,
                 process=process,
                 f=_function_of(fields, place),
@@ -246,7 +246,7 @@ class _Gathering:
             )
 
 
-def _paired(foreign: Foreign) -> list[Call]:
+def _paired(foreign: Foreign) -> list[OperationPositions]:
     """The calls of a history.
 
     Raises:
@@ -268,11 +268,11 @@ def _paired(foreign: Foreign) -> list[Call]:
         if record.type is OperationType.INFO:
             retired.add(record.process)
     begun = (p for p, record in enumerate(foreign.records) if record.type is OperationType.INVOKE)
-    return [Call(position, completed.get(position)) for position in begun]
+    return [OperationPositions(position, completed.get(position)) for position in begun]
 
 
 def _out_of_turn(
-    foreign: Foreign, record: Record, invoked: int | None, retired: set[int | str]
+    foreign: Foreign, record: ForeignOperation, invoked: int | None, retired: set[int | str]
 ) -> str | None:
     """Why an operation may not follow what its process did before; None if it may."""
     if record.type is OperationType.INVOKE:

@@ -8,7 +8,7 @@ from checkers.history.operations import OK
 from checkers.history.reading import HistoryError
 
 
-class Workload(StrEnum):
+class ForeignWorkload(StrEnum):
     """What a history's operations mean."""
 
     LIST_APPEND = "list-append"
@@ -22,27 +22,27 @@ class Workload(StrEnum):
     KAFKA = "kafka"
 
 
-TRANSACTIONS = frozenset({Workload.LIST_APPEND, Workload.RW_REGISTER})
+TRANSACTIONS = frozenset({ForeignWorkload.LIST_APPEND, ForeignWorkload.RW_REGISTER})
 """Workloads whose model is a consistency model; the model of the others is an object."""
 
 _FUNCTIONS = {
-    Workload.KAFKA: {"send", "poll", "txn", "assign", "subscribe", "crash", "debug-topic-partitions"},
-    Workload.REGISTER: {"read", "write"},
-    Workload.CAS_REGISTER: {"read", "write", "cas"},
-    Workload.MUTEX: {"acquire", "release"},
-    Workload.SET: {"add", "read", "contains"},
-    Workload.FIFO_QUEUE: {"enqueue", "dequeue"},
+    ForeignWorkload.KAFKA: {"send", "poll", "txn", "assign", "subscribe", "crash", "debug-topic-partitions"},
+    ForeignWorkload.REGISTER: {"read", "write"},
+    ForeignWorkload.CAS_REGISTER: {"read", "write", "cas"},
+    ForeignWorkload.MUTEX: {"acquire", "release"},
+    ForeignWorkload.SET: {"add", "read", "contains"},
+    ForeignWorkload.FIFO_QUEUE: {"enqueue", "dequeue"},
 }
 _MICRO_OPERATIONS = {
-    Workload.KAFKA: {"send", "poll"},
-    Workload.LIST_APPEND: {"append", "r"},
-    Workload.RW_REGISTER: {"r", "w"},
-    Workload.MULTI_REGISTER: {"read", "write"},
+    ForeignWorkload.KAFKA: {"send", "poll"},
+    ForeignWorkload.LIST_APPEND: {"append", "r"},
+    ForeignWorkload.RW_REGISTER: {"r", "w"},
+    ForeignWorkload.MULTI_REGISTER: {"read", "write"},
 }
 _OF_KAFKA = {"send", "poll", "assign", "subscribe", "crash", "debug-topic-partitions"}
 
 
-def workload_of(foreign: Foreign) -> Workload:
+def workload_of(foreign: Foreign) -> ForeignWorkload:
     """Infer what a history's operations mean.
 
     Raises:
@@ -50,27 +50,29 @@ def workload_of(foreign: Foreign) -> Workload:
     """
     functions = foreign.functions
     begun = [foreign.records[call.invoked] for call in foreign.calls]
-    if functions <= _FUNCTIONS[Workload.KAFKA] and functions & _OF_KAFKA:
-        return Workload.KAFKA
+    if functions <= _FUNCTIONS[ForeignWorkload.KAFKA] and functions & _OF_KAFKA:
+        return ForeignWorkload.KAFKA
     if all(is_list_of_micro_operations(record.value) for record in begun):
         words = frozenset(part[0] for record in begun for part in record.value)
         found = [workload for workload, known in _MICRO_OPERATIONS.items() if words and words <= known]
         if words == frozenset({"r"}) and not _read_lists(foreign):
-            return Workload.RW_REGISTER
+            return ForeignWorkload.RW_REGISTER
     else:
         words = frozenset()
-        found = [w for w, known in _FUNCTIONS.items() if functions <= known and w is not Workload.KAFKA]
+        found = [
+            w for w, known in _FUNCTIONS.items() if functions <= known and w is not ForeignWorkload.KAFKA
+        ]
     if not found:
         raise HistoryError(
             f"no workload has the operations {_listed(functions)} of {_listed(words)}",
-            expected=f"one of {', '.join(Workload)}",
+            expected=f"one of {', '.join(ForeignWorkload)}",
             place=foreign.file,
             next_step="give the workload with --workload",
         )
     return found[0]
 
 
-def functions_of(workload: Workload) -> frozenset[str]:
+def functions_of(workload: ForeignWorkload) -> frozenset[str]:
     """All functions that a workload has; empty where an operation may go by any name."""
     return frozenset(_FUNCTIONS.get(workload, ()))
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from checkers.columns.tables import NONE
 from checkers.groups.anomalies import OFFSET_LOST
-from checkers.groups.loading import Assignment, Commit, GroupPartition, Groups
+from checkers.groups.loading import Assignment, GroupPartition, Groups, OffsetCommit
 from checkers.history.operations import FAIL
 from checkers.verdict.verdict import Anomaly
 
@@ -30,7 +30,7 @@ class Beginning(NamedTuple):
     place: GroupPartition
     assignment: Assignment
     start: int
-    overwriting: Commit | None
+    overwriting: OffsetCommit | None
     committed: bool
 
     @property
@@ -39,7 +39,7 @@ class Beginning(NamedTuple):
         return self.overwriting is not None or not self.committed
 
 
-class Register:
+class OffsetRegister:
     """The commits of one place, in the order of their invocation.
 
     Args:
@@ -48,11 +48,11 @@ class Register:
         log_start: where the log began at the end.
     """
 
-    def __init__(self, commits: Sequence[Commit], place: GroupPartition, log_start: int) -> None:
+    def __init__(self, commits: Sequence[OffsetCommit], place: GroupPartition, log_start: int) -> None:
         self._place = place
         self._log_start = log_start
-        self._by_value: dict[int, list[Commit]] = {}
-        self._acknowledged: list[Commit] = []
+        self._by_value: dict[int, list[OffsetCommit]] = {}
+        self._acknowledged: list[OffsetCommit] = []
         for commit in commits:
             self._by_value.setdefault(commit.offsets[place.partition], []).append(commit)
             if commit.acknowledged:
@@ -71,11 +71,11 @@ class Register:
         latest = None if standing or not overwriting else overwriting[-1]
         return Beginning(self._place, assignment, start, latest, bool(ends))
 
-    def newest(self, assignment: Assignment) -> Commit | None:
+    def newest(self, assignment: Assignment) -> OffsetCommit | None:
         """The last commit of an earlier generation that was over before an assignment's poll began."""
         return self._overwriting(NONE, assignment)
 
-    def _overwriting(self, end: int | None, assignment: Assignment) -> Commit | None:
+    def _overwriting(self, end: int | None, assignment: Assignment) -> OffsetCommit | None:
         """An acknowledged commit that began after `end` and was over before the assignment's poll began.
 
         None if there is none, or where `end` is None: a commit that may take effect at any time.
@@ -92,9 +92,9 @@ class Register:
         return None
 
 
-def beginnings(groups: Groups, group: str) -> Iterator[tuple[Beginning, Register]]:
+def beginnings(groups: Groups, group: str) -> Iterator[tuple[Beginning, OffsetRegister]]:
     """Every partition of every assignment of a group, and the register that it was compared with."""
-    registers: dict[GroupPartition, Register] = {}
+    registers: dict[GroupPartition, OffsetRegister] = {}
     for assignment in groups.assignments.get(group, ()):
         for partition in assignment.starts:
             place = GroupPartition(group, assignment.topic, partition)
@@ -103,17 +103,17 @@ def beginnings(groups: Groups, group: str) -> Iterator[tuple[Beginning, Register
             yield registers[place].begun(assignment), registers[place]
 
 
-def _register(groups: Groups, place: GroupPartition) -> Register:
+def _register(groups: Groups, place: GroupPartition) -> OffsetRegister:
     commits = [
         commit
         for commit in groups.commits.get(place.group, ())
         if commit.topic == place.topic and place.partition in commit.offsets and commit.outcome is not FAIL
     ]
     listed = groups.listed.get((place.topic, place.partition))
-    return Register(commits, place, 0 if listed is None else listed.start)
+    return OffsetRegister(commits, place, 0 if listed is None else listed.start)
 
 
-def wrong_beginning(beginning: Beginning, register: Register) -> Anomaly:
+def wrong_beginning(beginning: Beginning, register: OffsetRegister) -> Anomaly:
     """The finding that a wrong beginning is."""
     place, assignment, start = beginning.place, beginning.assignment, beginning.start
     by = beginning.overwriting or register.newest(assignment)

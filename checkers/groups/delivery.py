@@ -7,7 +7,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Integers
 from checkers.groups.anomalies import UNDELIVERED
-from checkers.groups.loading import Assignment, Commit, GroupPartition, Groups
+from checkers.groups.loading import Assignment, GroupPartition, Groups, OffsetCommit
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
@@ -51,7 +51,7 @@ def find_undelivered(groups: Groups, delivery: Delivery) -> Iterator[Anomaly]:
         lines = [f"{len(delivery.passed)} records of {place} were returned to no member of the group."]
         witness: tuple[int, ...] = ()
         time_ns = None
-        if isinstance(covering, Commit):
+        if isinstance(covering, OffsetCommit):
             witness, time_ns = covering.positions, covering.time_ns
             went = f"offset {covering.offsets[place.partition]} was committed"
         elif isinstance(covering, Assignment):
@@ -68,7 +68,7 @@ def find_undelivered(groups: Groups, delivery: Delivery) -> Iterator[Anomaly]:
         )
 
 
-def _passing(groups: Groups, place: GroupPartition) -> Iterator[tuple[int, Commit | Assignment]]:
+def _passing(groups: Groups, place: GroupPartition) -> Iterator[tuple[int, OffsetCommit | Assignment]]:
     """Where the group certainly went to: acknowledged commits, then where assignments began."""
     for commit in groups.commits.get(place.group, ()):
         if commit.acknowledged and commit.topic == place.topic and place.partition in commit.offsets:

@@ -23,7 +23,7 @@ from operator import attrgetter
 
 from checkers.columns.tables import NONE
 from checkers.groups.anomalies import PREMATURE_COMMIT, TWO_OWNERS, ZOMBIE_COMMIT
-from checkers.groups.loading import Assignment, Commit, GroupPartition, Groups, Membership
+from checkers.groups.loading import Assignment, GroupPartition, Groups, Membership, OffsetCommit
 from checkers.verdict.verdict import Anomaly
 
 _EVERYTHING = -1
@@ -59,7 +59,7 @@ def _fences(one: Assignment, membership: Membership, *, modern: bool) -> bool:
     return _generation(one) > membership[1] and not (modern and mine)
 
 
-def _zombie(commit: Commit, mine: int, newest: Assignment) -> Anomaly:
+def _zombie(commit: OffsetCommit, mine: int, newest: Assignment) -> Anomaly:
     current = _generation(newest)
     return ZOMBIE_COMMIT.found(
         f"{_commit_text(commit)} in generation {mine} after process {newest.process} had joined generation "
@@ -82,7 +82,7 @@ def find_premature(groups: Groups, group: str) -> Iterator[Anomaly]:
             yield _premature(commit, generation, known)
 
 
-def premature(groups: Groups, group: str) -> Iterator[tuple[Commit, int, Assignment | None]]:
+def premature(groups: Groups, group: str) -> Iterator[tuple[OffsetCommit, int, Assignment | None]]:
     """Commits in a generation that no poll which had begun by then reported, with any outcome.
 
     If an assignment of the group was reported without a generation, members may have known any generation.
@@ -104,7 +104,7 @@ def premature(groups: Groups, group: str) -> Iterator[tuple[Commit, int, Assignm
             yield commit, mine, known
 
 
-def _premature(commit: Commit, generation: int, known: Assignment | None) -> Anomaly:
+def _premature(commit: OffsetCommit, generation: int, known: Assignment | None) -> Anomaly:
     had = "no member was in one" if known is None else f"the newest was {_generation(known)}"
     assigned = () if known is None else (known.begin, known.end)
     return PREMATURE_COMMIT.found(
@@ -149,7 +149,7 @@ def find_two_owners(groups: Groups, group: str) -> Iterator[Anomaly]:
             )
 
 
-def _commit_text(commit: Commit) -> str:
+def _commit_text(commit: OffsetCommit) -> str:
     offsets = ", ".join(f"{partition}@{offset}" for partition, offset in commit.offsets.items())
     return f"{commit.group}: a commit of {commit.topic}/{offsets} was acknowledged"
 

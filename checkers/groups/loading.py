@@ -59,7 +59,7 @@ class Assignment:
 
 
 @dataclass(slots=True)
-class Commit:
+class OffsetCommit:
     """A commit of a group's offsets.
 
     Attributes:
@@ -99,7 +99,7 @@ class Commit:
         return (self.begin,) if self.end == NONE else (self.begin, self.end)
 
 
-class Deletion(NamedTuple):
+class GroupDeletion(NamedTuple):
     """An acknowledged deletion of a group: its process, its indices in the history, and its times."""
 
     process: int | str
@@ -119,7 +119,7 @@ class PollSpan(NamedTuple):
 
 
 @dataclass(slots=True)
-class Listed:
+class FinalReadOffsets:
     """What the final reads found in a partition: end of the log, and the chunks of offsets read."""
 
     start: int
@@ -154,12 +154,12 @@ class Groups:
     modern: frozenset[str] = frozenset()
     assignments: dict[str, list[Assignment]] = field(default_factory=dict)
     moved: dict[str, list[Assignment]] = field(default_factory=dict)
-    commits: dict[str, list[Commit]] = field(default_factory=dict)
-    deletions: dict[str, list[Deletion]] = field(default_factory=dict)
+    commits: dict[str, list[OffsetCommit]] = field(default_factory=dict)
+    deletions: dict[str, list[GroupDeletion]] = field(default_factory=dict)
     polls: dict[str, list[PollSpan]] = field(default_factory=dict)
     delivered: dict[GroupPartition, list[list[int]]] = field(default_factory=dict)
     last: dict[GroupPartition, int] = field(default_factory=dict)
-    listed: dict[tuple[str, int], Listed] = field(default_factory=dict)
+    listed: dict[tuple[str, int], FinalReadOffsets] = field(default_factory=dict)
     topics: dict[str, dict[str, None]] = field(default_factory=dict)
     final: int | None = None
     recovered: bool = False
@@ -216,7 +216,7 @@ class _Loader:
     def __init__(self) -> None:
         self.groups = Groups()
         self._polling: dict[int | str, Operation] = {}
-        self._committing: dict[int | str, Commit] = {}
+        self._committing: dict[int | str, OffsetCommit] = {}
         self._deleting: dict[int | str, int] = {}
 
     def setup(self, operation: Operation) -> None:
@@ -272,7 +272,7 @@ class _Loader:
             return
         begin = self._deleting.pop(operation.process)
         if operation.type is OK:
-            deletion = Deletion(operation.process, begin, operation.index, operation.time_ns)
+            deletion = GroupDeletion(operation.process, begin, operation.index, operation.time_ns)
             self.groups.deletions.setdefault(str(operation.key), []).append(deletion)
 
     def final_read(self, operation: Operation) -> None:
@@ -281,7 +281,7 @@ class _Loader:
             return
         read = msgspec.convert(operation.value, FinalRead)
         where = (operation.key, read.partition)
-        listed = self.groups.listed.setdefault(where, Listed(read.start, read.end))
+        listed = self.groups.listed.setdefault(where, FinalReadOffsets(read.start, read.end))
         listed.start, listed.end = min(listed.start, read.start), max(listed.end, read.end)
         listed.chunks.extend(offsets for _, offsets, _ in read.records)
 
@@ -305,9 +305,9 @@ def _isolation(read: Operation) -> Isolation:
     return msgspec.convert(read.value, PollRequested).isolation
 
 
-def _commit(operation: Operation) -> Commit:
+def _commit(operation: Operation) -> OffsetCommit:
     asked = msgspec.convert(operation.value, Committing)
-    return Commit(
+    return OffsetCommit(
         group=operation.key,
         topic=asked.topic,
         process=operation.process,

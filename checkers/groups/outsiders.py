@@ -13,14 +13,14 @@ it.
 from collections.abc import Iterator
 
 from checkers.groups.anomalies import GROUP_DELETED, OUTSIDER_COMMIT
-from checkers.groups.loading import Assignment, Commit, Deletion, Groups, Membership
+from checkers.groups.loading import Assignment, GroupDeletion, Groups, Membership, OffsetCommit
 from checkers.history.units import NS_PER_MS
 from checkers.verdict.verdict import Anomaly
 
 
 def find_outsiders(groups: Groups, group: str) -> Iterator[Anomaly]:
     """Commits of outsiders that were acknowledged while the group certainly had a member."""
-    by_member: dict[Membership, list[Commit]] = {}
+    by_member: dict[Membership, list[OffsetCommit]] = {}
     for commit in groups.commits.get(group, ()):
         if commit.acknowledged and commit.membership is not None:
             by_member.setdefault(commit.membership, []).append(commit)
@@ -31,14 +31,14 @@ def find_outsiders(groups: Groups, group: str) -> Iterator[Anomaly]:
                 yield _outsider(commit, *around)
 
 
-def _around(commit: Commit, some: list[Commit]) -> tuple[Commit, Commit] | None:
+def _around(commit: OffsetCommit, some: list[OffsetCommit]) -> tuple[OffsetCommit, OffsetCommit] | None:
     """Of a member's commits the last one before another, and the first one after it."""
     before = [one for one in some if one.end < commit.begin]
     after = [one for one in some if one.begin > commit.end]
     return (before[-1], after[0]) if before and after else None
 
 
-def _outsider(commit: Commit, before: Commit, after: Commit) -> Anomaly:
+def _outsider(commit: OffsetCommit, before: OffsetCommit, after: OffsetCommit) -> Anomaly:
     member, generation = before.membership or ("", -1)
     offsets = ", ".join(f"{partition}@{offset}" for partition, offset in commit.offsets.items())
     return OUTSIDER_COMMIT.found(
@@ -85,7 +85,7 @@ def find_deleted(groups: Groups, group: str, session_ms: int) -> Iterator[Anomal
         )
 
 
-def _last_commit(groups: Groups, group: str, deletion: Deletion) -> Commit | None:
+def _last_commit(groups: Groups, group: str, deletion: GroupDeletion) -> OffsetCommit | None:
     """The last commit before a deletion of the member that asked for it, if it was the only member."""
     commits = [one for one in groups.commits.get(group, ()) if _before(one, deletion) and not one.outsider]
     assigned = [one for one in groups.assignments.get(group, ()) if _before(one, deletion)]
@@ -97,5 +97,5 @@ def _last_commit(groups: Groups, group: str, deletion: Deletion) -> Commit | Non
     return last if sole and last.acknowledged and last.membership == mine.membership else None
 
 
-def _before(one: Commit | Assignment, deletion: Deletion) -> bool:
+def _before(one: OffsetCommit | Assignment, deletion: GroupDeletion) -> bool:
     return one.process == deletion.process and one.begin < deletion.begin

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from checkers.history.operations import History, Operation, once
 from checkers.history.phases import PHASE, Phase, phase_began_ns
 from checkers.history.runner import OPENED
-from checkers.history.setup import SETUP, Setup, Workload
+from checkers.history.setup import SETUP, LoadSetup, Setup
 
 NEMESIS = "nemesis"
 RUNNER = "runner"
@@ -32,7 +32,7 @@ _WORKERS_MAX = 1_000
 """Largest accepted number of workers; no run has as many."""
 
 
-class Run(msgspec.Struct, frozen=True):
+class JournalSet(msgspec.Struct, frozen=True):
     """What journals report about the journals that must exist.
 
     Attributes:
@@ -52,7 +52,7 @@ def journal_of(file: str) -> str | None:
     return named[1] if named else None
 
 
-def absent_journals(run: Run) -> dict[str, str]:
+def absent_journals(run: JournalSet) -> dict[str, str]:
     """Names of journals that must be there and are not, or must not be empty and are; with the reason."""
     if RUNNER not in run.names:
         own = len(_OWN.intersection(run.names)) >= _OWN_AT_LEAST
@@ -71,7 +71,7 @@ def absent_journals(run: Run) -> dict[str, str]:
     return absent
 
 
-def _written(run: Run) -> Iterator[str]:
+def _written(run: JournalSet) -> Iterator[str]:
     """Names of the journals in which a run of this set-up must have written something."""
     planned = _planned_of(run.operations)
     phases = {operation.key for operation in run.operations if operation.f == PHASE}
@@ -135,7 +135,7 @@ def _planned(history: History) -> tuple[int, int]:
 def is_unheard(history: History) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
     """Find values that may or may not have been sent, because their worker's journal is missing."""
     planned = _recorded_setup(history.operations)
-    workload = planned.workload if planned else Workload()
+    workload = planned.workload if planned else LoadSetup()
     workers, processes = workload.workers, next(iter(workload.durable_processes), 0)
 
     def unheard(values: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -150,7 +150,7 @@ def is_unheard(history: History) -> Callable[[NDArray[np.int64]], NDArray[np.boo
     return unheard
 
 
-def _sender(workload: Workload, processes: int, worker: int) -> str:
+def _sender(workload: LoadSetup, processes: int, worker: int) -> str:
     """Name of the journal in which a worker reports what it sends."""
     if workload.kind == "bulk" and worker < processes and workload.writers:
         return f"bulk-{worker % workload.writers}"
@@ -167,7 +167,7 @@ def _observers(planned: Setup) -> Iterator[str]:
             yield f"observer-partitions-{node.name}"
 
 
-def _load(workload: Workload, processes: int) -> Iterator[str]:
+def _load(workload: LoadSetup, processes: int) -> Iterator[str]:
     if workload.kind == "bulk":
         yield from (f"bulk-{number}" for number in range(min(workload.writers, _WORKERS_MAX)))
         return

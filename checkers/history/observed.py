@@ -91,7 +91,7 @@ class OffsetsRequested(StrEnum):
     """The first record with a timestamp no less than one."""
 
 
-class Listed(NamedTuple):
+class ListedOffset(NamedTuple):
     """What a leader reported about one partition.
 
     Attributes:
@@ -121,7 +121,7 @@ class OffsetsSeen(Observation, frozen=True):
     what: OffsetsRequested
     since_ms: int | None
     wall_ms: Annotated[int, msgspec.Meta(ge=0, le=2**42)]
-    topics: dict[str, list[Listed]]
+    topics: dict[str, list[ListedOffset]]
 
 
 class StartsSeen(Observation, frozen=True):

@@ -16,7 +16,7 @@ import msgspec
 from checkers.history.bounds import check_file, check_records
 from checkers.history.fields import LARGEST
 from checkers.history.fitting import Misfit, all_fit, misfit_of
-from checkers.history.journals import RUNNER, Run, absent_journals, journal_of
+from checkers.history.journals import RUNNER, JournalSet, absent_journals, journal_of
 from checkers.history.operations import OK, READABLE_VERSIONS, History, JournalHeader, Operation
 from checkers.history.refusal import HistoryError
 from checkers.history.runner import END, JournalEnded
@@ -225,11 +225,11 @@ def _history_of(journals: list[_Journal]) -> History:
     )
 
 
-def _run_listed(journals: list[_Journal], operations: Sequence[Operation]) -> Run:
+def _run_listed(journals: list[_Journal], operations: Sequence[Operation]) -> JournalSet:
     listed = [name for journal in journals if journal.ended for name, _, _ in journal.ended.journals]
     # One that was ended without an operation is whole: its writer had nothing to write.
     lines = {journal.name: len(journal.operations) + (journal.ended is not None) for journal in journals}
-    return Run(operations, lines, listed)
+    return JournalSet(operations, lines, listed)
 
 
 def _contradicted(journals: list[_Journal]) -> dict[str, str]:

@@ -55,7 +55,7 @@ class Topic(msgspec.Struct, frozen=True, kw_only=True):
         return frozenset(part.strip() for part in str(self.config.get("cleanup.policy", "delete")).split(","))
 
 
-class Workload(msgspec.Struct, frozen=True):
+class LoadSetup(msgspec.Struct, frozen=True):
     """How the load was configured; Kafka's own defaults (KIP-679) where the history has no value.
 
     Attributes:
@@ -244,10 +244,10 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
         return COMPACT in str(policy)
 
 
-class Setup(SetupOf[Workload], frozen=True, kw_only=True):
+class Setup(SetupOf[LoadSetup], frozen=True, kw_only=True):
     """A setup as it is read: of a workload, only what checkers ask for."""
 
-    workload: Workload = Workload()
+    workload: LoadSetup = LoadSetup()
 
 
 _REQUIRED = ("kafka_version", "nodes", "controller_fetch_timeout_ms", "observe_interval_ms", "assumptions")

@@ -16,13 +16,13 @@ from checkers.licences.destroyed import last_wiped, unsynced, wiped
 from checkers.licences.disturbances import always, disturbances
 from checkers.licences.facts import Facts
 from checkers.licences.permission import permitted
-from checkers.licences.permits import Event, Licences, Permit, Rule, first_permit
+from checkers.licences.permits import LicenceEvent, LicenceRule, Licences, Permit, first_permit
 from checkers.licences.removals import deletions, log_starts
 from checkers.licences.unclean import configured, last_known, requested
 
 __all__ = [
     "RULES",
-    "Event",
+    "LicenceEvent",
     "Licences",
     "Permit",
     "first_permit",
@@ -49,7 +49,7 @@ def licences_of(history: History) -> Licences:
     return Licences(permits, decisions_of(history) if topics else None)
 
 
-def _text(rule: Rule, event: Event) -> str:
+def _text(rule: LicenceRule, event: LicenceEvent) -> str:
     return f"{rule.name}: {event.text}; {rule.reason}"
 
 
@@ -84,21 +84,21 @@ def _retains(_: Facts, topic: Topic) -> bool:
 
 
 RULES = (
-    Rule(
+    LicenceRule(
         name="acks=0",
         applies=_waits_for_none,
         events=always,
         covers_returned=False,
         reason="the producer did not wait for an acknowledgement",
     ),
-    Rule(
+    LicenceRule(
         name="acks=1",
         applies=_waits_for_one,
         events=disturbances,
         covers_returned=False,
         reason="only the leader had to have the record, so a later leader may lack it",
     ),
-    Rule(
+    LicenceRule(
         name="ElectLeaders UNCLEAN",
         applies=_always,
         events=requested,
@@ -106,14 +106,14 @@ RULES = (
         reason="on request a replica that was not in sync may lead, and the records that it lacks "
         "are truncated",
     ),
-    Rule(
+    LicenceRule(
         name="unclean.leader.election.enable=true",
         applies=_permits_unclean,
         events=configured,
         covers_returned=True,
         reason="a replica that was not in sync may lead, and the records that it lacks are truncated",
     ),
-    Rule(
+    LicenceRule(
         name="last known leader",
         applies=_keeps_eligible,
         events=last_known,
@@ -121,35 +121,35 @@ RULES = (
         reason="no replica was in the ISR or ELR, so the last known leader was elected, and the "
         "records that it had lost are truncated (KIP-966)",
     ),
-    Rule(
+    LicenceRule(
         name="wiped disks",
         applies=_always,
         events=wiped,
         covers_returned=True,
         reason="no other copy had to have the record",
     ),
-    Rule(
+    LicenceRule(
         name="power loss",
         applies=_always,
         events=unsynced,
         covers_returned=True,
         reason="an acknowledgement does not wait until records are flushed to disk",
     ),
-    Rule(
+    LicenceRule(
         name="DeleteRecords",
         applies=_always,
         events=deletions,
         covers_returned=True,
         reason="records below that offset are deleted on request (KIP-107)",
     ),
-    Rule(
+    LicenceRule(
         name="retention",
         applies=_retains,
         events=log_starts,
         covers_returned=True,
         reason="segments beyond the topic's retention time or size are deleted",
     ),
-    Rule(
+    LicenceRule(
         name="last replica standing",
         applies=_keeps_none_eligible,
         events=last_wiped,

@@ -29,7 +29,7 @@ import numpy as np
 
 from checkers.columns.tables import NEVER
 from checkers.evidence.coordinators import TRANSACTIONS_TOPIC, transactions_partition
-from checkers.evidence.producers import Call, initialisations, is_decided, transactions
+from checkers.evidence.producers import OperationPair, initialisations, is_decided, transactions
 from checkers.history.operations import History, once
 from checkers.licences.internal import Loss, losses, may_have_lost
 from checkers.licences.permits import Decisions, no_decisions
@@ -101,7 +101,7 @@ class _Following:
         self._begun_by = _by_key(call for call in initialisations(history) if call.to_ns != NEVER)
         self._decided = _by_key(call for call in transactions(history) if is_decided(call))
 
-    def done_ns(self, call: Call) -> int:
+    def done_ns(self, call: OperationPair) -> int:
         """When a transaction's decision was certainly carried out, `NEVER` if nothing shows that.
 
         If its end is unknown, its end may still be requested later, unless its id has been initialised since.
@@ -118,14 +118,14 @@ _Done = tuple[list[int], list[int]]
 """Where calls began, ascending, and when the first was over of those that began there or later."""
 
 
-def _by_key(calls: Iterator[Call]) -> dict[object, _Done]:
-    found: dict[object, list[Call]] = defaultdict(list)
+def _by_key(calls: Iterator[OperationPair]) -> dict[object, _Done]:
+    found: dict[object, list[OperationPair]] = defaultdict(list)
     for call in calls:
         found[call.begun.key].append(call)
     return {key: _done(sorted(some, key=attrgetter("begun.index"))) for key, some in found.items()}
 
 
-def _done(calls: list[Call]) -> _Done:
+def _done(calls: list[OperationPair]) -> _Done:
     ends = [NEVER if call.ended is None else call.ended.time_ns for call in reversed(calls)]
     return [call.begun.index for call in calls], [*accumulate(ends, min)][::-1]
 

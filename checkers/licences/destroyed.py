@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from checkers.columns.tables import PartitionName
 from checkers.history.setup import Topic
 from checkers.licences.disks import (
-    Strike,
+    CopyFault,
     active,
     all_hit,
     copies_at,
@@ -20,13 +20,13 @@ from checkers.licences.disks import (
 from checkers.licences.epoch_bounds import bound_at
 from checkers.licences.facts import Facts
 from checkers.licences.permission import alterations
-from checkers.licences.permits import Event
+from checkers.licences.permits import LicenceEvent
 from checkers.licences.unclean import epoch_after
 
 _MIN_ISR = "min.insync.replicas"
 
 
-def wiped(facts: Facts) -> Iterator[Event]:
+def wiped(facts: Facts) -> Iterator[LicenceEvent]:
     """Times at which so many copies were wiped that no copy of a record must have been left."""
     for topic, partition in _partitions(facts):
         strikes = strikes_of(facts, partition, wiping=True)
@@ -37,10 +37,10 @@ def wiped(facts: Facts) -> Iterator[Event]:
             if len(hit) >= least and not _spared(facts, partition, strike, hit):
                 until_ns = sorted((each.to_ns for each in hit), reverse=True)[least - 1]
                 text = f"{_losses_text(hit)}, of {copies} copies of {partition}, {least} in sync at least"
-                yield Event(strike.from_ns, until_ns, partition, text)
+                yield LicenceEvent(strike.from_ns, until_ns, partition, text)
 
 
-def unsynced(facts: Facts) -> Iterator[Event]:
+def unsynced(facts: Facts) -> Iterator[LicenceEvent]:
     """Times at which all copies in sync had been wiped or may have lost what was not synced."""
     for _, partition in _partitions(facts):
         strikes = strikes_of(facts, partition)
@@ -50,16 +50,16 @@ def unsynced(facts: Facts) -> Iterator[Event]:
                 bound = bound_at(facts, partition, epoch_after(facts, partition, strike.from_ns))
                 until_ns = max(each.to_ns for each in hit)
                 told = f"{_losses_text(hit)}, which were all in-sync copies of {partition}"
-                yield bound.limits(Event(strike.from_ns, until_ns, partition, told))
+                yield bound.limits(LicenceEvent(strike.from_ns, until_ns, partition, told))
 
 
-def last_wiped(facts: Facts) -> Iterator[Event]:
+def last_wiped(facts: Facts) -> Iterator[LicenceEvent]:
     """Times at which the only copy in sync was wiped, whether or not other replicas had its records."""
     for _, partition in _partitions(facts):
         for strike in strikes_of(facts, partition, wiping=True):
             if any(sync == {strike.replica} for sync in in_sync(facts, partition, strike)):
                 text = f"{_losses_text([strike])}, which was the last in-sync copy of {partition}"
-                yield Event(strike.from_ns, strike.to_ns, partition, text)
+                yield LicenceEvent(strike.from_ns, strike.to_ns, partition, text)
 
 
 def _partitions(facts: Facts) -> Iterator[tuple[Topic, PartitionName]]:
@@ -78,13 +78,13 @@ def _min_isr(facts: Facts, topic: Topic, until_ns: int) -> int:
     return min(int(of_nodes if limit is None else limit) for limit in limits)
 
 
-def _spared(facts: Facts, partition: PartitionName, strike: Strike, hit: Sequence[Strike]) -> bool:
+def _spared(facts: Facts, partition: PartitionName, strike: CopyFault, hit: Sequence[CopyFault]) -> bool:
     """Whether some replica certainly was in sync or eligible when a strike began, and was not hit."""
     known = facts.changes.is_complete(partition, strike.window.end_ns)
     return known and not all_hit(facts, partition, strike, hit)
 
 
-def _losses_text(strikes: Sequence[Strike]) -> str:
+def _losses_text(strikes: Sequence[CopyFault]) -> str:
     """Which brokers were hit by which faults, as a text."""
     each = [f"the disk of broker {s.replica} ({s.window.kind}, fault {s.window.id})" for s in strikes]
     return f"{' and '.join(each)} lost its data"

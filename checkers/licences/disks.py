@@ -16,13 +16,13 @@ from checkers.evidence.faults import FaultWindow, recorded_faults
 from checkers.evidence.partition_changes import PartitionState
 from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
-from checkers.licences.facts import Facts, View
+from checkers.licences.facts import Facts, ReportedPartitionState
 
 DEAD = "dead-disk"
 """The kind whose probes report which directories failed while the process kept running."""
 
 
-class Strike(NamedTuple):
+class CopyFault(NamedTuple):
     """A fault that hit a copy of a partition.
 
     Attributes:
@@ -61,9 +61,9 @@ def hits(history: History, window: FaultWindow, topic: str, partition: int | Non
     return bool(numbers) if partition is None else str(partition) in numbers
 
 
-def strikes_of(facts: Facts, partition: PartitionName, *, wiping: bool = False) -> list[Strike]:
+def strikes_of(facts: Facts, partition: PartitionName, *, wiping: bool = False) -> list[CopyFault]:
     """Faults that hit copies of a partition, in the order of their beginnings; or only those that wipe."""
-    found: list[Strike] = []
+    found: list[CopyFault] = []
     for window in facts.windows:
         if wiping and not window.wipes:
             continue
@@ -71,15 +71,15 @@ def strikes_of(facts: Facts, partition: PartitionName, *, wiping: bool = False) 
             continue
         struck = {facts.ids[name] for name in window.targets if name in facts.ids}
         found += [
-            Strike(window, replica, window.invoked_ns, _rejoined_ns(facts, partition, window, replica))
+            CopyFault(window, replica, window.invoked_ns, _rejoined_ns(facts, partition, window, replica))
             for replica in sorted(struck & _holders(facts, partition, window))
         ]
     return found
 
 
-def active(strikes: Sequence[Strike], now: Strike) -> list[Strike]:
+def active(strikes: Sequence[CopyFault], now: CopyFault) -> list[CopyFault]:
     """For each replica that is hit when a strike begins, the strike that lasts longest; that one included."""
-    longest: dict[int, Strike] = {}
+    longest: dict[int, CopyFault] = {}
     for strike in strikes:
         known = longest.get(strike.replica)
         if strike.from_ns <= now.from_ns <= strike.to_ns and (known is None or strike.to_ns > known.to_ns):
@@ -87,13 +87,13 @@ def active(strikes: Sequence[Strike], now: Strike) -> list[Strike]:
     return list(longest.values())
 
 
-def all_hit(facts: Facts, partition: PartitionName, strike: Strike, hit: Sequence[Strike]) -> bool:
+def all_hit(facts: Facts, partition: PartitionName, strike: CopyFault, hit: Sequence[CopyFault]) -> bool:
     """Whether these strikes may have hit all that had everything when one of them began, if any had."""
     replicas = {each.replica for each in hit}
     return any(sync and replicas.issuperset(sync) for sync in in_sync(facts, partition, strike))
 
 
-def in_sync(facts: Facts, partition: PartitionName, strike: Strike) -> Iterator[set[int]]:
+def in_sync(facts: Facts, partition: PartitionName, strike: CopyFault) -> Iterator[set[int]]:
     """Sets of replicas that had all committed records, one of them on the node when it was struck.
 
     With a metadata log these are replicas in sync and eligible ones (KIP-966); without it, those that brokers
@@ -107,7 +107,7 @@ def in_sync(facts: Facts, partition: PartitionName, strike: Strike) -> Iterator[
         yield {*state.isr, *state.elr}
 
 
-def copies_at(facts: Facts, partition: PartitionName, strike: Strike) -> int:
+def copies_at(facts: Facts, partition: PartitionName, strike: CopyFault) -> int:
     """The least number of copies that every record had before a strike, if all of them were in sync."""
     if not facts.changes.is_complete(partition, strike.window.end_ns):
         return max((len(view.replicas) for view in facts.views.get(partition, ())), default=1)
@@ -117,7 +117,7 @@ def copies_at(facts: Facts, partition: PartitionName, strike: Strike) -> int:
 
 def _holders(facts: Facts, partition: PartitionName, window: FaultWindow) -> set[int]:
     """Brokers that had a copy when a fault hit them; where nothing shows when, those that ever had one."""
-    states: Sequence[PartitionState | View]
+    states: Sequence[PartitionState | ReportedPartitionState]
     if facts.changes.is_complete(partition, window.end_ns):
         states = facts.changes.possible(partition, window.invoked_ns, window.end_ns)
     else:
@@ -157,9 +157,9 @@ def _seen_again_ns(facts: Facts, partition: PartitionName, window: FaultWindow, 
     return NEVER
 
 
-def _around(facts: Facts, partition: PartitionName, strike: Strike) -> Iterator[View]:
+def _around(facts: Facts, partition: PartitionName, strike: CopyFault) -> Iterator[ReportedPartitionState]:
     """The last report of each broker before a strike, and all reports while the node was down."""
-    before: dict[str, View] = {}
+    before: dict[str, ReportedPartitionState] = {}
     for view in facts.views.get(partition, ()):
         if view.time_ns <= strike.from_ns:
             before[view.node] = view

@@ -10,29 +10,29 @@ from checkers.evidence.faults import FOREVER_NS
 from checkers.history.observed import PARTITIONS, PartitionsSeen
 from checkers.history.units import NS_PER_S
 from checkers.licences.facts import Facts
-from checkers.licences.permits import Event
+from checkers.licences.permits import LicenceEvent
 
 
-def always(_: Facts) -> Iterator[Event]:
+def always(_: Facts) -> Iterator[LicenceEvent]:
     """One event as long as the history."""
-    yield Event(0, NEVER, None, "the guarantee never applies")
+    yield LicenceEvent(0, NEVER, None, "the guarantee never applies")
 
 
-def disturbances(facts: Facts) -> Iterator[Event]:
+def disturbances(facts: Facts) -> Iterator[LicenceEvent]:
     """Every observed move of a partition's leader, then every fault from its injection to its healing."""
     yield from leader_moves(facts)
     yield from faults(facts)
 
 
-def leader_moves(facts: Facts) -> Iterator[Event]:
+def leader_moves(facts: Facts) -> Iterator[LicenceEvent]:
     """Every rise of a partition's leader epoch."""
     for move in moves(facts):
         text = f"the leader epoch of {move.partition} increased from {move.known} to {move.epoch}"
         within = span_text(move.from_ns, move.to_ns)
-        yield Event(move.from_ns, move.to_ns, move.partition, f"{text} {within}")
+        yield LicenceEvent(move.from_ns, move.to_ns, move.partition, f"{text} {within}")
 
 
-class Move(NamedTuple):
+class EpochRise(NamedTuple):
     """A rise of a partition's leader epoch, between two times; nanoseconds."""
 
     partition: PartitionName
@@ -42,7 +42,7 @@ class Move(NamedTuple):
     to_ns: int
 
 
-def moves(facts: Facts) -> Iterator[Move]:
+def moves(facts: Facts) -> Iterator[EpochRise]:
     """Find rises of partitions' leader epochs.
 
     Brokers may report an old epoch, so a move lies between the first sightings of the old and the new one.
@@ -52,17 +52,17 @@ def moves(facts: Facts) -> Iterator[Move]:
         for partition, epoch in _epochs(msgspec.convert(operation.value, PartitionsSeen)):
             known, since_ns = seen.get(partition, (epoch, operation.time_ns))
             if epoch > known:
-                yield Move(partition, known, epoch, since_ns, operation.time_ns)
+                yield EpochRise(partition, known, epoch, since_ns, operation.time_ns)
             if epoch > known or partition not in seen:
                 seen[partition] = (epoch, operation.time_ns)
 
 
-def faults(facts: Facts) -> Iterator[Event]:
+def faults(facts: Facts) -> Iterator[LicenceEvent]:
     """Every fault that was injected, or attempted so that it may have taken effect."""
     for window in facts.windows:
         within = span_text(window.invoked_ns, window.end_ns)
         text = f"fault {window.id} ({window.kind}) was in force {within}"
-        yield Event(window.invoked_ns, window.end_ns, None, text)
+        yield LicenceEvent(window.invoked_ns, window.end_ns, None, text)
 
 
 def _epochs(seen: PartitionsSeen) -> Iterator[tuple[PartitionName, int]]:

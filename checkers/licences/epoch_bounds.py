@@ -26,7 +26,7 @@ from checkers.evidence.partition_changes import NOBODY, PartitionState
 from checkers.history.observed import Entries
 from checkers.licences.disks import strikes_of
 from checkers.licences.facts import Facts
-from checkers.licences.permits import Event
+from checkers.licences.permits import LicenceEvent
 
 
 class Bound(NamedTuple):
@@ -44,7 +44,7 @@ class Bound(NamedTuple):
     doubt: str | None = None
     known_from_ns: int = 0
 
-    def limits(self, event: Event) -> Event:
+    def limits(self, event: LicenceEvent) -> LicenceEvent:
         """Limit an event to this bound, and append the bound's text to the event's."""
         return event._replace(
             text=f"{event.text}; {self.text}",

@@ -20,7 +20,7 @@ from checkers.history.setup import Setup, recorded_setup
 ELR_FEATURE = "eligible.leader.replicas.version"
 
 
-class View(NamedTuple):
+class ReportedPartitionState(NamedTuple):
     """State of a partition as one broker reported it; times in nanoseconds."""
 
     began_ns: int
@@ -99,14 +99,14 @@ class Facts:
         return leader_epochs(self.history)
 
     @cached_property
-    def views(self) -> dict[PartitionName, list[View]]:
+    def views(self) -> dict[PartitionName, list[ReportedPartitionState]]:
         """What brokers reported about each partition, in the order of their answers."""
-        found: dict[PartitionName, list[View]] = defaultdict(list)
+        found: dict[PartitionName, list[ReportedPartitionState]] = defaultdict(list)
         for operation in self.history.observed(PARTITIONS):
             told = msgspec.convert(operation.value, PartitionsSeen)
             times, node = (told.began_ns, operation.time_ns), operation.node or ""
             for topic, states in told.topics.items():
                 for state in states:
-                    view = View(*times, node, state.leader_epoch, state.replicas, state.isr)
+                    view = ReportedPartitionState(*times, node, state.leader_epoch, state.replicas, state.isr)
                     found[PartitionName(topic, state.partition)].append(view)
         return dict(found)

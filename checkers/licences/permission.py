@@ -16,9 +16,9 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns.tables import NEVER
-from checkers.evidence.administration import Request, requests_of
+from checkers.evidence.administration import AdminOperation, requests_of
 from checkers.evidence.fates import Fate
-from checkers.evidence.metadata_log import Span
+from checkers.evidence.metadata_log import TimeBounds
 from checkers.history.requested import NodeConfigured, TopicAltered
 from checkers.history.setup import Topic
 from checkers.licences.facts import Facts
@@ -65,7 +65,7 @@ class _Setting(NamedTuple):
     alone_ns: int = 0
 
 
-def permitted(facts: Facts, topic: Topic) -> tuple[Span, ...]:
+def permitted(facts: Facts, topic: Topic) -> tuple[TimeBounds, ...]:
     """Times at which configs may have allowed unclean elections of a topic, and controllers obeyed them.
 
     Returns:
@@ -98,7 +98,7 @@ def _of_topic(facts: Facts, topic: Topic) -> Iterator[_Setting]:
         yield _Setting(_meaning(value), span.from_ns, span.to_ns, span.to_ns)
 
 
-def alterations(facts: Facts, topic: Topic, config: str) -> Iterator[tuple[str | None, Span]]:
+def alterations(facts: Facts, topic: Topic, config: str) -> Iterator[tuple[str | None, TimeBounds]]:
     """Values that a topic's config was set to (None: removed), and when they may have been in force.
 
     Raises:
@@ -112,16 +112,16 @@ def alterations(facts: Facts, topic: Topic, config: str) -> Iterator[tuple[str |
             yield asked.value, span
 
 
-def _altered(facts: Facts, request: Request) -> Span | None:
+def _altered(facts: Facts, request: AdminOperation) -> TimeBounds | None:
     """When a request for another value of a topic's config acted; None if it certainly never did."""
     if request.failed or (request.unknown and facts.configs.fate(request) is Fate.NOT):
         return None
     if not request.unknown:
-        return Span(request.from_ns, request.to_ns)
+        return TimeBounds(request.from_ns, request.to_ns)
     records = facts.configs.of(request)
     if len(records) != 1:  # of several it is unknown which was its own
-        return Span(request.from_ns, NEVER)
-    return Span(max(request.from_ns, records[0].span.from_ns), records[0].span.to_ns)
+        return TimeBounds(request.from_ns, NEVER)
+    return TimeBounds(max(request.from_ns, records[0].span.from_ns), records[0].span.to_ns)
 
 
 def _of_nodes(facts: Facts) -> list[list[_Setting]]:
@@ -138,7 +138,7 @@ def _of_nodes(facts: Facts) -> list[list[_Setting]]:
     return settings
 
 
-def _configured(facts: Facts, node: str, request: Request) -> Iterator[_Setting]:
+def _configured(facts: Facts, node: str, request: AdminOperation) -> Iterator[_Setting]:
     properties = msgspec.convert(request.began.value, NodeConfigured).properties
     if UNCLEAN_CONFIG in properties and not request.failed:
         ended = (
@@ -156,11 +156,11 @@ def _meaning(value: object) -> bool | None:
     return None if value is None else str(value).lower() == "true"
 
 
-def _in_force(settings: Iterable[_Setting], *, enabled: bool | None) -> list[Span]:
+def _in_force(settings: Iterable[_Setting], *, enabled: bool | None) -> list[TimeBounds]:
     """Times at which a setting with that value may have been in force."""
     told = list(settings)
     return [
-        Span(
+        TimeBounds(
             each.from_ns, min((o.alone_ns for o in told[i + 1 :] if o.from_ns >= each.set_ns), default=NEVER)
         )
         for i, each in enumerate(told)
@@ -168,15 +168,15 @@ def _in_force(settings: Iterable[_Setting], *, enabled: bool | None) -> list[Spa
     ]
 
 
-def _overlap(one: Span, other: Span) -> Span:
-    return Span(max(one.from_ns, other.from_ns), min(one.to_ns, other.to_ns))
+def _overlap(one: TimeBounds, other: TimeBounds) -> TimeBounds:
+    return TimeBounds(max(one.from_ns, other.from_ns), min(one.to_ns, other.to_ns))
 
 
-def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
-    found: list[Span] = []
+def _merged(spans: Iterable[TimeBounds]) -> tuple[TimeBounds, ...]:
+    found: list[TimeBounds] = []
     for span in sorted(spans):
         if found and span.from_ns <= found[-1].to_ns:
-            found[-1] = Span(found[-1].from_ns, max(found[-1].to_ns, span.to_ns))
+            found[-1] = TimeBounds(found[-1].from_ns, max(found[-1].to_ns, span.to_ns))
         else:
             found.append(span)
     return tuple(found)

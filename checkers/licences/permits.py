@@ -11,7 +11,7 @@ from checkers.history.setup import Topic
 from checkers.licences.facts import Facts
 
 
-class Event(NamedTuple):
+class LicenceEvent(NamedTuple):
     """Something that happened, at an unknown moment between two known ones.
 
     Attributes:
@@ -46,13 +46,13 @@ class Permit(NamedTuple):
         gap: whether it explains the loss and does not permit it: a known gap of Kafka's promises.
     """
 
-    event: Event
+    event: LicenceEvent
     covers_returned: bool
     text: str
     gap: bool = False
 
 
-class Rule(NamedTuple):
+class LicenceRule(NamedTuple):
     """One row of the table.
 
     Attributes:
@@ -66,7 +66,7 @@ class Rule(NamedTuple):
 
     name: str
     applies: Callable[[Facts, Topic], bool]
-    events: Callable[[Facts], Iterator[Event]]
+    events: Callable[[Facts], Iterator[LicenceEvent]]
     covers_returned: bool
     reason: str
     gap: bool = False

@@ -11,13 +11,13 @@ from checkers.history.sends import is_answered
 from checkers.history.setup import Topic
 from checkers.history.units import NS_PER_MS
 from checkers.licences.facts import Facts
-from checkers.licences.permits import Event
+from checkers.licences.permits import LicenceEvent
 
 _CLOCKS_NS = 1_000_000_000
 """The host's clock may be set while a run's own clock continues."""
 
 
-def deletions(facts: Facts) -> Iterator[Event]:
+def deletions(facts: Facts) -> Iterator[LicenceEvent]:
     """Every DeleteRecords request that was granted, or may have been."""
     for request in requests_of(facts.history, "delete-records"):
         if request.failed:
@@ -25,10 +25,10 @@ def deletions(facts: Facts) -> Iterator[Event]:
         for number, below in request.began.value:
             where = PartitionName(request.began.key, number)
             asked = f"operation {request.began.index} asked to delete the records of {where}"
-            yield Event(request.from_ns, request.to_ns, where, f"{asked} below offset {below}", below)
+            yield LicenceEvent(request.from_ns, request.to_ns, where, f"{asked} below offset {below}", below)
 
 
-def log_starts(facts: Facts) -> Iterator[Event]:
+def log_starts(facts: Facts) -> Iterator[LicenceEvent]:
     """Where logs that begin above offset 0 begin at the end of the run, as the final reads listed it.
 
     If only age limits what a topic keeps, a segment is deleted once its youngest record is too old
@@ -48,7 +48,9 @@ def log_starts(facts: Facts) -> Iterator[Event]:
     for where, (start, _) in starts.items():
         if start:
             below = min(start, young.get(where, start))
-            yield Event(0, NEVER, where, f"at the end the log of {where} begins at offset {start}", below)
+            yield LicenceEvent(
+                0, NEVER, where, f"at the end the log of {where} begins at offset {start}", below
+            )
 
 
 def _age_ns(topic: Topic) -> int | None:

@@ -14,14 +14,14 @@ from checkers.licences.disturbances import faults, moves, span_text
 from checkers.licences.epoch_bounds import bound_at, bounds_of
 from checkers.licences.facts import Facts
 from checkers.licences.permission import permitted
-from checkers.licences.permits import Event
+from checkers.licences.permits import LicenceEvent
 from checkers.licences.requested_elections import by_request
 
 SETTLING_NS = 1_000_000_000
 """How much later than a broker reports a new epoch it may still act in the old one."""
 
 
-def requested(facts: Facts) -> Iterator[Event]:
+def requested(facts: Facts) -> Iterator[LicenceEvent]:
     """Unclean elections that ElectLeaders requested, or may have caused."""
     unclean = [election for election in facts.elections if election.type == UNCLEAN]
     for partition in facts.partitions:
@@ -36,7 +36,7 @@ def requested(facts: Facts) -> Iterator[Event]:
                     yield _as_seen(facts, election, partition)
 
 
-def configured(facts: Facts) -> Iterator[Event]:
+def configured(facts: Facts) -> Iterator[LicenceEvent]:
     """Unclean elections while configs may have allowed them.
 
     If the metadata log can't show them, all events that may have been one.
@@ -54,7 +54,7 @@ def configured(facts: Facts) -> Iterator[Event]:
                 yield event._replace(from_ns=max(event.from_ns, allowed.from_ns))
 
 
-def last_known(facts: Facts) -> Iterator[Event]:
+def last_known(facts: Facts) -> Iterator[LicenceEvent]:
     """Elections of a last known leader, which need no permission."""
     for partition, states in facts.changes.states.items():
         for state in states:
@@ -68,13 +68,13 @@ def epoch_after(facts: Facts, partition: PartitionName, time_ns: int) -> int | N
     return max(seen) + 1 if seen else None
 
 
-def _perhaps(facts: Facts, untold: set[PartitionName]) -> Iterator[tuple[PartitionName, Event]]:
+def _perhaps(facts: Facts, untold: set[PartitionName]) -> Iterator[tuple[PartitionName, LicenceEvent]]:
     """Changes of leaders, and faults, that may have caused unclean elections."""
     for move in moves(facts):
         if move.partition in untold:
             within = span_text(move.from_ns, move.to_ns)
             told = f"the leader epoch of {move.partition} increased from {move.known} {within}"
-            event = Event(move.from_ns, move.to_ns, move.partition, told)
+            event = LicenceEvent(move.from_ns, move.to_ns, move.partition, told)
             yield move.partition, bound_at(facts, move.partition, move.known + 1).limits(event)
     for event in faults(facts):
         for partition in sorted(untold):
@@ -84,7 +84,7 @@ def _perhaps(facts: Facts, untold: set[PartitionName]) -> Iterator[tuple[Partiti
 
 def _requested_election(
     facts: Facts, election: Election, partition: PartitionName, state: PartitionState
-) -> Iterator[Event]:
+) -> Iterator[LicenceEvent]:
     """An election that a request caused, as the metadata log shows it."""
     request = election.request
     for event in _recorded_election(facts, partition, state):
@@ -92,13 +92,13 @@ def _requested_election(
         yield event._replace(from_ns=max(event.from_ns, request.from_ns), text=text)
 
 
-def _as_seen(facts: Facts, election: Election, partition: PartitionName) -> Event:
+def _as_seen(facts: Facts, election: Election, partition: PartitionName) -> LicenceEvent:
     """An election that a request may have caused, according to the epochs that brokers reported."""
     request = election.request
     epoch = epoch_after(facts, partition, request.from_ns)
     # A request without an answer may have been executed at any time, also in a later epoch.
     until_ns = NEVER if epoch is None or request.unknown else settled_ns(facts, partition, epoch)
-    event = Event(request.from_ns, until_ns, partition, _request_text(election, partition))
+    event = LicenceEvent(request.from_ns, until_ns, partition, _request_text(election, partition))
     return bound_at(facts, partition, epoch).limits(event)
 
 
@@ -106,7 +106,9 @@ def _request_text(election: Election, partition: PartitionName) -> str:
     return f"operation {election.request.began.index} asked for an election of {partition}"
 
 
-def _recorded_election(facts: Facts, partition: PartitionName, state: PartitionState) -> Iterator[Event]:
+def _recorded_election(
+    facts: Facts, partition: PartitionName, state: PartitionState
+) -> Iterator[LicenceEvent]:
     """An unclean election in the metadata log, once for each of its bounds."""
     span = facts.changes.span(state)
     views = facts.views.get(partition, [])
@@ -116,7 +118,7 @@ def _recorded_election(facts: Facts, partition: PartitionName, state: PartitionS
     until_ns = settled_ns(facts, partition, state.leader_epoch)
     who = f"broker {state.leader} was elected uncleanly {span_text(from_ns, until_ns)}"
     for bound in bounds_of(facts, partition, state):
-        yield bound.limits(Event(from_ns, until_ns, partition, who))
+        yield bound.limits(LicenceEvent(from_ns, until_ns, partition, who))
 
 
 def settled_ns(facts: Facts, partition: PartitionName, epoch: int) -> int:

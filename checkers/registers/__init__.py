@@ -32,7 +32,15 @@ from checkers.registers.columns import Registers
 from checkers.registers.coordinating import coordinations_of
 from checkers.registers.kept import LAGS_NS, Milestones, milestones_of
 from checkers.registers.loading import Unreadable, registers_of
-from checkers.registers.parts import CHECKER, Losing, Overview, check_part, put_together, repeated, swapped
+from checkers.registers.parts import (
+    CHECKER,
+    Losing,
+    RegistersOverview,
+    check_part,
+    put_together,
+    repeated,
+    swapped,
+)
 from checkers.registers.texts import RegisterTexts
 from checkers.registers.zones import zones_of
 from checkers.verdict.entry import Entry
@@ -46,7 +54,7 @@ class Judgeable:
     """Registers that can be judged, and what is known of all of them."""
 
     registers: Registers
-    overview: Overview
+    overview: RegistersOverview
 
 
 def check_registers(history: History, initial: object = None) -> CheckerResult:
@@ -78,7 +86,7 @@ def judgeable(history: History, initial: object = None) -> Judgeable | CheckerRe
         doubt = None if registers is None else swapped(registers)
         return result_of(CHECKER, [], figures=_figures(registers), unknown_because=doubt, exercised=False)
     kept = _workload_of(history) in LAGS_NS
-    overview = Overview(
+    overview = RegistersOverview(
         registers=len(registers.keys),
         operations=registers.operations,
         swapped=swapped(registers),

@@ -20,7 +20,7 @@ Seen = tuple[int, int, Anomaly]
 
 
 @dataclass(slots=True)
-class Findings:
+class RegisterFindings:
     """Anomalies found so far: the earliest of each kind, and the exact number of each id."""
 
     texts: RegisterTexts
@@ -51,7 +51,7 @@ class Findings:
             self.found.append((rank, int(seen[index]), anomaly))
 
 
-def find_unwritten(findings: Findings, chosen: Booleans) -> None:
+def find_unwritten(findings: RegisterFindings, chosen: Booleans) -> None:
     """Find the chosen clusters without a write: ``G1a`` where one failed, else ``phantom``."""
     teller, zones = findings.texts, findings.texts.zones
     some = np.flatnonzero(chosen & (zones.writes == 0))
@@ -82,7 +82,7 @@ def find_unwritten(findings: Findings, chosen: Booleans) -> None:
     findings.add(PHANTOM, zones.finish[phantom], describe_phantom)
 
 
-def find_conflicts(findings: Findings, chosen: Booleans, *, stale_allowed: bool) -> None:
+def find_conflicts(findings: RegisterFindings, chosen: Booleans, *, stale_allowed: bool) -> None:
     """Find values of the chosen clusters that no linearization explains: ``nonlinearizable``.
 
     A value counts once: if it was returned before its write began, and otherwise if its zone conflicts with

@@ -31,7 +31,7 @@ from checkers.history.phases import PHASE, Phase
 from checkers.registers.anomalies import LOST_VALUE, NONMONOTONIC_AFTER_HEAL, STALE_OFFSET
 from checkers.registers.columns import SHIFT
 from checkers.registers.coordinating import MARGIN_NS, Coordination, group_of
-from checkers.registers.findings import Findings
+from checkers.registers.findings import RegisterFindings
 from checkers.registers.texts import Fact, RegisterTexts
 from checkers.registers.zones import Overwriting, Questions, Zones, overwritten
 from checkers.verdict.kinds import AnomalyKind
@@ -112,7 +112,7 @@ class LoadReads(NamedTuple):
     undecided: int
 
 
-def find_in_kept(findings: Findings, sound: Booleans, milestones: Milestones) -> LoadReads:
+def find_in_kept(findings: RegisterFindings, sound: Booleans, milestones: Milestones) -> LoadReads:
     """Find what breaks a promise: during the load, and after healing.
 
     Args:
@@ -165,7 +165,9 @@ def _only(reads: _Reads, which: Booleans | Integers) -> _Reads:
     return _Reads(reads.row[which], reads.zone[which], reads.key[which], reads.start[which])
 
 
-def _find_lost(findings: Findings, sound: Booleans, reads: _Reads, final: int, lag_ns: int) -> Booleans:
+def _find_lost(
+    findings: RegisterFindings, sound: Booleans, reads: _Reads, final: int, lag_ns: int
+) -> Booleans:
     """One anomaly for each register that lost a value; returns which reads show it."""
     zones = findings.texts.zones
     acknowledged = sound & (zones.write_finish < zones.horizon)
@@ -200,7 +202,9 @@ def _known(teller: RegisterTexts, starts: Integers, lag_ns: int) -> Integers:
     return np.fromiter(known, np.int64, len(starts))
 
 
-def _find_regressions(findings: Findings, sound: Booleans, reads: _Reads, before: int, lag_ns: int) -> None:
+def _find_regressions(
+    findings: RegisterFindings, sound: Booleans, reads: _Reads, before: int, lag_ns: int
+) -> None:
     """One anomaly for each read that went back."""
     zones = findings.texts.zones
     known = _known(findings.texts, reads.start, lag_ns)
@@ -211,7 +215,7 @@ def _find_regressions(findings: Findings, sound: Booleans, reads: _Reads, before
 
 
 def _find_stale(
-    findings: Findings, sound: Booleans, reads: _Reads, coordinations: Mapping[str, Coordination]
+    findings: RegisterFindings, sound: Booleans, reads: _Reads, coordinations: Mapping[str, Coordination]
 ) -> LoadReads:
     """One anomaly for each read of an offset that missed a commit of which every coordinator had to know."""
     teller, zones = findings.texts, findings.texts.zones
@@ -258,7 +262,7 @@ def _doubted(zones: Zones, reads: _Reads, coordination: Coordination) -> Boolean
     return doubted
 
 
-def _add(findings: Findings, kind: AnomalyKind, reads: _Reads, asked: Overwriting) -> None:
+def _add(findings: RegisterFindings, kind: AnomalyKind, reads: _Reads, asked: Overwriting) -> None:
     teller = findings.texts
 
     def describe(index: int) -> tuple[str, str, list[Fact]]:

@@ -1,7 +1,7 @@
 """Judges registers in parts; findings of one register do not depend on any other register.
 
-`Overview` has the facts about all registers of a history; `check_part` judges some of them; `put_together`
-makes one result of all parts.  Each process has one part.
+`RegistersOverview` has the facts about all registers of a history; `check_part` judges some of them;
+`put_together` makes one result of all parts.  Each process has one part.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +16,7 @@ from checkers.history.operations import Operation
 from checkers.registers.anomalies import KEPT
 from checkers.registers.columns import SHIFT, Registers, Rows
 from checkers.registers.coordinating import is_offset
-from checkers.registers.findings import Findings, Seen, find_conflicts, find_unwritten
+from checkers.registers.findings import RegisterFindings, Seen, find_conflicts, find_unwritten
 from checkers.registers.kept import (
     LoadReads,
     Milestones,
@@ -37,7 +37,7 @@ Losing = Callable[[], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Overview:
+class RegistersOverview:
     """What is known of all registers of a history before any is judged.
 
     Attributes:
@@ -55,7 +55,7 @@ class Overview:
     milestones: Milestones | None
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class RegistersResult(msgspec.Struct, frozen=True, kw_only=True):
     """What some registers add to the result.
 
     Attributes:
@@ -87,17 +87,17 @@ def check_part(
     operations: Sequence[Operation],
     milestones: Milestones | None,
     initial: object = None,
-) -> Part:
+) -> RegistersResult:
     """Judge all registers of a history, or a share of them (`shares`).
 
     Args:
         registers: registers with at least one row.
         operations: all operations of the history, some of which are used in texts of findings.
-        milestones: as in `Overview`.
+        milestones: as in `RegistersOverview`.
         initial: initial value of every register.
     """
     teller = RegisterTexts(operations, registers, zones_of(registers.rows), initial)
-    findings, sound = Findings(teller), _sound(teller)
+    findings, sound = RegisterFindings(teller), _sound(teller)
     find_unwritten(findings, ~np.isin(teller.zones.key, registers.swapped))
     find_conflicts(findings, sound, stale_allowed=milestones is not None)
     conflicting = bool(findings.counts)
@@ -106,7 +106,7 @@ def check_part(
     if milestones is not None:
         load = find_in_kept(findings, sound, milestones)
         names = unread(teller, milestones)
-    return Part(
+    return RegistersResult(
         counts=findings.counts,
         found=tuple(findings.found),
         conflicting=conflicting,
@@ -119,7 +119,9 @@ def check_part(
     )
 
 
-def put_together(overview: Overview, parts: Sequence[Part], losing: Losing) -> CheckerResult:
+def put_together(
+    overview: RegistersOverview, parts: Sequence[RegistersResult], losing: Losing
+) -> CheckerResult:
     """Put together what was found in all parts, in the order of their registers."""
     counts: dict[str, int] = {}
     for part in parts:
@@ -231,7 +233,7 @@ def _licensed(anomalies: list[Anomaly], losing: Losing) -> list[Anomaly]:
     ]
 
 
-def _uncoordinated(parts: Sequence[Part]) -> str | None:
+def _uncoordinated(parts: Sequence[RegistersResult]) -> str | None:
     """Why stale reads of committed offsets may be legal; None if there are none, or it is known."""
     count = sum(part.undecided for part in parts)
     return (
@@ -241,7 +243,7 @@ def _uncoordinated(parts: Sequence[Part]) -> str | None:
     )
 
 
-def _undecided(milestones: Milestones, parts: Sequence[Part]) -> str | None:
+def _undecided(milestones: Milestones, parts: Sequence[RegistersResult]) -> str | None:
     """Why a register's last value is unknown; None where every one was read in the final phase."""
     if milestones.final is None:
         return "phase final-read did not begin, so no register's last value was read"

@@ -3,7 +3,7 @@
 Of a single one too little time may be left, or a fault keep it from its first leader; so one is enough.
 """
 
-from checkers.columns.sends import Acknowledged
+from checkers.columns.sends import AcknowledgedSends
 from checkers.evidence.faults import FOREVER_NS
 from checkers.evidence.topic_partitions import partitions_by
 from checkers.history.operations import History
@@ -14,7 +14,7 @@ _IN_TIME_NS = 15_000_000_000
 """So long before healing one must have been there: longer than most faults are held."""
 
 
-def additions_loaded(acked: Acknowledged, history: History) -> list[Assumption]:
+def additions_loaded(acked: AcknowledgedSends, history: History) -> list[Assumption]:
     """If partitions were added in time, require that one of them acknowledged a record before the heal began.
 
     Raises:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import msgspec
 import numpy as np
 
-from checkers.columns.sends import Acknowledged, Integers, acknowledged, invoked_ns
+from checkers.columns.sends import AcknowledgedSends, Integers, acknowledged, invoked_ns
 from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import performed
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
@@ -137,7 +137,7 @@ def _made_to_be_loaded(history: History) -> list[PartitionName]:
     return [each.name for each in possible_partitions(history) if each.loaded and not each.added]
 
 
-def _loaded(acked: Acknowledged, history: History) -> Assumption:
+def _loaded(acked: AcknowledgedSends, history: History) -> Assumption:
     """Require that every partition took writes before the heal began: one without traffic proves nothing.
 
     Later writes prove recovery, but nothing about the time under faults.
@@ -277,7 +277,7 @@ def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:
 
 
 def _under_load(
-    acked: Acknowledged, history: History, numbers: RequiredNumbers, windows: Sequence[FaultWindow]
+    acked: AcknowledgedSends, history: History, numbers: RequiredNumbers, windows: Sequence[FaultWindow]
 ) -> list[Assumption]:
     """Require that every separate fault was long enough, under load, with traffic before and after it."""
     succeeded = _with_writes(acked.time_ns, history, OK)

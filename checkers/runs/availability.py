@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from checkers.columns.sends import Acknowledged, Integers, acknowledged
+from checkers.columns.sends import AcknowledgedSends, Integers, acknowledged
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.phases import PHASE, Phase
@@ -86,7 +86,7 @@ def load_end_ns(history: History) -> int | None:
     return phases.get(Phase.FINAL_READ, phases.get(Phase.EVIDENCE, last_ns))
 
 
-def gaps_of(sends: Acknowledged, over_ns: int | None, written: npt.NDArray[np.bool_]) -> Gaps:
+def gaps_of(sends: AcknowledgedSends, over_ns: int | None, written: npt.NDArray[np.bool_]) -> Gaps:
     """Find the times between successive acknowledgements of each partition, and after the last one.
 
     Args:

@@ -11,7 +11,7 @@ _IN_EPOCH = re.compile(r"(?:[^,]*, )?epoch (?P<epoch>\d{1,18})(?:, .*)?")
 _IN_GENERATION = re.compile(r"(?P<place>.+) generation (?P<epoch>-?\d{1,18})")
 
 
-class Place(NamedTuple):
+class AnomalyPlace(NamedTuple):
     """Where an anomaly is.
 
     Attributes:
@@ -25,15 +25,15 @@ class Place(NamedTuple):
     epoch: int | None = None
 
 
-def place_of(subject: str | None, checker: str) -> Place:
+def place_of(subject: str | None, checker: str) -> AnomalyPlace:
     """The place that a subject names; without a subject, the checker that reported the anomaly."""
     told = (subject or "").strip()[:_SUBJECT_MAX]
     if not told:
-        return Place(checker)
+        return AnomalyPlace(checker)
     if found := _AT_OFFSET.fullmatch(told):
-        return Place(found["place"], None if found["offset"] == "?" else int(found["offset"]))
+        return AnomalyPlace(found["place"], None if found["offset"] == "?" else int(found["offset"]))
     if found := _IN_EPOCH.fullmatch(told):
-        return Place(QUORUM, None, int(found["epoch"]))
+        return AnomalyPlace(QUORUM, None, int(found["epoch"]))
     if found := _IN_GENERATION.fullmatch(told):
-        return Place(found["place"], None, int(found["epoch"]))
-    return Place(told)
+        return AnomalyPlace(found["place"], None, int(found["epoch"]))
+    return AnomalyPlace(told)

@@ -17,7 +17,7 @@ _UNKNOWN = -1
 Integers = npt.NDArray[np.int64]
 
 
-class Tally(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+class AnomalyTally(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     """How many anomalies of one id lie near each other in one place.
 
     Attributes:
@@ -43,7 +43,7 @@ class Tally(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 def tallied(
     identity: str, place: str, time_ns: Integers, offset: Integers, *, illegal: bool, epoch: int | None = None
-) -> Iterator[Tally]:
+) -> Iterator[AnomalyTally]:
     """Count anomalies of one id in one place, those near each other together.
 
     Args:
@@ -57,7 +57,7 @@ def tallied(
     for rows in _pieces(time_ns, offset):
         first_ns, last_ns = _ends(time_ns[rows])
         first_offset, last_offset = _ends(offset[rows])
-        yield Tally(
+        yield AnomalyTally(
             id=identity,
             place=place,
             count=len(rows),
@@ -70,13 +70,13 @@ def tallied(
         )
 
 
-def placed(tallies: Iterable[Tally], chosen: Sequence[str]) -> tuple[Tally, ...]:
+def placed(tallies: Iterable[AnomalyTally], chosen: Sequence[str]) -> tuple[AnomalyTally, ...]:
     """The tallies of some ids, in an order that depends only on the tallies."""
     wanted = frozenset(chosen)
     return tuple(sorted((one for one in tallies if one.id in wanted), key=_order))
 
 
-def _order(tally: Tally) -> tuple[str, str, bool, int, int, int]:
+def _order(tally: AnomalyTally) -> tuple[str, str, bool, int, int, int]:
     offset, time_ns, epoch = (
         _UNKNOWN if number is None else number for number in (tally.first_offset, tally.first_ns, tally.epoch)
     )

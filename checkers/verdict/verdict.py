@@ -8,7 +8,7 @@ import numpy as np
 
 from checkers.history.validity import Validity
 from checkers.verdict.places import place_of
-from checkers.verdict.tallies import Tally, placed, tallied
+from checkers.verdict.tallies import AnomalyTally, placed, tallied
 
 __all__ = [
     "EXAMPLES_PER_ANOMALY",
@@ -96,7 +96,7 @@ class CheckerResult(msgspec.Struct, frozen=True, omit_defaults=True):
     assumptions: tuple[Assumption, ...] = ()
     figures: dict[str, Any] = {}
     unknown_because: str | None = None
-    tallies: tuple[Tally, ...] = ()
+    tallies: tuple[AnomalyTally, ...] = ()
     epoch_starts: dict[str, tuple[tuple[int, int], ...]] = {}
 
 
@@ -127,7 +127,7 @@ def result_of(
     anomalies: list[Anomaly],
     *,
     counts: dict[str, int] | None = None,
-    tallies: Iterable[Tally] = (),
+    tallies: Iterable[AnomalyTally] = (),
     assumptions: tuple[Assumption, ...] = (),
     figures: dict[str, Any] | None = None,
     unknown_because: str | None = None,
@@ -176,7 +176,7 @@ def result_of(
     )
 
 
-def _tallied(checker: str, anomalies: Iterable[Anomaly]) -> Iterator[Tally]:
+def _tallied(checker: str, anomalies: Iterable[Anomaly]) -> Iterator[AnomalyTally]:
     alike: dict[tuple[str, str, int | None, bool], list[tuple[int, int]]] = {}
     for anomaly in anomalies:
         place = place_of(anomaly.subject, checker)

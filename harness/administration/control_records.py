@@ -13,7 +13,7 @@ from checkers.history.replicas import OPAQUE_CONTROL
 from harness.kafka.metadata.records import CONTROL_KINDS, control_type, decode_control
 from harness.kafka.segments.batches import read_segment
 from harness.kafka.segments.compiled import HEADER_BYTES, batch_positions
-from harness.kafka.segments.records import Record, records_of
+from harness.kafka.segments.records import BatchRecord, records_of
 
 _SKIPPED = ("SNAPSHOT_HEADER", "SNAPSHOT_FOOTER")
 _CONTROL_BIT = 0x20
@@ -61,7 +61,7 @@ class ControlRecord(msgspec.Struct, frozen=True):
     error: str | None = None
 
 
-class MetadataLog(msgspec.Struct, frozen=True):
+class NodeControlRecords(msgspec.Struct, frozen=True):
     """The control records on one node's disk.
 
     Attributes:
@@ -114,7 +114,7 @@ class Difference(msgspec.Struct, frozen=True):
         return not self.epochs or len({epoch for epoch, _ in held}) < len(held)
 
 
-def read_metadata_log(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> MetadataLog:
+def read_metadata_log(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> NodeControlRecords:
     """Read the control records of a node's ``__cluster_metadata-0``; the node may run.
 
     Args:
@@ -124,17 +124,17 @@ def read_metadata_log(folder: Path, read: Callable[[Path], bytes] = Path.read_by
     try:
         contents = _contents(folder, read)
     except OSError as error:
-        return MetadataLog(error=f"{error.strerror or error}: {error.filename or folder}")
+        return NodeControlRecords(error=f"{error.strerror or error}: {error.filename or folder}")
     segments = {name: data for name, data in contents.items() if name.endswith(".log")}
     if not segments:
-        return MetadataLog(error=f"no segment in {folder}")
+        return NodeControlRecords(error=f"no segment in {folder}")
     damage = [
         (name, place.position, place.reason)
         for name, data in contents.items()
         for place in read_segment(data).damage
     ]
     heads = [head for data in segments.values() for head in _heads(data)]
-    return MetadataLog(
+    return NodeControlRecords(
         start=int(next(iter(segments)).removesuffix(".log")),
         end=heads[-1].end if heads else int(list(segments)[-1].removesuffix(".log")),
         records=tuple(record for data in segments.values() for record in control_records(data)),
@@ -166,7 +166,7 @@ def _of_batch(batch: bytes, head: _Head) -> Iterator[ControlRecord]:
         yield ControlRecord(offset, head.epoch, "CONTROL", None, str(error))
 
 
-def first_difference(logs: Mapping[str, MetadataLog]) -> Difference | None:
+def first_difference(logs: Mapping[str, NodeControlRecords]) -> Difference | None:
     """The first place at which nodes differ: the log in order of offsets, then snapshots of the same name.
 
     Logs of one quorum have the same record at the same offset, except for an uncommitted tail on a node
@@ -179,7 +179,7 @@ def first_difference(logs: Mapping[str, MetadataLog]) -> Difference | None:
     return _first_in_logs(readable) or _first_in_snapshots(readable)
 
 
-def _first_in_logs(logs: Mapping[str, MetadataLog]) -> Difference | None:
+def _first_in_logs(logs: Mapping[str, NodeControlRecords]) -> Difference | None:
     held = {node: {record.offset: record for record in log.records} for node, log in logs.items()}
     for offset in sorted({offset for records in held.values() for offset in records}):
         seen = {node: held[node].get(offset) for node, log in logs.items() if log.covers(offset)}
@@ -188,7 +188,7 @@ def _first_in_logs(logs: Mapping[str, MetadataLog]) -> Difference | None:
     return None
 
 
-def _first_in_snapshots(logs: Mapping[str, MetadataLog]) -> Difference | None:
+def _first_in_snapshots(logs: Mapping[str, NodeControlRecords]) -> Difference | None:
     for name in sorted({name for log in logs.values() for name in log.snapshots}):
         held = {node: log.snapshots[name] for node, log in logs.items() if name in log.snapshots}
         for place in range(max(map(len, held.values()))):
@@ -234,7 +234,7 @@ def _epochs(heads: Iterable[_Head]) -> Iterator[tuple[int, int]]:
         last = head.epoch
 
 
-def _decoded(record: Record, offset: int, epoch: int) -> ControlRecord:
+def _decoded(record: BatchRecord, offset: int, epoch: int) -> ControlRecord:
     """A record as it is reported.
 
     Raises:

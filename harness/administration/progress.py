@@ -7,11 +7,11 @@ import msgspec
 from checkers.history.observed import PartitionAnswer
 from harness.administration.requests import (
     PartitionStatus,
+    ReassignmentState,
     Received,
     Request,
     RequestedPartition,
     Requests,
-    State,
     holder,
 )
 from harness.kafka.answers import Ongoing, Place
@@ -54,9 +54,9 @@ def _status(
     elif seen is None:
         state, detail = _doubtful(asked, view, "the partition no longer exists")
     elif seen.replicas == asked.wanted:
-        state, detail = State.COMPLETE, ""
+        state, detail = ReassignmentState.COMPLETE, ""
     elif asked.cancel_asked and seen.replicas == asked.before:
-        state, detail = State.CANCELLED, "shown by its replicas; there was no answer"
+        state, detail = ReassignmentState.CANCELLED, "shown by its replicas; there was no answer"
     else:
         replicas = ", ".join(map(str, seen.replicas))
         state, detail = _doubtful(asked, view, f"no reassignment is ongoing, and the replicas are {replicas}")
@@ -65,23 +65,27 @@ def _status(
 
 def _while(
     asked: RequestedPartition, request: Request, requests: Requests, going: Ongoing
-) -> tuple[State, str]:
+) -> tuple[ReassignmentState, str]:
     """While something is in progress: it is this request's, or another's."""
     if set(going.target) == set(asked.wanted):
-        return State.ONGOING, ""
+        return ReassignmentState.ONGOING, ""
     wants = ", ".join(map(str, going.target))
     if asked.is_uncertain:
-        return State.UNKNOWN, f"there was no answer, and the ongoing target is {wants}"
+        return ReassignmentState.UNKNOWN, f"there was no answer, and the ongoing target is {wants}"
     newest = holder(requests, asked.place)
     other = newest is not None and newest > request.id
-    return State.OVERRIDDEN, f"by request {newest}" if other else f"by another client, to {wants}"
+    return ReassignmentState.OVERRIDDEN, f"by request {newest}" if other else f"by another client, to {wants}"
 
 
-def _doubtful(asked: RequestedPartition, view: ReassignmentView, what: str) -> tuple[State, str]:
+def _doubtful(asked: RequestedPartition, view: ReassignmentView, what: str) -> tuple[ReassignmentState, str]:
     """What shows neither a beginning nor a good end."""
     if asked.is_uncertain:
-        return State.UNKNOWN, f"there was no answer; {what}"
-    return (State.ERROR, what) if view.settled else (State.UNKNOWN, "it began, but no broker shows it yet")
+        return ReassignmentState.UNKNOWN, f"there was no answer; {what}"
+    return (
+        (ReassignmentState.ERROR, what)
+        if view.settled
+        else (ReassignmentState.UNKNOWN, "it began, but no broker shows it yet")
+    )
 
 
 def _receiving(

@@ -19,7 +19,7 @@ KEEP_FINISHED_S = 24 * 60 * 60
 _VERSION = 1
 
 
-class State(StrEnum):
+class ReassignmentState(StrEnum):
     """What became of one partition of a request."""
 
     UNKNOWN = "unknown"
@@ -31,7 +31,7 @@ class State(StrEnum):
     ERROR = "error"
 
 
-FINISHED = frozenset(State) - {State.UNKNOWN, State.ONGOING}
+FINISHED = frozenset(ReassignmentState) - {ReassignmentState.UNKNOWN, ReassignmentState.ONGOING}
 
 
 class Received(msgspec.Struct, frozen=True):
@@ -60,7 +60,7 @@ class PartitionStatus(msgspec.Struct, frozen=True):
 
     topic: str
     partition: int
-    state: State
+    state: ReassignmentState
     detail: str
     receiving: tuple[Received, ...]
 
@@ -149,14 +149,14 @@ def answered(requests: Requests, number: int, answer: ReassignmentAnswer) -> Req
         said = msgspec.structs.replace(asked, code=code, message=message)
         if said.is_uncertain or code == 0:
             return said
-        return _ended(said, State.REFUSED, f"{named_code(code or 0)} {message or ''}".strip())
+        return _ended(said, ReassignmentState.REFUSED, f"{named_code(code or 0)} {message or ''}".strip())
 
     begun = {place for place, (code, _) in results.items() if not code and not answer.code}
 
     def overridden(asked: RequestedPartition) -> RequestedPartition:
         if asked.place not in begun or asked.ended is not None:
             return asked
-        return _ended(asked, State.OVERRIDDEN, f"by request {number}")
+        return _ended(asked, ReassignmentState.OVERRIDDEN, f"by request {number}")
 
     return _each(requests, lambda one, asked: _completed_by(one, asked, number, completed, overridden))
 
@@ -165,7 +165,9 @@ def abandoned(requests: Requests, number: int, why: str) -> Requests:
     """It was never sent."""
     return _each(
         requests,
-        lambda one, asked: _ended(asked, State.REFUSED, f"not sent: {why}") if one.id == number else asked,
+        lambda one, asked: (
+            _ended(asked, ReassignmentState.REFUSED, f"not sent: {why}") if one.id == number else asked
+        ),
     )
 
 
@@ -188,7 +190,7 @@ def cancelled(requests: Requests, number: int, answer: ReassignmentAnswer) -> Re
     return _each(
         requests,
         lambda one, asked: (
-            _ended(asked, State.CANCELLED, "")
+            _ended(asked, ReassignmentState.CANCELLED, "")
             if one.id == number and asked.place in done and asked.ended is None
             else asked
         ),
@@ -201,7 +203,7 @@ def concluded(requests: Requests, number: int, statuses: Sequence[PartitionStatu
     An error is checked again each time: another client may request the partition again.
     """
     seen = {(status.topic, status.partition): status for status in statuses}
-    final = {place: one for place, one in seen.items() if one.state in FINISHED - {State.ERROR}}
+    final = {place: one for place, one in seen.items() if one.state in FINISHED - {ReassignmentState.ERROR}}
     kept = _each(
         requests,
         lambda one, asked: (
@@ -262,7 +264,8 @@ def holder(requests: Requests, place: tuple[str, int]) -> int | None:
         one.id
         for one in requests.requests
         for asked in one.partitions
-        if asked.place == place and (asked.ended is None or asked.ended.state is not State.REFUSED)
+        if asked.place == place
+        and (asked.ended is None or asked.ended.state is not ReassignmentState.REFUSED)
     )
     return max(held, default=None)
 
@@ -279,7 +282,7 @@ def _completed_by(
     return other(asked) if one.id < number else asked
 
 
-def _ended(asked: RequestedPartition, state: State, detail: str) -> RequestedPartition:
+def _ended(asked: RequestedPartition, state: ReassignmentState, detail: str) -> RequestedPartition:
     status = PartitionStatus(asked.topic, asked.partition, state, detail, ())
     return msgspec.structs.replace(asked, ended=status)
 

@@ -11,7 +11,7 @@ import msgspec
 from harness.administration.addressing import Reach
 from harness.administration.progress import ReassignmentView, progress_of
 from harness.administration.reassignments import Address, list_reassignments, log_sizes
-from harness.administration.requests import PartitionStatus, Request, Requests, State
+from harness.administration.requests import PartitionStatus, ReassignmentState, Request, Requests
 from harness.errors import KrucibleError
 from harness.kafka.answers import ClusterAnswer, Place
 from harness.kafka.endpoint import Endpoint
@@ -47,7 +47,9 @@ def status_of(reach: Reach, request: Request, requests: Requests) -> tuple[Parti
     view = look(reach, places)
     while True:
         statuses = progress_of(request, requests, view)
-        unsettled = [one for one in statuses if one.state is State.UNKNOWN and _place(one) in certain]
+        unsettled = [
+            one for one in statuses if one.state is ReassignmentState.UNKNOWN and _place(one) in certain
+        ]
         if not unsettled:
             return statuses
         if time.monotonic() > deadline:

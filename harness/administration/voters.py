@@ -135,7 +135,7 @@ class Done(StrEnum):
     MAYBE = "maybe"
 
 
-class Row(NamedTuple):
+class VoterAnswerRule(NamedTuple):
     """One answer and what it means.
 
     Attributes:
@@ -153,7 +153,7 @@ class Row(NamedTuple):
     reason: str
 
 
-class Meaning(NamedTuple):
+class AnswerMeaning(NamedTuple):
     """Kafka's name for an answer, whether the change was done, and why one knows."""
 
     name: str
@@ -164,26 +164,46 @@ class Meaning(NamedTuple):
 _NO, _RETRIED, _MAYBE = Done.NO, Done.NO_UNLESS_RETRIED, Done.MAYBE
 _TIMED_OUT, _NOT_LEADER = "REQUEST_TIMED_OUT", "NOT_LEADER_OR_FOLLOWER"
 
-TABLE: tuple[Row, ...] = (
-    Row(0, "NONE", None, Done.YES, "the new set of voters is committed"),
-    Row(-1, "UNKNOWN_SERVER_ERROR", None, _MAYBE, "the leader failed, before or after the append"),
-    Row(6, _NOT_LEADER, "", _RETRIED, "it was not the leader when the request arrived"),
-    Row(6, _NOT_LEADER, None, _MAYBE, "it lost its leadership during the change"),
-    Row(7, _TIMED_OUT, "leader to handle previous", _RETRIED, "at once: another change is under way"),
-    Row(7, _TIMED_OUT, "to establish HWM", _RETRIED, "at once: nothing is committed in this epoch yet"),
-    Row(7, _TIMED_OUT, "to commit the latest", _RETRIED, "at once: the change before is not committed"),
-    Row(7, _TIMED_OUT, "is not ready to receive", _RETRIED, "at once: the new voter can't be reached yet"),
-    Row(7, _TIMED_OUT, "API_VERSIONS returned", _RETRIED, "before the append: the new voter does not answer"),
-    Row(7, _TIMED_OUT, "lagging behind", _RETRIED, "before the append: no node with both ids has caught up"),
-    Row(7, _TIMED_OUT, None, _MAYBE, "a real timeout: what the leader has appended may be committed later"),
-    Row(8, "BROKER_NOT_AVAILABLE", None, _RETRIED, "the node is shutting down and refused the request"),
-    Row(31, "CLUSTER_AUTHORIZATION_FAILED", None, _NO, "permission is checked first"),
-    Row(35, "UNSUPPORTED_VERSION", None, _NO, "kraft.version is 0: the voters are configured"),
-    Row(41, "NOT_CONTROLLER", None, _RETRIED, "it was not the active controller"),
-    Row(42, "INVALID_REQUEST", None, _NO, "ids, endpoints and versions are checked before the append"),
-    Row(104, "INCONSISTENT_CLUSTER_ID", None, _NO, "checked first"),
-    Row(126, "DUPLICATE_VOTER", None, _RETRIED, "a voter has this id, with any directory"),
-    Row(127, "VOTER_NOT_FOUND", None, _RETRIED, "no voter has both ids, or it is the last one"),
+TABLE: tuple[VoterAnswerRule, ...] = (
+    VoterAnswerRule(0, "NONE", None, Done.YES, "the new set of voters is committed"),
+    VoterAnswerRule(
+        -1, "UNKNOWN_SERVER_ERROR", None, _MAYBE, "the leader failed, before or after the append"
+    ),
+    VoterAnswerRule(6, _NOT_LEADER, "", _RETRIED, "it was not the leader when the request arrived"),
+    VoterAnswerRule(6, _NOT_LEADER, None, _MAYBE, "it lost its leadership during the change"),
+    VoterAnswerRule(
+        7, _TIMED_OUT, "leader to handle previous", _RETRIED, "at once: another change is under way"
+    ),
+    VoterAnswerRule(
+        7, _TIMED_OUT, "to establish HWM", _RETRIED, "at once: nothing is committed in this epoch yet"
+    ),
+    VoterAnswerRule(
+        7, _TIMED_OUT, "to commit the latest", _RETRIED, "at once: the change before is not committed"
+    ),
+    VoterAnswerRule(
+        7, _TIMED_OUT, "is not ready to receive", _RETRIED, "at once: the new voter can't be reached yet"
+    ),
+    VoterAnswerRule(
+        7, _TIMED_OUT, "API_VERSIONS returned", _RETRIED, "before the append: the new voter does not answer"
+    ),
+    VoterAnswerRule(
+        7, _TIMED_OUT, "lagging behind", _RETRIED, "before the append: no node with both ids has caught up"
+    ),
+    VoterAnswerRule(
+        7, _TIMED_OUT, None, _MAYBE, "a real timeout: what the leader has appended may be committed later"
+    ),
+    VoterAnswerRule(
+        8, "BROKER_NOT_AVAILABLE", None, _RETRIED, "the node is shutting down and refused the request"
+    ),
+    VoterAnswerRule(31, "CLUSTER_AUTHORIZATION_FAILED", None, _NO, "permission is checked first"),
+    VoterAnswerRule(35, "UNSUPPORTED_VERSION", None, _NO, "kraft.version is 0: the voters are configured"),
+    VoterAnswerRule(41, "NOT_CONTROLLER", None, _RETRIED, "it was not the active controller"),
+    VoterAnswerRule(
+        42, "INVALID_REQUEST", None, _NO, "ids, endpoints and versions are checked before the append"
+    ),
+    VoterAnswerRule(104, "INCONSISTENT_CLUSTER_ID", None, _NO, "checked first"),
+    VoterAnswerRule(126, "DUPLICATE_VOTER", None, _RETRIED, "a voter has this id, with any directory"),
+    VoterAnswerRule(127, "VOTER_NOT_FOUND", None, _RETRIED, "no voter has both ids, or it is the last one"),
 )
 """First fit counts.  Read in Kafka's source, 3.9 to 4.3: AddVoterHandler, RemoveVoterHandler, LeaderState,
 KafkaRaftClient; a broker's retries in NodeToControllerChannelManager."""
@@ -197,23 +217,23 @@ def outcome_of(answer: VoterAnswer) -> OperationType:
     return meaning_of(answer).outcome
 
 
-def meaning_of(answer: VoterAnswer) -> Meaning:
+def meaning_of(answer: VoterAnswer) -> AnswerMeaning:
     """Meaning of an answer, with the reason; an unknown code leaves the outcome open."""
     for row in TABLE:
         if row.code == answer.code and _fits(row.message_part, answer.message or ""):
             return _meaning(row, forwarded=answer.forwarded)
-    return Meaning(f"error {answer.code}", OperationType.INFO, _UNKNOWN)
+    return AnswerMeaning(f"error {answer.code}", OperationType.INFO, _UNKNOWN)
 
 
 def _fits(says: str | None, message: str) -> bool:
     return says is None or (says in message if says else not message)
 
 
-def _meaning(row: Row, *, forwarded: bool) -> Meaning:
+def _meaning(row: VoterAnswerRule, *, forwarded: bool) -> AnswerMeaning:
     if row.done is Done.YES:
-        return Meaning(row.name, OperationType.OK, row.reason)
+        return AnswerMeaning(row.name, OperationType.OK, row.reason)
     if row.done is Done.MAYBE:
-        return Meaning(row.name, OperationType.INFO, row.reason)
+        return AnswerMeaning(row.name, OperationType.INFO, row.reason)
     if row.done is Done.NO_UNLESS_RETRIED and forwarded:
-        return Meaning(row.name, OperationType.INFO, f"{row.reason}; {_TWICE}")
-    return Meaning(row.name, OperationType.FAIL, row.reason)
+        return AnswerMeaning(row.name, OperationType.INFO, f"{row.reason}; {_TWICE}")
+    return AnswerMeaning(row.name, OperationType.FAIL, row.reason)

@@ -20,7 +20,7 @@ from checkers.history.observed import NODE, PARTITIONS, NodeSeen, PartitionAnswe
 from checkers.history.operations import Operation, OperationType
 from checkers.history.quorum import QUORUM, LeaderSeen, quorum_seen
 from harness.campaigns.admin_news import admin_news
-from harness.record.events import Acknowledged, Event, PhaseBegan, Recorded, RunBegan, RunEnded
+from harness.record.events import Event, PhaseBegan, Recorded, RecordsAcknowledged, RunBegan, RunEnded
 
 REFRESH_PER_SECOND = 4
 _COUNTED = ("send", "txn", "write", "read", "poll", "final-read")
@@ -177,7 +177,7 @@ class Board:
                 return f"{event.phase}{': ' if event.detail else ''}{event.detail}"
             case Recorded(written):
                 return self._operation_news(event.operation) if _concerns(written) else None
-            case RunEnded() | Acknowledged():
+            case RunEnded() | RecordsAcknowledged():
                 return None
 
     def _take_operation(self, operation: Operation) -> None:

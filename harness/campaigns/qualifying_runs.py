@@ -12,17 +12,17 @@ from harness.campaigns.contents import Content, Contents
 from harness.errors import UsageError
 from harness.plan.catalogue import expectation_for, load_scenario, scenario_names
 from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
-from harness.plan.qualification import Build, Job, Role, control_jobs, pair_of
+from harness.plan.qualification import Build, Job, QualificationRole, control_jobs, pair_of
 from results.campaigns.summary import RunOutcome, outcome_of
 from results.campaigns.track_record import SideRecord
-from results.qualification import Elsewhere, OnRecord, Planned, Run, failed_run, run_of
-from results.qualification import Role as Side
+from results.qualification import Elsewhere, OnRecord, PlannedRun, QualificationRun, failed_run, run_of
+from results.qualification import QualificationRole as Side
 from results.repeats.flakes import content_of
 from results.store.addresses import reports_from
 from results.store.runs import RunSummary, RunUnreadableError, list_runs, load_identity
 
 
-class Gathered(NamedTuple):
+class GatheredRuns(NamedTuple):
     """All runs that a report covers.
 
     Attributes:
@@ -31,7 +31,7 @@ class Gathered(NamedTuple):
         elsewhere: other runs in the stores.
     """
 
-    runs: tuple[Run, ...]
+    runs: tuple[QualificationRun, ...]
     controls: tuple[SideRecord, ...]
     elsewhere: tuple[Elsewhere, ...]
 
@@ -78,7 +78,7 @@ class Stores:
         return reports_from(folder, [run.folder for run in self.every()])
 
 
-def gather_planned(jobs: Sequence[Job], stores: Stores) -> Gathered:
+def gather_planned(jobs: Sequence[Job], stores: Stores) -> GatheredRuns:
     """The outcomes of a matrix of runs."""
     plans = [(job, plan_run(job.options)) for job in jobs]
     runs = [_planned_run(job, plan, stores) for job, plan in plans if job.control is None]
@@ -89,17 +89,17 @@ def gather_planned(jobs: Sequence[Job], stores: Stores) -> Gathered:
     controls = [_side_record(side, stores) for side in sides.values()]
     mine = {folder.resolve() for _job, plan in plans if (folder := stores.folder_of(plan)) is not None}
     others = (run for run in stores.every() if run.folder.resolve() not in mine)
-    return Gathered(tuple(runs), tuple(controls), tuple(map(_elsewhere, others)))
+    return GatheredRuns(tuple(runs), tuple(controls), tuple(map(_elsewhere, others)))
 
 
-def gather_stored(candidate: Build, baseline: Build | None, stores: Stores) -> Gathered:
+def gather_stored(candidate: Build, baseline: Build | None, stores: Stores) -> GatheredRuns:
     """All stored runs of two builds, made by any command; replays are left out."""
     builds = {Side.CANDIDATE: candidate} | ({} if baseline is None else {Side.BASELINE: baseline})
     contents = {
         side: stores.contents.of_build(build.version, build.options) for side, build in builds.items()
     }
     controls = {_settings(job.options): job for job in control_jobs(None, 1)}
-    runs: list[Run] = []
+    runs: list[QualificationRun] = []
     tried: dict[str, list[RunOutcome]] = {}
     elsewhere: list[Elsewhere] = []
     for summary in stores.every():
@@ -114,7 +114,7 @@ def gather_stored(candidate: Build, baseline: Build | None, stores: Stores) -> G
         else:
             elsewhere.append(_elsewhere(summary))
     sides = (_stored_side(controls[settings], outcomes) for settings, outcomes in tried.items())
-    return Gathered(tuple(runs), tuple(sides), tuple(elsewhere))
+    return GatheredRuns(tuple(runs), tuple(sides), tuple(elsewhere))
 
 
 def _stored_side(job: Job, outcomes: Sequence[RunOutcome]) -> SideRecord:
@@ -130,8 +130,8 @@ def on_record(build: Build) -> Iterator[OnRecord]:
             yield OnRecord(anomaly_id, scenario.ticket or name, name, expected.why)
 
 
-def _planned_run(job: Job, plan: RunPlan, stores: Stores) -> Run:
-    planned = Planned(
+def _planned_run(job: Job, plan: RunPlan, stores: Stores) -> QualificationRun:
+    planned = PlannedRun(
         role=Side(job.role.value),
         scenario=job.options.scenario,
         mode=plan.scenario.topology.mode.value,
@@ -142,7 +142,7 @@ def _planned_run(job: Job, plan: RunPlan, stores: Stores) -> Run:
     if folder is not None:
         return run_of(planned, folder)
     why = stores.failure_of(plan)
-    return Run(planned=planned) if why is None else failed_run(planned, why)
+    return QualificationRun(planned=planned) if why is None else failed_run(planned, why)
 
 
 def _side_record(side: Sequence[tuple[Job, RunPlan]], stores: Stores) -> SideRecord:
@@ -153,7 +153,7 @@ def _side_record(side: Sequence[tuple[Job, RunPlan]], stores: Stores) -> SideRec
 
 def _as_candidate(job: Job) -> Job:
     """A control's run is read in the same way for both sides."""
-    return msgspec.structs.replace(job, role=Role.CANDIDATE)
+    return msgspec.structs.replace(job, role=QualificationRole.CANDIDATE)
 
 
 def _record(job: Job, plan: RunPlan, outcomes: Sequence[RunOutcome], seeds: int) -> SideRecord:
@@ -210,10 +210,10 @@ def _side_in(contents: Mapping[Side, Content], identity: RunIdentity | None) -> 
     return of[0] if len(of) == 1 else None
 
 
-def _planned(side: Side, options: RunOptions, scenario: str) -> Planned:
+def _planned(side: Side, options: RunOptions, scenario: str) -> PlannedRun:
     known = scenario in scenario_names()
     own = load_scenario(scenario).topology.mode.value if known else ""
-    return Planned(
+    return PlannedRun(
         role=side,
         scenario=scenario,
         mode=options.mode.value if options.mode else own,

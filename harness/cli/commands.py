@@ -6,120 +6,120 @@ of it.
 
 import click
 
-from harness.cli.entries import Entry, LazyGroup
+from harness.cli.entries import CommandEntry, LazyGroup
 
 COMMANDS = {
-    "doctor": Entry(
+    "doctor": CommandEntry(
         "harness.cli.doctor",
         "doctor",
         "Report what is missing on this host and how to fix it; changes nothing.",
     ),
-    "setup": Entry(
+    "setup": CommandEntry(
         "harness.cli.doctor",
         "setup",
         "Install and start what is missing, and prepare the image; prints first what it will do.",
     ),
-    "list": Entry(
+    "list": CommandEntry(
         "harness.cli.runs.listing",
         "list_command",
         "List scenarios and stored runs, newest first.",
     ),
-    "run": Entry(
+    "run": CommandEntry(
         "harness.cli.runs.run",
         "run",
         "Run SCENARIO and judge it.",
     ),
-    "check": Entry(
+    "check": CommandEntry(
         "harness.cli.histories.check",
         "check",
         "Judge a stored RUN again (latest, a scenario's name or a folder), or the FILE of another harness.",
     ),
-    "report": Entry(
+    "report": CommandEntry(
         "harness.cli.histories.check",
         "report",
         "Write a stored RUN's report again and say where it is.",
     ),
-    "serve": Entry(
+    "serve": CommandEntry(
         "harness.cli.findings.serve",
         "serve",
         "Browse stored runs: table, filters, trends, reports, downloads.",
     ),
-    "replay": Entry(
+    "replay": CommandEntry(
         "harness.cli.runs.replay",
         "replay",
         "Repeat the recorded schedule of RUN, and report how often its finding returns.",
     ),
-    "rerun-failed": Entry(
+    "rerun-failed": CommandEntry(
         "harness.cli.runs.rerun",
         "rerun_failed",
         "Run again what failed in FOLDER: a campaign, a qualification or any runs.",
     ),
-    "minimise": Entry(
+    "minimise": CommandEntry(
         "harness.cli.runs.minimise",
         "minimise",
         "Reduce an invalid RUN to a smaller scenario that still shows its anomaly.",
     ),
-    "issue": Entry(
+    "issue": CommandEntry(
         "harness.cli.findings.issue",
         "issue_command",
         "Print a stored RUN as a text that can be pasted into a tracker.",
     ),
-    "findings": Entry(
+    "findings": CommandEntry(
         "harness.cli.findings.findings",
         "findings_command",
         "List defects of Kafka that krucible found, or print one of them as the text of a ticket.",
     ),
-    "signatures": Entry(
+    "signatures": CommandEntry(
         "harness.cli.findings.signatures",
         "signatures_command",
         "List the signatures of failures in the runs of FOLDER, and which of them are new.",
     ),
-    "summary": Entry(
+    "summary": CommandEntry(
         "harness.cli.findings.summary",
         "summary",
         "Summarise all runs in the FOLDERs on one Markdown page, problems first.",
     ),
-    "track-record": Entry(
+    "track-record": CommandEntry(
         "harness.cli.campaigns.track_record",
         "track_record",
         "Check known bugs of Kafka: red in the versions that have them, green in those that do not.",
     ),
-    "qualify": Entry(
+    "qualify": CommandEntry(
         "harness.cli.campaigns.qualify",
         "qualify_command",
         "Qualify a candidate of Kafka: run it and a baseline, compare, decide by a rule, report.",
     ),
-    "sensitivity": Entry(
+    "sensitivity": CommandEntry(
         "harness.cli.campaigns.sensitivity",
         "sensitivity_command",
         "Measure how many seeded bugs are seen: each BUG, or all, one at a time in a preset's runs.",
     ),
-    "pipeline": Entry(
+    "pipeline": CommandEntry(
         "harness.cli.pipeline.group",
         "pipeline",
         "Write tables of stored runs, judge the runs again, and compute statistics, with Spark.",
     ),
-    "cluster": Entry(
+    "cluster": CommandEntry(
         "harness.cli.clusters.cluster",
         "cluster",
         "Clusters for hands-on use.",
     ),
-    "elect": Entry(
+    "elect": CommandEntry(
         "harness.cli.clusters.elect",
         "elect",
         "Elect leaders: the preferred replicas, or any live replica if a partition has no leader.",
     ),
-    "reassign": Entry(
+    "reassign": CommandEntry(
         "harness.cli.clusters.reassign",
         "reassign",
         "Reassign partitions (KIP-455); every request has a number, and its progress can be shown.",
     ),
-    "quorum": Entry(
+    "quorum": CommandEntry(
         "harness.cli.clusters.quorum",
         "quorum",
         "Show the voters of the quorum, and change them.",
     ),
-    "heal": Entry(
+    "heal": CommandEntry(
         "harness.cli.clusters.cluster",
         "heal",
         "Undo what a harness that was killed left behind: faults, containers, networks, disks.",

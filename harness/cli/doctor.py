@@ -10,7 +10,7 @@ from rich.console import Console
 from harness.cli.options.origins import settled
 from harness.cli.options.shared import image_options, runs_option
 from harness.cli.parsing import Command
-from harness.host.doctor import Check, State
+from harness.host.doctor import Check, CheckState
 from harness.host.doctor import doctor as look
 from harness.host.doctor_view import show
 from harness.host.setup import setup as make_ready
@@ -60,9 +60,9 @@ def java_of_spark() -> Check:
     """Java for ``krucible pipeline``; Kafka has its own, in its image."""
     java = find_java()
     if not java.problem:
-        return Check("java", State.OK, f"{java.version}, for krucible pipeline")
+        return Check("java", CheckState.OK, f"{java.version}, for krucible pipeline")
     wanted = f"krucible pipeline needs Java {JAVA_MIN} or newer"
-    return Check("java", State.OPTIONAL, f"{java.problem}: {java.got}; {wanted}", NEXT_STEP)
+    return Check("java", CheckState.OPTIONAL, f"{java.problem}: {java.got}; {wanted}", NEXT_STEP)
 
 
 def _kafka(given: dict[str, Any]) -> tuple[str, str, str]:

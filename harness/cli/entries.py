@@ -11,7 +11,7 @@ from click.shell_completion import CompletionItem
 from harness.cli.parsing import Group
 
 
-class Entry(NamedTuple):
+class CommandEntry(NamedTuple):
     """Where a command is, and the first sentence of its help."""
 
     module: str
@@ -27,7 +27,7 @@ class LazyGroup(Group):
         attrs: what every group takes.
     """
 
-    def __init__(self, *, entries: Mapping[str, Entry], **attrs: Any) -> None:
+    def __init__(self, *, entries: Mapping[str, CommandEntry], **attrs: Any) -> None:
         super().__init__(**attrs)
         self.entries = entries
 

@@ -13,7 +13,7 @@ GENERAL = {
 """Every code, for all commands."""
 
 
-class Meaning(NamedTuple):
+class ExitCodeMeaning(NamedTuple):
     """What 0, 1 and 2 mean for some commands; an empty text means that the code does not occur.
 
     Attributes:
@@ -32,42 +32,50 @@ class Meaning(NamedTuple):
 
 
 MEANINGS = (
-    Meaning(("run", "check"), "", "valid", "invalid", "unknown"),
-    Meaning(("check",), "--labels", "all verdicts agree with their labels", "not all do", ""),
-    Meaning(("run",), "--seeds", "all runs are valid", "a run is invalid", "a run is unknown"),
-    Meaning(("summary", "rerun-failed"), "", "all runs are valid", "a run is invalid", "a run is unknown"),
-    Meaning(("replay",), "", "the finding returned", "it never did", "no run decided it"),
-    Meaning(("replay",), "--bisect", "good: the finding never returned", "bad: it returned", ""),
-    Meaning(
+    ExitCodeMeaning(("run", "check"), "", "valid", "invalid", "unknown"),
+    ExitCodeMeaning(("check",), "--labels", "all verdicts agree with their labels", "not all do", ""),
+    ExitCodeMeaning(("run",), "--seeds", "all runs are valid", "a run is invalid", "a run is unknown"),
+    ExitCodeMeaning(
+        ("summary", "rerun-failed"), "", "all runs are valid", "a run is invalid", "a run is unknown"
+    ),
+    ExitCodeMeaning(("replay",), "", "the finding returned", "it never did", "no run decided it"),
+    ExitCodeMeaning(("replay",), "--bisect", "good: the finding never returned", "bad: it returned", ""),
+    ExitCodeMeaning(
         ("minimise",),
         "",
         "nothing smaller is left to try",
         "the anomaly did not return",
         "time or runs were used up before that",
     ),
-    Meaning(
+    ExitCodeMeaning(
         ("track-record",), "", "all outcomes are as expected", "one is not", "a run is missing or unknown"
     ),
-    Meaning(("qualify",), "", "QUALIFIED", "NOT QUALIFIED", "INCONCLUSIVE"),
-    Meaning(("qualify",), "--shard", "all runs of the shard have a verdict", "", "a run has none"),
-    Meaning(
+    ExitCodeMeaning(("qualify",), "", "QUALIFIED", "NOT QUALIFIED", "INCONCLUSIVE"),
+    ExitCodeMeaning(("qualify",), "--shard", "all runs of the shard have a verdict", "", "a run has none"),
+    ExitCodeMeaning(
         ("sensitivity",),
         "",
         "every bug was seen, or its budget is spent",
         "a control run is invalid",
         "runs are missing",
     ),
-    Meaning(("elect",), "", "every partition was elected or needed no election", "Kafka refused one", ""),
-    Meaning(("reassign execute", "reassign cancel"), "", "all was accepted", "Kafka refused some of it", ""),
-    Meaning(
+    ExitCodeMeaning(
+        ("elect",), "", "every partition was elected or needed no election", "Kafka refused one", ""
+    ),
+    ExitCodeMeaning(
+        ("reassign execute", "reassign cancel"), "", "all was accepted", "Kafka refused some of it", ""
+    ),
+    ExitCodeMeaning(
         ("reassign verify",),
         "",
         "all is complete",
         "all has ended, not all is complete",
         "some is ongoing or unknown",
     ),
-    Meaning(("quorum add-voter", "quorum remove-voter"), "", "done", "Kafka refused it", "it may be done"),
-    Meaning(("quorum records",), "", "the nodes agree", "they differ", "something can't be read"),
+    ExitCodeMeaning(
+        ("quorum add-voter", "quorum remove-voter"), "", "done", "Kafka refused it", "it may be done"
+    ),
+    ExitCodeMeaning(("quorum records",), "", "the nodes agree", "they differ", "something can't be read"),
 )
 """Of the commands that have more than one answer."""
 ONLY_DONE = (

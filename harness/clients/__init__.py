@@ -11,9 +11,9 @@ from harness.clients.interface import (
     Message,
     NotOfferedError,
     ProducerOptions,
+    ProducerRecord,
     ReadError,
-    Record,
-    Sent,
+    SendResult,
 )
 
 __all__ = [
@@ -27,7 +27,7 @@ __all__ = [
     "Message",
     "NotOfferedError",
     "ProducerOptions",
+    "ProducerRecord",
     "ReadError",
-    "Record",
-    "Sent",
+    "SendResult",
 ]

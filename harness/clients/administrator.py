@@ -7,7 +7,7 @@ import msgspec
 from checkers.history.operations import OperationType
 
 
-class Answer(NamedTuple):
+class AdminAnswer(NamedTuple):
     """What became of one request: ok, fail or info; what it returned if ok, an error if not."""
 
     outcome: OperationType
@@ -42,27 +42,27 @@ class Administrator(Protocol):
         """Whether it is of no use any more, after an error, and is to be closed."""
         ...
 
-    def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> Answer:
+    def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> AdminAnswer:
         """OffsetCommit by a client that is not a member of the group (generation -1)."""
         ...
 
-    def committed_offset(self, group: str, topic: str, partition: int) -> Answer:
+    def committed_offset(self, group: str, topic: str, partition: int) -> AdminAnswer:
         """OffsetFetch; the value is the offset, None where nothing is committed."""
         ...
 
-    def alter_config(self, topic: str, key: str, value: int) -> Answer:
+    def alter_config(self, topic: str, key: str, value: int) -> AdminAnswer:
         """IncrementalAlterConfigs of one number of a topic."""
         ...
 
-    def config(self, topic: str, key: str) -> Answer:
+    def config(self, topic: str, key: str) -> AdminAnswer:
         """DescribeConfigs; the value is the number, None if the topic has no value of its own."""
         ...
 
-    def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
+    def create_topic(self, topic: str, partitions: int, replication_factor: int) -> AdminAnswer:
         """CreateTopics; the value is the topic's id, None if the library does not report it."""
         ...
 
-    def delete_topic(self, topic: str) -> Answer:
+    def delete_topic(self, topic: str) -> AdminAnswer:
         """DeleteTopics, by name."""
         ...
 

@@ -17,7 +17,7 @@ from confluent_kafka.cimpl import NewTopic
 
 from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
-from harness.clients.administrator import AdministratorOptions, Answer
+from harness.clients.administrator import AdminAnswer, AdministratorOptions
 from harness.clients.bounded import within
 from harness.clients.confluent import client_config, error_text
 
@@ -42,25 +42,25 @@ class ConfluentAdministrator:
         self._wait_s = options.operation_ms / MS_PER_S
         self._timeouts = {"request_timeout": self._wait_s - _GRACE_S}
 
-    def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> Answer:
+    def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> AdminAnswer:
         """As promised by `Administrator.commit_offset`."""
         where = TopicPartition(topic, partition, offset)
         return _answered(lambda: self._group(group).commit(where, self._wait_s))
 
-    def committed_offset(self, group: str, topic: str, partition: int) -> Answer:
+    def committed_offset(self, group: str, topic: str, partition: int) -> AdminAnswer:
         """See `Administrator.committed_offset`; a stable one (KIP-447)."""
         where = TopicPartition(topic, partition)
         return _answered(
             lambda: self._group(group).committed(where, self._wait_s - _GRACE_S), OperationType.FAIL
         )
 
-    def alter_config(self, topic: str, key: str, value: int) -> Answer:
+    def alter_config(self, topic: str, key: str, value: int) -> AdminAnswer:
         """As promised by `Administrator.alter_config`."""
         change = ConfigEntry(key, str(value), incremental_operation=AlterConfigOpType.SET)
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[change])
         return self._requested(lambda admin: admin.incremental_alter_configs([resource], **self._timeouts))
 
-    def config(self, topic: str, key: str) -> Answer:
+    def config(self, topic: str, key: str) -> AdminAnswer:
         """See `Administrator.config`; of whichever broker the library likes best."""
         resource = ConfigResource(ResourceType.TOPIC, topic)
         described = self._requested(
@@ -70,7 +70,7 @@ class ConfluentAdministrator:
             return described
         return _answered(lambda: _own_number(described.value[key]), OperationType.FAIL)
 
-    def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
+    def create_topic(self, topic: str, partitions: int, replication_factor: int) -> AdminAnswer:
         """See `Administrator.create_topic`; the library does not report the id."""
         asked = [NewTopic(topic, num_partitions=partitions, replication_factor=replication_factor)]
         return self._requested(
@@ -79,7 +79,7 @@ class ConfluentAdministrator:
             )
         )
 
-    def delete_topic(self, topic: str) -> Answer:
+    def delete_topic(self, topic: str) -> AdminAnswer:
         """As promised by `Administrator.delete_topic`."""
         return self._requested(
             lambda admin: admin.delete_topics(
@@ -104,7 +104,7 @@ class ConfluentAdministrator:
 
     def _requested(
         self, ask: Callable[[AdminClient], dict[Any, Any]], otherwise: OperationType = OperationType.INFO
-    ) -> Answer:
+    ) -> AdminAnswer:
         """Result of the only future that a call returns."""
 
         def result() -> Any:
@@ -181,8 +181,8 @@ def _own_number(entry: Any) -> int | None:
     return int(entry.value) if own else None
 
 
-def _answered(ask: Callable[[], Any], otherwise: OperationType = OperationType.INFO) -> Answer:
+def _answered(ask: Callable[[], Any], otherwise: OperationType = OperationType.INFO) -> AdminAnswer:
     try:
-        return Answer(OperationType.OK, ask())
+        return AdminAnswer(OperationType.OK, ask())
     except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the request's outcome
-        return Answer(otherwise, error=error_text(error))
+        return AdminAnswer(otherwise, error=error_text(error))

@@ -15,7 +15,7 @@ from kafka.structs import OffsetAndMetadata
 
 from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
-from harness.clients.administrator import AdministratorOptions, Answer
+from harness.clients.administrator import AdminAnswer, AdministratorOptions
 from harness.clients.administrator_errors import NOT_FOUND, classify_commit
 from harness.clients.bounded import within
 from harness.clients.interface import ClientFailedError
@@ -44,7 +44,7 @@ class KafkaPythonAdministrator:
             bootstrap_timeout_ms=options.connect_ms,
         )
 
-    def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> Answer:
+    def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> AdminAnswer:
         """As promised by `Administrator.commit_offset`."""
         place = TopicPartition(topic, partition)
         where = {place: OffsetAndMetadata(offset, "", -1)}
@@ -52,19 +52,21 @@ class KafkaPythonAdministrator:
             told = self._requested(lambda: self._admin.alter_group_offsets(group, where))
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the commit's outcome
             if isinstance(error, BrokerResponseError) and error.errno in NOT_FOUND:
-                return Answer(OperationType.FAIL, error=f"{describe(error)} (no coordinator, nothing sent)")
-            return Answer(OperationType.INFO, error=describe(error))
+                return AdminAnswer(
+                    OperationType.FAIL, error=f"{describe(error)} (no coordinator, nothing sent)"
+                )
+            return AdminAnswer(OperationType.INFO, error=describe(error))
         refused = told.get(place)
         if refused is None:
             self.spent = True
-            return Answer(OperationType.INFO, error="the answer says nothing of that partition")
+            return AdminAnswer(OperationType.INFO, error="the answer says nothing of that partition")
         if refused.errno == 0:
-            return Answer(OperationType.OK)
+            return AdminAnswer(OperationType.OK)
         self.spent = True
         outcome, text = classify_commit(refused.errno, refused.__name__, only_attempt=True)
-        return Answer(outcome, error=text)
+        return AdminAnswer(outcome, error=text)
 
-    def committed_offset(self, group: str, topic: str, partition: int) -> Answer:
+    def committed_offset(self, group: str, topic: str, partition: int) -> AdminAnswer:
         """See `Administrator.committed_offset`; not a stable one, which the library can't ask for."""
         place = TopicPartition(topic, partition)
 
@@ -74,7 +76,7 @@ class KafkaPythonAdministrator:
 
         return self._answered(ask, OperationType.FAIL)
 
-    def alter_config(self, topic: str, key: str, value: int) -> Answer:
+    def alter_config(self, topic: str, key: str, value: int) -> AdminAnswer:
         """As promised by `Administrator.alter_config`."""
         resource = ConfigResource(ConfigResourceType.TOPIC, topic, {key: str(value)})
 
@@ -86,7 +88,7 @@ class KafkaPythonAdministrator:
 
         return self._answered(ask)
 
-    def config(self, topic: str, key: str) -> Answer:
+    def config(self, topic: str, key: str) -> AdminAnswer:
         """See `Administrator.config`; of whichever broker the library likes best."""
         resource = ConfigResource(ConfigResourceType.TOPIC, topic, {key: None})
 
@@ -96,7 +98,7 @@ class KafkaPythonAdministrator:
 
         return self._answered(ask, OperationType.FAIL)
 
-    def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
+    def create_topic(self, topic: str, partitions: int, replication_factor: int) -> AdminAnswer:
         """As promised by `Administrator.create_topic`."""
         asked = {topic: {"num_partitions": partitions, "replication_factor": replication_factor}}
 
@@ -107,7 +109,7 @@ class KafkaPythonAdministrator:
 
         return self._answered(ask)
 
-    def delete_topic(self, topic: str) -> Answer:
+    def delete_topic(self, topic: str) -> AdminAnswer:
         """As promised by `Administrator.delete_topic`."""
 
         def ask() -> None:
@@ -131,8 +133,8 @@ class KafkaPythonAdministrator:
         self.spent = False
         return returned[0]
 
-    def _answered(self, ask: Callable[[], Any], otherwise: OperationType = OperationType.INFO) -> Answer:
+    def _answered(self, ask: Callable[[], Any], otherwise: OperationType = OperationType.INFO) -> AdminAnswer:
         try:
-            return Answer(OperationType.OK, self._requested(ask))
+            return AdminAnswer(OperationType.OK, self._requested(ask))
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the request's outcome
-            return Answer(otherwise, error=describe(error))
+            return AdminAnswer(otherwise, error=describe(error))

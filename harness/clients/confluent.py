@@ -16,15 +16,15 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from checkers.history.operations import OperationType
 from harness.clients.bounded import within
-from harness.clients.errors import Source, classify, raised_by_send
+from harness.clients.errors import ErrorSource, classify, raised_by_send
 from harness.clients.interface import (
     ClientFailedError,
     ConsumerOptions,
     Message,
     ProducerOptions,
+    ProducerRecord,
     ReadError,
-    Record,
-    Sent,
+    SendResult,
     carried,
 )
 from harness.record.journal import describe
@@ -104,10 +104,10 @@ class ConfluentProducer:
         self._options = options
         self._producer = made(Producer, producer_config(options))
 
-    def send(self, batch: Sequence[Record]) -> list[Sent]:
+    def send(self, batch: Sequence[ProducerRecord]) -> list[SendResult]:
         """As promised by `LogProducer.send`."""
         deadline = time.monotonic() + self._options.delivery_ms / 1000 + _GRACE_S
-        fates: list[Sent | None] = [None] * len(batch)
+        fates: list[SendResult | None] = [None] * len(batch)
         for index, record in enumerate(batch):
             try:
                 self._producer.produce(
@@ -120,10 +120,10 @@ class ConfluentProducer:
                 )
             except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the record's outcome
                 fates[index] = refused(error)
-        silent = Sent(OperationType.INFO, error=self._await(fates, deadline))
+        silent = SendResult(OperationType.INFO, error=self._await(fates, deadline))
         return [fate or silent for fate in fates]
 
-    def _await(self, fates: list[Sent | None], deadline: float) -> str:
+    def _await(self, fates: list[SendResult | None], deadline: float) -> str:
         """Wait for the delivery reports; why a record may have none.
 
         A fatal error is raised here once, whichever record it is about; the reports follow it.
@@ -147,7 +147,7 @@ class ConfluentProducer:
 
         within(timeout_s, "closing confluent-kafka's producer", end)
 
-    def _reporter(self, fates: list[Sent | None], index: int) -> Callable[[Any, Any], None]:
+    def _reporter(self, fates: list[SendResult | None], index: int) -> Callable[[Any, Any], None]:
         def report(error: KafkaError | None, message: Any) -> None:
             fates[index] = fate_of(error, message.offset(), self._options)
 
@@ -172,29 +172,29 @@ def producer_config(options: ProducerOptions) -> dict[str, Any]:
     )
 
 
-def refused(error: Exception) -> Sent:
+def refused(error: Exception) -> SendResult:
     """The outcome of a record at which the library's own call raised."""
     if not isinstance(error, (BufferError, KafkaException, ValueError)):
-        return Sent(OperationType.INFO, error=error_text(error))
+        return SendResult(OperationType.INFO, error=error_text(error))
     outcome, reason = raised_by_send(error_text(error))
-    return Sent(outcome, error=reason)
+    return SendResult(outcome, error=reason)
 
 
-def fate_of(error: KafkaError | None, offset: int | None, options: ProducerOptions) -> Sent:
+def fate_of(error: KafkaError | None, offset: int | None, options: ProducerOptions) -> SendResult:
     """The outcome of a record by its delivery report."""
     if error is None:
         if options.acks == "0":
-            return Sent(OperationType.OK)
+            return SendResult(OperationType.OK)
         if offset is None or offset < 0:
-            return Sent(OperationType.INFO, error="acknowledged without an offset")
-        return Sent(OperationType.OK, offset)
+            return SendResult(OperationType.INFO, error="acknowledged without an offset")
+        return SendResult(OperationType.OK, offset)
     outcome, reason = classify(
-        Source.LIBRDKAFKA if error.code() < _FIRST_LOCAL_ERROR else Source.BROKER,
+        ErrorSource.LIBRDKAFKA if error.code() < _FIRST_LOCAL_ERROR else ErrorSource.BROKER,
         error.code(),
         only_attempt=not options.idempotent and options.acks != "all",
         acks=options.acks,
     )
-    return Sent(outcome, error=f"{error.name()}: {error.str()} ({reason})")
+    return SendResult(outcome, error=f"{error.name()}: {error.str()} ({reason})")
 
 
 class ConfluentConsumer:

@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from harness.clients.administrator import Answer
+from harness.clients.administrator import AdminAnswer
 from harness.clients.interface import Message
 
 
@@ -28,7 +28,7 @@ class Assigned(NamedTuple):
     membership: Membership | None
 
 
-class Gathered(NamedTuple):
+class PolledRecords(NamedTuple):
     """What one poll returned: records in their order, and the assignment that they begin, if it is new.
 
     `membership` is who the member is from now on, where that changed without a new assignment.
@@ -82,7 +82,7 @@ class GroupMember(Protocol):
         """Partitions that it was assigned and that were not revoked since."""
         ...
 
-    def poll(self, max_wait_s: float) -> Gathered:
+    def poll(self, max_wait_s: float) -> PolledRecords:
         """The next records, all of one assignment; rebalances happen in here alone.
 
         Raises:
@@ -90,7 +90,7 @@ class GroupMember(Protocol):
         """
         ...
 
-    def commit(self, offsets: Mapping[int, int]) -> Answer:
+    def commit(self, offsets: Mapping[int, int]) -> AdminAnswer:
         """Commit where the group is to continue, partition to offset; never raises.
 
         ``fail`` only if it certainly did not happen and never will.

@@ -16,10 +16,10 @@ from confluent_kafka import Consumer, TopicPartition
 
 from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
-from harness.clients.administrator import Answer
+from harness.clients.administrator import AdminAnswer
 from harness.clients.bounded import within
 from harness.clients.confluent import client_config, error_text, made, subscribe
-from harness.clients.group import Assigned, Gathered, MemberOptions, Membership
+from harness.clients.group import Assigned, MemberOptions, Membership, PolledRecords
 from harness.clients.interface import ClientFailedError, Message, ReadError
 
 _METADATA = b"CGMDv2:"
@@ -35,7 +35,7 @@ class ConfluentMember:
         self._assigned: Assigned | None = None
         self._failure: str | None = None
         self._membership: Membership | None = None
-        self._later: deque[Gathered] = deque()
+        self._later: deque[PolledRecords] = deque()
         self._returned = threading.Event()
         self._returned.set()
         self._owned: frozenset[int] = frozenset()
@@ -62,7 +62,7 @@ class ConfluentMember:
         """See `GroupMember.owned`; nothing while the poll that reports a new assignment is still to come."""
         return frozenset() if self._later else self._owned
 
-    def poll(self, max_wait_s: float) -> Gathered:
+    def poll(self, max_wait_s: float) -> PolledRecords:
         """As promised by `GroupMember.poll`."""
         if self._later:
             return self._later.popleft()
@@ -77,18 +77,18 @@ class ConfluentMember:
         messages = _messages([] if first is None else [first])
         later, self._assigned = self._assigned, None
         if later is None:
-            return Gathered(messages + _messages(more), assigned)
-        self._later.append(Gathered(_messages(more), later))
-        return Gathered(messages, assigned)
+            return PolledRecords(messages + _messages(more), assigned)
+        self._later.append(PolledRecords(_messages(more), later))
+        return PolledRecords(messages, assigned)
 
-    def commit(self, offsets: Mapping[int, int]) -> Answer:
+    def commit(self, offsets: Mapping[int, int]) -> AdminAnswer:
         """As promised by `GroupMember.commit`."""
         try:
             known = membership_of(self._consumer.consumer_group_metadata())
         except Exception as error:  # noqa: BLE001 - after any error of the library nothing was sent
-            return Answer(OperationType.FAIL, error=f"{error_text(error)}, nothing sent")
+            return AdminAnswer(OperationType.FAIL, error=f"{error_text(error)}, nothing sent")
         if self._membership is None or known != self._membership:
-            return Answer(OperationType.FAIL, error="the membership has ended, nothing sent")
+            return AdminAnswer(OperationType.FAIL, error="the membership has ended, nothing sent")
         where = [TopicPartition(self._options.topic, p, offset) for p, offset in offsets.items()]
         answered: list[TopicPartition] = []
         self._returned.clear()
@@ -102,12 +102,14 @@ class ConfluentMember:
         try:
             within(self._options.commit_ms / MS_PER_S, "the commit", ask)
         except ClientFailedError as error:
-            return Answer(OperationType.INFO, error=str(error))
+            return AdminAnswer(OperationType.INFO, error=str(error))
         failed = [place.error for place in answered if place.error is not None]
         if failed or len(answered) < len(where):
             text = "; ".join(f"{error.name()}: {error.str()}" for error in failed[:3])
-            return Answer(OperationType.INFO, error=f"{text} (an earlier attempt may have been appended)")
-        return Answer(OperationType.OK)
+            return AdminAnswer(
+                OperationType.INFO, error=f"{text} (an earlier attempt may have been appended)"
+            )
+        return AdminAnswer(OperationType.OK)
 
     def close(self, timeout_s: float) -> None:
         """See `GroupMember.close`; waits for a commit that has not returned and still uses the client."""

@@ -16,9 +16,9 @@ from kafka.structs import OffsetAndMetadata
 
 from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
-from harness.clients.administrator import Answer
+from harness.clients.administrator import AdminAnswer
 from harness.clients.administrator_errors import classify_commit
-from harness.clients.group import Assigned, Gathered, MemberOptions, Membership
+from harness.clients.group import Assigned, MemberOptions, Membership, PolledRecords
 from harness.clients.interface import ReadError
 from harness.clients.kafka_python import polled_in_group
 from harness.clients.kafka_python_making import end_consumer, made_client, subscribe
@@ -59,12 +59,12 @@ class KafkaPythonMember:
         """As promised by `GroupMember.owned`."""
         return self._listener.owned
 
-    def poll(self, max_wait_s: float) -> Gathered:
+    def poll(self, max_wait_s: float) -> PolledRecords:
         """As promised by `GroupMember.poll`."""
         messages = polled_in_group(self._consumer, max_wait_s)
-        return Gathered(messages, self._listener.taken())
+        return PolledRecords(messages, self._listener.taken())
 
-    def commit(self, offsets: Mapping[int, int]) -> Answer:
+    def commit(self, offsets: Mapping[int, int]) -> AdminAnswer:
         """As promised by `GroupMember.commit`."""
         deadline = time.monotonic() + self._options.commit_ms / MS_PER_S
         where = {
@@ -74,43 +74,43 @@ class KafkaPythonMember:
         try:
             ready = self._coordinator.ensure_coordinator_ready(timeout_ms=self._options.commit_ms)
         except Exception as error:  # noqa: BLE001 - after any error of the library nothing was sent
-            return Answer(OperationType.FAIL, error=f"{describe(error)} (no coordinator, nothing sent)")
+            return AdminAnswer(OperationType.FAIL, error=f"{describe(error)} (no coordinator, nothing sent)")
         if not ready:
-            return Answer(OperationType.FAIL, error="no coordinator was found, nothing sent")
+            return AdminAnswer(OperationType.FAIL, error="no coordinator was found, nothing sent")
         try:
             return self._sent_once(where, deadline)
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the commit's outcome
-            return Answer(OperationType.INFO, error=describe(error))
+            return AdminAnswer(OperationType.INFO, error=describe(error))
 
-    def _sent_once(self, where: Mapping[TopicPartition, OffsetAndMetadata], deadline: float) -> Answer:
+    def _sent_once(self, where: Mapping[TopicPartition, OffsetAndMetadata], deadline: float) -> AdminAnswer:
         manager = self._coordinator._manager  # noqa: SLF001 - as the library's own commits do
         future = manager.call_soon(self._coordinator._send_offset_commit_request, where)  # noqa: SLF001 - as above
         try:
             manager.run(manager.wait_for, future, max(0.0, deadline - time.monotonic()) * MS_PER_S)
         except Exception as error:  # noqa: BLE001 - the commit's outcome is that of its future, not of the wait
             if not future.is_done:
-                return Answer(OperationType.INFO, error=f"no answer to OffsetCommit: {describe(error)}")
-        return Answer(OperationType.OK) if future.exception is None else refused(future.exception)
+                return AdminAnswer(OperationType.INFO, error=f"no answer to OffsetCommit: {describe(error)}")
+        return AdminAnswer(OperationType.OK) if future.exception is None else refused(future.exception)
 
     def close(self, timeout_s: float) -> None:
         """As promised by `GroupMember.close`."""
         end_consumer(self._consumer, timeout_s, "kafka-python's group member")
 
 
-def refused(error: Exception) -> Answer:
+def refused(error: Exception) -> AdminAnswer:
     """The outcome of a commit, given the error of its only attempt.
 
     CommitFailedError means ILLEGAL_GENERATION, UNKNOWN_MEMBER_ID or REBALANCE_IN_PROGRESS, or that the
     membership ended before anything was sent.
     """
     if isinstance(error, CommitFailedError):
-        return Answer(
+        return AdminAnswer(
             OperationType.FAIL, error=f"{describe(error)} (the member is verified before the append)"
         )
     if isinstance(error, BrokerResponseError) and error.errno is not None:
         outcome, text = classify_commit(int(error.errno), describe(error), only_attempt=True)
-        return Answer(outcome, error=text)
-    return Answer(OperationType.INFO, error=describe(error))
+        return AdminAnswer(outcome, error=text)
+    return AdminAnswer(OperationType.INFO, error=describe(error))
 
 
 class _Listener(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the library has no types

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from confluent_kafka import Consumer, TopicPartition
 
 from checkers.history.operations import OperationType
-from harness.clients.administrator import Answer
+from harness.clients.administrator import AdminAnswer
 from harness.clients.confluent import error_text
-from harness.clients.group import Assigned, Gathered, Membership
+from harness.clients.group import Assigned, Membership, PolledRecords
 from harness.clients.group_confluent import ConfluentMember, membership_of
 from harness.clients.interface import ReadError
 
@@ -20,7 +20,7 @@ from harness.clients.interface import ReadError
 class ModernMember(ConfluentMember):
     """A `GroupMember`; brokers set the length of its session and how often it sends heartbeats."""
 
-    def poll(self, max_wait_s: float) -> Gathered:
+    def poll(self, max_wait_s: float) -> PolledRecords:
         """See `GroupMember.poll`; reports a new epoch too."""
         gathered = super().poll(max_wait_s)
         if self._later:
@@ -32,11 +32,11 @@ class ModernMember(ConfluentMember):
         self._membership = now
         return gathered._replace(membership=now)
 
-    def commit(self, offsets: Mapping[int, int]) -> Answer:
+    def commit(self, offsets: Mapping[int, int]) -> AdminAnswer:
         """As promised by `GroupMember.commit`."""
         answer = super().commit(offsets)
         if answer.outcome is OperationType.OK and self._epoch() != self._membership:
-            return Answer(OperationType.INFO, error="in this epoch of the member's, or in a later one")
+            return AdminAnswer(OperationType.INFO, error="in this epoch of the member's, or in a later one")
         return answer
 
     def _protocol(self) -> dict[str, object]:

@@ -11,7 +11,7 @@ from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorRespo
 
 from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
-from harness.clients.administrator import Answer
+from harness.clients.administrator import AdminAnswer
 from harness.clients.administrator_errors import classify_commit, classify_deletion
 from harness.clients.group import MemberOptions, Membership
 from harness.clients.raw_offsets import delete_group
@@ -25,11 +25,11 @@ _NOBODY = Membership("", -1)
 """What OffsetCommit names where who asks is not a member."""
 
 
-def commit_as(options: MemberOptions, membership: Membership, offsets: Mapping[int, int]) -> Answer:
+def commit_as(options: MemberOptions, membership: Membership, offsets: Mapping[int, int]) -> AdminAnswer:
     """Commit offsets as this member of this generation; one request, never raises."""
     connection = _to_coordinator(options)
     if isinstance(connection, str):
-        return Answer(OperationType.FAIL, error=f"{connection}, nothing sent")
+        return AdminAnswer(OperationType.FAIL, error=f"{connection}, nothing sent")
     topic = OffsetCommitRequest.OffsetCommitRequestTopic
     parts = [
         topic.OffsetCommitRequestPartition(
@@ -50,41 +50,41 @@ def commit_as(options: MemberOptions, membership: Membership, offsets: Mapping[i
     try:
         answer = connection.ask(request, OffsetCommitResponse, at_most=_COMMIT_AT_MOST + options.modern)
     except WireError as error:
-        return Answer(OperationType.INFO, error=str(error))
+        return AdminAnswer(OperationType.INFO, error=str(error))
     finally:
         connection.close()
     return answered([part.error_code for found in answer.topics for part in found.partitions])
 
 
-def reset_offsets(options: MemberOptions, offsets: Mapping[int, int]) -> Answer:
+def reset_offsets(options: MemberOptions, offsets: Mapping[int, int]) -> AdminAnswer:
     """Set a group's offsets as an administrator does (KIP-396), who is not a member; never raises."""
     return commit_as(options, _NOBODY, offsets)
 
 
-def remove_group(options: MemberOptions) -> Answer:
+def remove_group(options: MemberOptions) -> AdminAnswer:
     """Delete a group as an administrator does (KIP-229); one request, never raises."""
     connection = _to_coordinator(options)
     if isinstance(connection, str):
-        return Answer(OperationType.FAIL, error=f"{connection}, nothing sent")
+        return AdminAnswer(OperationType.FAIL, error=f"{connection}, nothing sent")
     try:
         code = delete_group(connection, options.group)
     except WireError as error:
-        return Answer(OperationType.INFO, error=str(error))
+        return AdminAnswer(OperationType.INFO, error=str(error))
     finally:
         connection.close()
     if not code:
-        return Answer(OperationType.OK)
+        return AdminAnswer(OperationType.OK)
     fate, text = classify_deletion(code)
-    return Answer(fate, error=text)
+    return AdminAnswer(fate, error=text)
 
 
-def answered(codes: Sequence[int]) -> Answer:
+def answered(codes: Sequence[int]) -> AdminAnswer:
     """Combine the codes of all partitions of one OffsetCommit."""
     if not any(codes):
-        return Answer(OperationType.OK)
+        return AdminAnswer(OperationType.OK)
     fates = [classify_commit(code, f"error {code}", only_attempt=True) for code in codes if code]
     refused_all = len(fates) == len(codes) and all(fate is OperationType.FAIL for fate, _ in fates)
-    return Answer(OperationType.FAIL if refused_all else OperationType.INFO, error=fates[0][1])
+    return AdminAnswer(OperationType.FAIL if refused_all else OperationType.INFO, error=fates[0][1])
 
 
 def _to_coordinator(options: MemberOptions) -> Connection | str:

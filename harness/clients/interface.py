@@ -26,7 +26,7 @@ VALUE_HEADER = "value"
 """Name of the header that has the value of a tombstone, which has no value itself."""
 
 
-class Record(NamedTuple):
+class ProducerRecord(NamedTuple):
     """A record to send; a tombstone has its value in a header instead."""
 
     partition: int
@@ -52,7 +52,7 @@ def carried(content: bytes | None, headers: Iterable[tuple[str, bytes | None]] |
     return next((value for name, value in headers or () if name == VALUE_HEADER), None)
 
 
-class Sent(NamedTuple):
+class SendResult(NamedTuple):
     """What became of one record: ok, fail or info; its offset if acknowledged, an error if not ok."""
 
     outcome: OperationType
@@ -136,7 +136,7 @@ class ConsumerOptions(msgspec.Struct, frozen=True):
 class LogProducer(Protocol):
     """Sends batches; used by one thread."""
 
-    def send(self, batch: Sequence[Record]) -> list[Sent]:
+    def send(self, batch: Sequence[ProducerRecord]) -> list[SendResult]:
         """Send all records at once and wait for every outcome, in the order of the batch; never raises.
 
         Returns within the delivery timeout and a second.

@@ -16,14 +16,14 @@ from kafka.producer.future import FutureRecordMetadata
 
 from checkers.history.operations import OperationType
 from harness.clients.bounded import within
-from harness.clients.errors import Source, classify, raised_by_send
+from harness.clients.errors import ErrorSource, classify, raised_by_send
 from harness.clients.interface import (
     ConsumerOptions,
     Message,
     ProducerOptions,
+    ProducerRecord,
     ReadError,
-    Record,
-    Sent,
+    SendResult,
     carried,
 )
 from harness.clients.kafka_python_making import EndableProducer, end_consumer, made_client, producer_bounds
@@ -90,12 +90,12 @@ class KafkaPythonProducer:
             **producer_bounds(options.delivery_ms, options.request_ms, options.connect_ms),
         )
 
-    def send(self, batch: Sequence[Record]) -> list[Sent]:
+    def send(self, batch: Sequence[ProducerRecord]) -> list[SendResult]:
         """As promised by `LogProducer.send`."""
         deadline = time.monotonic() + self._options.delivery_ms / 1000 + _GRACE_S
         queued = self._queue(batch)
         return [
-            future if isinstance(future, Sent) else self._outcome(future, deadline - time.monotonic())
+            future if isinstance(future, SendResult) else self._outcome(future, deadline - time.monotonic())
             for future in queued
         ]
 
@@ -103,9 +103,9 @@ class KafkaPythonProducer:
         """As promised by `LogProducer.close`."""
         within(timeout_s, "closing kafka-python's producer", self._producer.end)
 
-    def _queue(self, batch: Sequence[Record]) -> list[FutureRecordMetadata | Sent]:
+    def _queue(self, batch: Sequence[ProducerRecord]) -> list[FutureRecordMetadata | SendResult]:
         """A future, or already the outcome, for each record; after a timeout the others are not tried."""
-        queued: list[FutureRecordMetadata | Sent] = []
+        queued: list[FutureRecordMetadata | SendResult] = []
         for record in batch:
             try:
                 queued.append(
@@ -119,34 +119,34 @@ class KafkaPythonProducer:
                 )
             except _REFUSALS as error:
                 outcome, reason = raised_by_send(describe(error))
-                queued.append(Sent(outcome, error=reason))
+                queued.append(SendResult(outcome, error=reason))
                 if isinstance(error, KafkaTimeoutError):
                     rest = len(batch) - len(queued)
-                    return queued + [Sent(outcome, error="not sent after that")] * rest
+                    return queued + [SendResult(outcome, error="not sent after that")] * rest
             except Exception as error:  # noqa: BLE001 - a defect of the library, recorded as the record's outcome
                 queued.append(self._failed(error))
         return queued
 
-    def _outcome(self, future: FutureRecordMetadata, timeout_s: float) -> Sent:
+    def _outcome(self, future: FutureRecordMetadata, timeout_s: float) -> SendResult:
         try:
             metadata = future.get(timeout=max(0.0, timeout_s))
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the record's outcome
             return self._failed(error)
         if self._options.acks == "0":
-            return Sent(OperationType.OK)
+            return SendResult(OperationType.OK)
         if metadata.offset is None or metadata.offset < 0:
-            return Sent(OperationType.INFO, error="acknowledged without an offset")
-        return Sent(OperationType.OK, metadata.offset)
+            return SendResult(OperationType.INFO, error="acknowledged without an offset")
+        return SendResult(OperationType.OK, metadata.offset)
 
-    def _failed(self, error: BaseException) -> Sent:
+    def _failed(self, error: BaseException) -> SendResult:
         broker = isinstance(error, BrokerResponseError) and error.errno is not None
         outcome, reason = classify(
-            Source.BROKER if broker else Source.KAFKA_PYTHON,
+            ErrorSource.BROKER if broker else ErrorSource.KAFKA_PYTHON,
             error.errno if broker else type(error).__name__,  # type: ignore[attr-defined]  # `broker` implies it
             only_attempt=not self._options.idempotent,
             acks=self._options.acks,
         )
-        return Sent(outcome, error=f"{describe(error)} ({reason})")
+        return SendResult(outcome, error=f"{describe(error)} ({reason})")
 
 
 class KafkaPythonConsumer:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 
-from checkers.history.observed import Listed, OffsetsRequested
+from checkers.history.observed import ListedOffset, OffsetsRequested
 from harness.kafka.wire import Connection
 
 _AT_MOST = 8
@@ -30,7 +30,7 @@ _TIMESTAMPS = {
 }
 
 
-class Answered(NamedTuple):
+class OffsetAnswer(NamedTuple):
     """What a broker answered of one partition.
 
     Attributes:
@@ -52,7 +52,7 @@ Places = Mapping[str, Collection[int]]
 
 def list_offsets(
     connection: Connection, what: OffsetsRequested, epochs: Epochs, since_ms: int | None = None
-) -> dict[str, list[Listed]]:
+) -> dict[str, list[ListedOffset]]:
     """Ask a broker for one kind of offset of some partitions; refused partitions are left out.
 
     Args:
@@ -70,7 +70,7 @@ def list_offsets(
     return {told.name: _listed(told.partitions, epochs[told.name]) for told in answer.topics}
 
 
-def list_ends_as_consumer(connection: Connection, places: Places) -> dict[str, list[Answered]]:
+def list_ends_as_consumer(connection: Connection, places: Places) -> dict[str, list[OffsetAnswer]]:
     """Ask a broker for the ends of some partitions, without a leader epoch; only a leader answers.
 
     Raises:
@@ -79,7 +79,7 @@ def list_ends_as_consumer(connection: Connection, places: Places) -> dict[str, l
     return _answered(connection, _request(_in_any_epoch(places), _TIMESTAMPS[OffsetsRequested.LATEST]))
 
 
-def list_starts(connection: Connection, places: Places) -> dict[str, list[Answered]]:
+def list_starts(connection: Connection, places: Places) -> dict[str, list[OffsetAnswer]]:
     """Ask a broker where its own logs of some partitions begin, whether it leads them or not.
 
     Raises:
@@ -93,10 +93,10 @@ def _in_any_epoch(places: Places) -> Epochs:
     return {name: dict.fromkeys(some, _ANY_EPOCH) for name, some in places.items()}
 
 
-def _answered(connection: Connection, request: ListOffsetsRequest) -> dict[str, list[Answered]]:
+def _answered(connection: Connection, request: ListOffsetsRequest) -> dict[str, list[OffsetAnswer]]:
     answer = connection.ask(request, ListOffsetsResponse, at_most=_AT_MOST)
     return {
-        told.name: [Answered(one.partition_index, one.error_code, one.offset) for one in told.partitions]
+        told.name: [OffsetAnswer(one.partition_index, one.error_code, one.offset) for one in told.partitions]
         for told in answer.topics
     }
 
@@ -120,9 +120,9 @@ def _request(
     return ListOffsetsRequest(replica_id=replica_id, isolation_level=isolation_level, topics=topics)
 
 
-def _listed(partitions: Sequence[Any], epochs: Mapping[int, int]) -> list[Listed]:
+def _listed(partitions: Sequence[Any], epochs: Mapping[int, int]) -> list[ListedOffset]:
     return [
-        Listed(one.partition_index, epochs[one.partition_index], one.offset, one.timestamp)
+        ListedOffset(one.partition_index, epochs[one.partition_index], one.offset, one.timestamp)
         for one in partitions
         if not one.error_code
     ]

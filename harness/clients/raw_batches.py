@@ -22,7 +22,7 @@ from harness.kafka.wire import Connection
 _TIMEOUT_MS = 5_000
 
 
-class Batch(NamedTuple):
+class RawBatch(NamedTuple):
     """A batch of one record.
 
     Attributes:
@@ -40,7 +40,7 @@ class Batch(NamedTuple):
     transactional_id: str | None = None
 
 
-class Appended(NamedTuple):
+class ProduceAnswer(NamedTuple):
     """Answer to a Produce: Kafka's error code, and the offset where that is 0."""
 
     error: int
@@ -61,8 +61,8 @@ def request_producer_id(connection: Connection) -> tuple[int, int]:
 
 
 def append_batch(
-    connection: Connection, topic: TopicAnswer, partition: int, batch: Batch, at_most: int | None = None
-) -> Appended:
+    connection: Connection, topic: TopicAnswer, partition: int, batch: RawBatch, at_most: int | None = None
+) -> ProduceAnswer:
     """Send a batch once, with acks=all, and wait for the answer.
 
     Args:
@@ -97,4 +97,4 @@ def append_batch(
     )
     answer = connection.ask(request, ProduceResponse, at_most=at_most)
     result = answer.responses[0].partition_responses[0]
-    return Appended(result.error_code, None if result.error_code else result.base_offset)
+    return ProduceAnswer(result.error_code, None if result.error_code else result.base_offset)

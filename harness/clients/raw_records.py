@@ -23,7 +23,7 @@ _BYTES_MAX = 1 << 20
 _SESSIONLESS = -1
 
 
-class Appended(NamedTuple):
+class ProduceAnswer(NamedTuple):
     """Answer to a Produce: Kafka's error code, and the offset where that is 0."""
 
     error: int
@@ -60,7 +60,7 @@ def leader_of(connection: Connection, topic: str) -> tuple[str, int]:
     raise WireError(f"{topic} has no leader")
 
 
-def append_record(connection: Connection, topic: str, topic_id: str, value: bytes) -> Appended:
+def append_record(connection: Connection, topic: str, topic_id: str, value: bytes) -> ProduceAnswer:
     """Append one record to the first partition, with acks=all; asked once, by the id where the broker can.
 
     Raises:
@@ -79,7 +79,7 @@ def append_record(connection: Connection, topic: str, topic_id: str, value: byte
     )
     answer = connection.ask(request, ProduceResponse)
     result = answer.responses[0].partition_responses[0]
-    return Appended(result.error_code, None if result.error_code else result.base_offset)
+    return ProduceAnswer(result.error_code, None if result.error_code else result.base_offset)
 
 
 def fetch_records(connection: Connection, topic_id: str) -> Fetched:

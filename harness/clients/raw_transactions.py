@@ -19,7 +19,7 @@ from kafka.protocol.producer import (
     InitProducerIdResponse,
 )
 
-from harness.clients.raw_batches import Appended, Batch, append_batch
+from harness.clients.raw_batches import ProduceAnswer, RawBatch, append_batch
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.wire import Connection
 
@@ -60,7 +60,7 @@ class ProducerState(msgspec.Struct, frozen=True):
     epoch: int
 
 
-class Ended(NamedTuple):
+class EndTxnAnswer(NamedTuple):
     """Answer to an EndTxn: Kafka's error code, and the producer as it is from now on."""
 
     error: int
@@ -114,15 +114,15 @@ def produce(
     sequence: int,
     value: bytes,
     protocol: Protocol,
-) -> Appended:
+) -> ProduceAnswer:
     """Append one record within the transaction, with acks=all."""
-    batch = Batch(producer.producer_id, producer.epoch, sequence, value, producer.transactional_id)
+    batch = RawBatch(producer.producer_id, producer.epoch, sequence, value, producer.transactional_id)
     return append_batch(connection, topic, partition, batch, at_most=protocol.produce_version)
 
 
 def end_transaction(
     connection: Connection, producer: ProducerState, *, commit: bool, protocol: Protocol
-) -> Ended:
+) -> EndTxnAnswer:
     """Commit or abort."""
     request = EndTxnRequest(
         transactional_id=producer.transactional_id,
@@ -132,6 +132,6 @@ def end_transaction(
     )
     answer = connection.ask(request, EndTxnResponse, at_most=protocol.end_version)
     if answer.error_code or protocol is Protocol.V1:
-        return Ended(answer.error_code, producer)
+        return EndTxnAnswer(answer.error_code, producer)
     raised = msgspec.structs.replace(producer, producer_id=answer.producer_id, epoch=answer.producer_epoch)
-    return Ended(0, raised)
+    return EndTxnAnswer(0, raised)

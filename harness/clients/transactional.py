@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from checkers.history.operations import OperationType
-from harness.clients.interface import Message, Sent
+from harness.clients.interface import Message, SendResult
 
 
 class TransactionError(Exception):
@@ -91,7 +91,7 @@ class TransactionalProducer(Protocol):
         """
         ...
 
-    def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
+    def send(self, batch: Sequence[TopicRecord]) -> list[SendResult]:
         """Send records and wait for every outcome, ok or info, in the order of the batch; never raises."""
         ...
 

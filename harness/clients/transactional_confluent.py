@@ -17,8 +17,8 @@ from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
 from harness.clients.bounded import within
 from harness.clients.confluent import client_config, error_text, made, subscribe
-from harness.clients.errors import Source
-from harness.clients.interface import ClientFailedError, Message, ReadError, Sent
+from harness.clients.errors import ErrorSource
+from harness.clients.interface import ClientFailedError, Message, ReadError, SendResult
 from harness.clients.transactional import (
     GroupOffsets,
     GroupOptions,
@@ -70,10 +70,10 @@ class ConfluentTransactionalProducer:
         except Exception as error:
             raise TransactionError(error_text(error), OperationType.FAIL) from error
 
-    def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
+    def send(self, batch: Sequence[TopicRecord]) -> list[SendResult]:
         """As promised by `TransactionalProducer.send`."""
         deadline = time.monotonic() + self._options.delivery_ms / MS_PER_S + _GRACE_S
-        fates: list[Sent | None] = [None] * len(batch)
+        fates: list[SendResult | None] = [None] * len(batch)
         for index, record in enumerate(batch):
             try:
                 self._producer.produce(
@@ -83,19 +83,19 @@ class ConfluentTransactionalProducer:
                     on_delivery=_reporter(fates, index),
                 )
             except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the record's outcome
-                fates[index] = Sent(OperationType.INFO, error=error_text(error))
+                fates[index] = SendResult(OperationType.INFO, error=error_text(error))
         silent = self._await(fates, deadline)
         return [fate or silent for fate in fates]
 
-    def _await(self, fates: list[Sent | None], deadline: float) -> Sent:
+    def _await(self, fates: list[SendResult | None], deadline: float) -> SendResult:
         """Wait for the delivery reports; returns the outcome of records without one."""
         try:
             while None in fates and (left_s := deadline - time.monotonic()) > 0:
                 self._producer.poll(min(left_s, _POLL_S))
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the records' outcome
             # A producer that was fenced raises from poll, and may report nothing any more.
-            return Sent(OperationType.INFO, error=error_text(error))
-        return Sent(OperationType.INFO, error="no delivery report within the delivery timeout")
+            return SendResult(OperationType.INFO, error=error_text(error))
+        return SendResult(OperationType.INFO, error="no delivery report within the delivery timeout")
 
     def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
         """As promised by `TransactionalProducer.send_offsets`."""
@@ -140,7 +140,7 @@ class ConfluentTransactionalProducer:
             if not isinstance(error.__cause__, KafkaException):
                 raise TransactionError(str(error)) from error
             cause = error.__cause__.args[0]
-            source = Source.LIBRDKAFKA if cause.code() < _FIRST_LOCAL_ERROR else Source.BROKER
+            source = ErrorSource.LIBRDKAFKA if cause.code() < _FIRST_LOCAL_ERROR else ErrorSource.BROKER
             if what != _COMMIT:
                 raise TransactionError(_text(cause)) from error
             outcome, reason = classify_commit(source, cause.code(), only_attempt=False)
@@ -212,14 +212,14 @@ def _served_in_poll(_consumer: Consumer, _partitions: list[TopicPartition]) -> N
     """A rebalance: the library assigns what it was given after this returns."""
 
 
-def _reporter(fates: list[Sent | None], index: int) -> Callable[[Any, Any], None]:
+def _reporter(fates: list[SendResult | None], index: int) -> Callable[[Any, Any], None]:
     def report(error: KafkaError | None, message: Any) -> None:
         if error is not None:
-            fates[index] = Sent(OperationType.INFO, error=_text(error))
+            fates[index] = SendResult(OperationType.INFO, error=_text(error))
         elif message.offset() is None or message.offset() < 0:
-            fates[index] = Sent(OperationType.INFO, error="acknowledged without an offset")
+            fates[index] = SendResult(OperationType.INFO, error="acknowledged without an offset")
         else:
-            fates[index] = Sent(OperationType.OK, message.offset())
+            fates[index] = SendResult(OperationType.OK, message.offset())
 
     return report
 

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from checkers.history.operations import OperationType
-from harness.clients.errors import Classified, Source
+from harness.clients.errors import Classified, ErrorSource
 
 
 class Committed(StrEnum):
@@ -23,10 +23,10 @@ class Committed(StrEnum):
     """The library refused by itself, before this attempt and every other."""
 
 
-class Row(NamedTuple):
+class TransactionErrorRule(NamedTuple):
     """One error: Kafka's code or the library's name for it, and what it means for the transaction."""
 
-    source: Source
+    source: ErrorSource
     key: int | str
     name: str
     committed: Committed
@@ -34,41 +34,77 @@ class Row(NamedTuple):
 
 
 _NO, _MAYBE, _NEVER = Committed.NO, Committed.MAYBE, Committed.NEVER_ASKED
-_BROKER, _PYTHON, _RD = Source.BROKER, Source.KAFKA_PYTHON, Source.LIBRDKAFKA
-_JAVA = Source.JAVA
+_BROKER, _PYTHON, _RD = ErrorSource.BROKER, ErrorSource.KAFKA_PYTHON, ErrorSource.LIBRDKAFKA
+_JAVA = ErrorSource.JAVA
 
-TABLE: tuple[Row, ...] = (
-    Row(_BROKER, -1, "UNKNOWN_SERVER_ERROR", _MAYBE, "raised anywhere in the coordinator, before or after"),
-    Row(_BROKER, 7, "REQUEST_TIMED_OUT", _MAYBE, "the decision may be in the coordinator's log"),
-    Row(_BROKER, 13, "NETWORK_EXCEPTION", _MAYBE, "the connection broke, the request may have arrived"),
-    Row(_BROKER, 14, "COORDINATOR_LOAD_IN_PROGRESS", _NO, "the coordinator has not read its log yet"),
-    Row(
+TABLE: tuple[TransactionErrorRule, ...] = (
+    TransactionErrorRule(
+        _BROKER, -1, "UNKNOWN_SERVER_ERROR", _MAYBE, "raised anywhere in the coordinator, before or after"
+    ),
+    TransactionErrorRule(
+        _BROKER, 7, "REQUEST_TIMED_OUT", _MAYBE, "the decision may be in the coordinator's log"
+    ),
+    TransactionErrorRule(
+        _BROKER, 13, "NETWORK_EXCEPTION", _MAYBE, "the connection broke, the request may have arrived"
+    ),
+    TransactionErrorRule(
+        _BROKER, 14, "COORDINATOR_LOAD_IN_PROGRESS", _NO, "the coordinator has not read its log yet"
+    ),
+    TransactionErrorRule(
         _BROKER,
         15,
         "COORDINATOR_NOT_AVAILABLE",
         _MAYBE,
         "also answered when the append of the decision failed to reach enough replicas",
     ),
-    Row(_BROKER, 16, "NOT_COORDINATOR", _MAYBE, "also answered when it was deposed while it appended"),
-    Row(_BROKER, 47, "INVALID_PRODUCER_EPOCH", _NO, "epochs are compared before the decision"),
-    Row(_BROKER, 48, "INVALID_TXN_STATE", _NO, "there is no such transaction to commit any more"),
-    Row(_BROKER, 49, "INVALID_PRODUCER_ID_MAPPING", _NO, "the coordinator knows another producer by that id"),
-    Row(_BROKER, 51, "CONCURRENT_TRANSACTIONS", _MAYBE, "a decision, perhaps this one, is being carried out"),
-    Row(_BROKER, 53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", _NO, "permission is checked first"),
-    Row(_BROKER, 90, "PRODUCER_FENCED", _NO, "epochs are compared before the decision"),
-    Row(_BROKER, 120, "TRANSACTION_ABORTABLE", _NO, "the coordinator demands an abort instead"),
-    Row(_PYTHON, "KafkaTimeoutError", "no answer in time", _MAYBE, "the request may have arrived"),
-    Row(_PYTHON, "KafkaConnectionError", "connection lost", _MAYBE, "the request may have arrived"),
-    Row(_PYTHON, "KafkaError", "anything", _MAYBE, "the library uses it for many errors"),
-    Row(_JAVA, "TimeoutException", "no answer in time", _MAYBE, "the library goes on in the background"),
-    Row(_JAVA, "DisconnectException", "connection lost", _MAYBE, "the request may have arrived"),
-    Row(_JAVA, "KafkaException", "anything", _MAYBE, "the library uses it for many errors"),
-    Row(_JAVA, "IllegalStateException", "wrong state", _MAYBE, "an earlier request may be under way"),
-    Row(_RD, -195, "_TRANSPORT", _MAYBE, "the connection broke, the request may have arrived"),
-    Row(_RD, -185, "_TIMED_OUT", _MAYBE, "the library goes on in the background"),
-    Row(_RD, -172, "_STATE", _NEVER, "the library's own state forbids a commit, so it never asked"),
-    Row(_RD, -150, "_FATAL", _MAYBE, "the library gave up; earlier attempts are open"),
-    Row(_RD, -144, "_FENCED", _NO, "epochs are compared before the decision"),
+    TransactionErrorRule(
+        _BROKER, 16, "NOT_COORDINATOR", _MAYBE, "also answered when it was deposed while it appended"
+    ),
+    TransactionErrorRule(
+        _BROKER, 47, "INVALID_PRODUCER_EPOCH", _NO, "epochs are compared before the decision"
+    ),
+    TransactionErrorRule(
+        _BROKER, 48, "INVALID_TXN_STATE", _NO, "there is no such transaction to commit any more"
+    ),
+    TransactionErrorRule(
+        _BROKER, 49, "INVALID_PRODUCER_ID_MAPPING", _NO, "the coordinator knows another producer by that id"
+    ),
+    TransactionErrorRule(
+        _BROKER, 51, "CONCURRENT_TRANSACTIONS", _MAYBE, "a decision, perhaps this one, is being carried out"
+    ),
+    TransactionErrorRule(
+        _BROKER, 53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", _NO, "permission is checked first"
+    ),
+    TransactionErrorRule(_BROKER, 90, "PRODUCER_FENCED", _NO, "epochs are compared before the decision"),
+    TransactionErrorRule(
+        _BROKER, 120, "TRANSACTION_ABORTABLE", _NO, "the coordinator demands an abort instead"
+    ),
+    TransactionErrorRule(
+        _PYTHON, "KafkaTimeoutError", "no answer in time", _MAYBE, "the request may have arrived"
+    ),
+    TransactionErrorRule(
+        _PYTHON, "KafkaConnectionError", "connection lost", _MAYBE, "the request may have arrived"
+    ),
+    TransactionErrorRule(_PYTHON, "KafkaError", "anything", _MAYBE, "the library uses it for many errors"),
+    TransactionErrorRule(
+        _JAVA, "TimeoutException", "no answer in time", _MAYBE, "the library goes on in the background"
+    ),
+    TransactionErrorRule(
+        _JAVA, "DisconnectException", "connection lost", _MAYBE, "the request may have arrived"
+    ),
+    TransactionErrorRule(_JAVA, "KafkaException", "anything", _MAYBE, "the library uses it for many errors"),
+    TransactionErrorRule(
+        _JAVA, "IllegalStateException", "wrong state", _MAYBE, "an earlier request may be under way"
+    ),
+    TransactionErrorRule(
+        _RD, -195, "_TRANSPORT", _MAYBE, "the connection broke, the request may have arrived"
+    ),
+    TransactionErrorRule(_RD, -185, "_TIMED_OUT", _MAYBE, "the library goes on in the background"),
+    TransactionErrorRule(
+        _RD, -172, "_STATE", _NEVER, "the library's own state forbids a commit, so it never asked"
+    ),
+    TransactionErrorRule(_RD, -150, "_FATAL", _MAYBE, "the library gave up; earlier attempts are open"),
+    TransactionErrorRule(_RD, -144, "_FENCED", _NO, "epochs are compared before the decision"),
 )
 
 _BY_KEY = {(row.source, row.key): row for row in TABLE}
@@ -77,7 +113,7 @@ _RETRIED = "an earlier attempt of the library may have been carried out"
 REFUSED = "raised before anything was sent to the coordinator"
 
 
-def classify_commit(source: Source, key: int | str, *, only_attempt: bool) -> Classified:
+def classify_commit(source: ErrorSource, key: int | str, *, only_attempt: bool) -> Classified:
     """The outcome of a transaction whose commit was requested, given the error.
 
     Args:

@@ -20,8 +20,8 @@ from kafka.structs import OffsetAndMetadata
 from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
 from harness.clients.bounded import within
-from harness.clients.errors import Source
-from harness.clients.interface import Message, ReadError, Sent
+from harness.clients.errors import ErrorSource
+from harness.clients.interface import Message, ReadError, SendResult
 from harness.clients.kafka_python import polled_in_group
 from harness.clients.kafka_python_making import (
     EndableProducer,
@@ -77,11 +77,13 @@ class KafkaPythonTransactionalProducer:
         except Exception as error:
             raise TransactionError(describe(error), OperationType.FAIL) from error
 
-    def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
+    def send(self, batch: Sequence[TopicRecord]) -> list[SendResult]:
         """As promised by `TransactionalProducer.send`."""
         deadline = time.monotonic() + self._options.delivery_ms / MS_PER_S + _GRACE_S
         queued = [self._queued(record) for record in batch]
-        return [one if isinstance(one, Sent) else _fate(one, deadline - time.monotonic()) for one in queued]
+        return [
+            one if isinstance(one, SendResult) else _fate(one, deadline - time.monotonic()) for one in queued
+        ]
 
     def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
         """As promised by `TransactionalProducer.send_offsets`."""
@@ -130,11 +132,11 @@ class KafkaPythonTransactionalProducer:
         except Exception as error:
             raise TransactionError(describe(error)) from error
 
-    def _queued(self, record: TopicRecord) -> FutureRecordMetadata | Sent:
+    def _queued(self, record: TopicRecord) -> FutureRecordMetadata | SendResult:
         try:
             return self._producer.send(record.topic, value=record.value, partition=record.partition)
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the record's outcome
-            return Sent(OperationType.INFO, error=describe(error))
+            return SendResult(OperationType.INFO, error=describe(error))
 
 
 class KafkaPythonGroupConsumer:
@@ -218,17 +220,17 @@ def _await(result: Any, timeout_s: float, what: str) -> None:
         raise KafkaTimeoutError(f"no answer to {what} within {timeout_s:.1f} s")
 
 
-def _fate(future: FutureRecordMetadata, timeout_s: float) -> Sent:
+def _fate(future: FutureRecordMetadata, timeout_s: float) -> SendResult:
     try:
         metadata = future.get(timeout=max(0.0, timeout_s))
     except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the record's outcome
-        return Sent(OperationType.INFO, error=describe(error))
+        return SendResult(OperationType.INFO, error=describe(error))
     if metadata.offset is None or metadata.offset < 0:
-        return Sent(OperationType.INFO, error="acknowledged without an offset")
-    return Sent(OperationType.OK, metadata.offset)
+        return SendResult(OperationType.INFO, error="acknowledged without an offset")
+    return SendResult(OperationType.OK, metadata.offset)
 
 
-def _keyed(error: Exception) -> tuple[Source, int | str]:
+def _keyed(error: Exception) -> tuple[ErrorSource, int | str]:
     if isinstance(error, BrokerResponseError) and error.errno is not None:
-        return Source.BROKER, int(error.errno)
-    return Source.KAFKA_PYTHON, type(error).__name__
+        return ErrorSource.BROKER, int(error.errno)
+    return ErrorSource.KAFKA_PYTHON, type(error).__name__

@@ -36,7 +36,7 @@ class Connection(Protocol):
         """How long a call may take."""
 
 
-class Ended(NamedTuple):
+class CommandResult(NamedTuple):
     """What came of a command: its exit code, and what it printed, errors included."""
 
     code: int
@@ -59,7 +59,7 @@ class ContainerShell:
         self._close: Callable[[], object] = lambda: None
 
     @engine_errors_named()
-    def run(self, command: str) -> Ended:
+    def run(self, command: str) -> CommandResult:
         """Run a command, after earlier requests.
 
         Raises:
@@ -111,14 +111,14 @@ def shell_of(container: Any) -> ContainerShell:
     return ContainerShell(str(container.name), opened)
 
 
-def _ended(connection: Connection) -> Ended:
+def _ended(connection: Connection) -> CommandResult:
     """What comes until a command is over."""
     said = b""
     while not (said.endswith(b"\n") and _OVER in said):
         _, length = _HEADER.unpack(_exactly(connection, _HEADER.size))
         said += _exactly(connection, length)
     output, _, code = said.rpartition(_OVER)
-    return Ended(int(code), output)
+    return CommandResult(int(code), output)
 
 
 def _exactly(connection: Connection, size: int) -> bytes:

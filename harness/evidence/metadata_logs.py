@@ -16,7 +16,7 @@ from checkers.history.replicas import (
 )
 from harness.evidence.replicas import read_disk, seen_of
 from harness.kafka.metadata.printing import printed
-from harness.kafka.metadata.reading import File, FileReader
+from harness.kafka.metadata.reading import FileReader, MetadataFile
 from harness.record.journal import Recorder
 
 FOLDER = "metadata"
@@ -94,7 +94,7 @@ def _contents(folder: Path) -> dict[str, bytes]:
 
 
 def _seen(
-    copy: _Copy, files: Mapping[str, File]
+    copy: _Copy, files: Mapping[str, MetadataFile]
 ) -> MetadataLogSeen | MetadataLogUnread | MetadataLogUncopied:
     """The value of an observation, as docs/histories.md gives it."""
     if copy.error is not None:

@@ -15,7 +15,7 @@ from harness.faults.partition import takes_part
 from harness.faults.sparing import DEAD, HELD
 from harness.faults.targets import Resolved, roles_of
 from harness.kafka.snapshot import ClusterSnapshot
-from harness.record.journal import Outcome
+from harness.record.journal import OperationOutcome
 from harness.vocabulary.faults import Fault, PacketLoss, Partition
 
 OVER = "the schedule is over"
@@ -69,13 +69,15 @@ def among(spec: Fault, snapshot: ClusterSnapshot) -> ClusterSnapshot:
     return msgspec.structs.replace(snapshot, nodes=nodes)
 
 
-def refuse(outcome: Outcome, plan: PlannedFault, why: str) -> None:
+def refuse(outcome: OperationOutcome, plan: PlannedFault, why: str) -> None:
     """Record that a fault hits no target."""
     refused = {HELD: "held", DEAD: "dead", OVER: "over"}.get(why, "withheld")
     outcome.end(OperationType.FAIL, FaultRefused(**asdict(plan), refused=refused), why)
 
 
-def inject(aimed: Aimed, plan: PlannedFault, outcome: Outcome, over: Callable[[], None]) -> OperationType:
+def inject(
+    aimed: Aimed, plan: PlannedFault, outcome: OperationOutcome, over: Callable[[], None]
+) -> OperationType:
     """Inject a fault, and record the result; a fault whose target has just died counts as not injected.
 
     Args:
@@ -105,7 +107,7 @@ def inject(aimed: Aimed, plan: PlannedFault, outcome: Outcome, over: Callable[[]
 
 
 def heal(
-    active: ActiveFault, plan: PlannedFault, outcome: Outcome, over: Callable[[], None]
+    active: ActiveFault, plan: PlannedFault, outcome: OperationOutcome, over: Callable[[], None]
 ) -> OperationType:
     """Heal, and record what was seen of it.
 

@@ -29,7 +29,7 @@ a leader remembers of a removed disk does not count.
 """
 
 
-class Strike(msgspec.Struct, frozen=True):
+class DiskFault(msgspec.Struct, frozen=True):
     """A fault of a broker's disk.
 
     Attributes:
@@ -43,12 +43,12 @@ class Strike(msgspec.Struct, frozen=True):
     partitions: frozenset[Place]
 
 
-def strike_of(node: Node, snapshot: ClusterSnapshot) -> Strike:
+def strike_of(node: Node, snapshot: ClusterSnapshot) -> DiskFault:
     """What a fault that has just hit a node's disk hit."""
-    return Strike(node.id, snapshot.answers, snapshot.copies_on(node))
+    return DiskFault(node.id, snapshot.answers, snapshot.copies_on(node))
 
 
-def chosen(spec: Fault, snapshot: ClusterSnapshot, strikes: Sequence[Strike]) -> Resolved | str:
+def chosen(spec: Fault, snapshot: ClusterSnapshot, strikes: Sequence[DiskFault]) -> Resolved | str:
     """The node that a fault hits now, or why it hits none.
 
     If several nodes have the role, it hits the first one in the order of its draw that is alive and does not
@@ -74,7 +74,7 @@ def chosen(spec: Fault, snapshot: ClusterSnapshot, strikes: Sequence[Strike]) ->
     return HELD if resolve(spec.target, spec.draw, snapshot) is None else DEAD
 
 
-def objection(spec: Fault, node: Node, snapshot: ClusterSnapshot, strikes: Sequence[Strike]) -> str | None:
+def objection(spec: Fault, node: Node, snapshot: ClusterSnapshot, strikes: Sequence[DiskFault]) -> str | None:
     """Why a fault is to be withheld; None if no acknowledged record can be lost, or if that is permitted.
 
     Args:
@@ -95,7 +95,7 @@ def _takes_metadata(spec: OfDisk) -> bool:
     return isinstance(spec, WipeDisk) and spec.scope is not Scope.TOPIC and spec.log_dir in (None, 1)
 
 
-def _of_partitions(node: Node, snapshot: ClusterSnapshot, strikes: Sequence[Strike]) -> str | None:
+def _of_partitions(node: Node, snapshot: ClusterSnapshot, strikes: Sequence[DiskFault]) -> str | None:
     """The first partition that would have too few copies."""
     for where, states in sorted(snapshot.reported.items()):
         name = "/".join(map(str, where))
@@ -111,7 +111,7 @@ def _of_partitions(node: Node, snapshot: ClusterSnapshot, strikes: Sequence[Stri
     return None
 
 
-def _still_out(strike: Strike, where: Place, snapshot: ClusterSnapshot) -> bool:
+def _still_out(strike: DiskFault, where: Place, snapshot: ClusterSnapshot) -> bool:
     """Whether a copy that was hit has not been seen to leave the ISR: in it, it reports the lost disk."""
     return (
         where in strike.partitions and snapshot.out_of_sync.get((*where, strike.broker), -1) <= strike.answers

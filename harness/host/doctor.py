@@ -20,7 +20,7 @@ from harness.cluster.engine import (
     engine_facts,
 )
 from harness.cluster.images import (
-    Source,
+    JarSource,
     Survey,
     base_if_cached,
     mend_of,
@@ -37,7 +37,7 @@ DISK_NEEDED_BYTES = 3 * GIB
 SETUP = "krucible setup"
 
 
-class State(StrEnum):
+class CheckState(StrEnum):
     """How a check came out."""
 
     OK = "ok"
@@ -57,7 +57,7 @@ class Check(msgspec.Struct, frozen=True):
     """
 
     name: str
-    state: State
+    state: CheckState
     found: str
     mend: str = ""
 
@@ -79,7 +79,7 @@ class DoctorReport(msgspec.Struct, frozen=True):
     @property
     def ready(self) -> bool:
         """Whether a run would start here."""
-        return all(check.state is not State.MISSING for check in self.checks)
+        return all(check.state is not CheckState.MISSING for check in self.checks)
 
     def as_json(self) -> dict[str, object]:
         """The report as JSON values, with `ready`."""
@@ -88,7 +88,7 @@ class DoctorReport(msgspec.Struct, frozen=True):
 
 def doctor(
     version: str,
-    source: str = Source.AUTO,
+    source: str = JarSource.AUTO,
     runs: Path = Path(),
     given: str = "",
     further: tuple[Check, ...] = (),
@@ -112,7 +112,7 @@ def doctor(
             found = survey(version, source, client, given)
             checks, capabilities = _look_through(client, version, found, mend_of(version, source, given))
     except EngineError as error:
-        checks = (Check("engine", State.MISSING, f"{error.what}: {error.got}", error.next_step),)
+        checks = (Check("engine", CheckState.MISSING, f"{error.what}: {error.got}", error.next_step),)
         capabilities = tuple(Capability(kind, f"not tried: {error.what}") for kind in PROBES)
     return DoctorReport(version, (*checks, *local), capabilities)
 
@@ -131,18 +131,18 @@ def checks_for_runs(images: Iterable[RequestedImage], runs: Path) -> tuple[Check
             found = [_image(one, survey(one.version, one.source, client, one.given)) for one in images]
             return (_engine(facts), *found, *local)
     except KrucibleError as error:
-        return (Check("engine", State.MISSING, f"{error.what}: {error.got}", error.next_step), *local)
+        return (Check("engine", CheckState.MISSING, f"{error.what}: {error.got}", error.next_step), *local)
 
 
 def _image(one: RequestedImage, found: Survey) -> Check:
     """Whether an image is here or can be made."""
     name = f"Kafka {one.version}"
     if found.cached:
-        return Check(name, State.OK, f"{found.cached.reference}{found.cached.tools_note}")
+        return Check(name, CheckState.OK, f"{found.cached.reference}{found.cached.tools_note}")
     ways = "; ".join(f"{source.value}: {why_not or 'can'}" for source, why_not in found.ways.items())
     if found.hopeless:
-        return Check(name, State.MISSING, f"not here yet; {ways}", mend_of(*one))
-    return Check(name, State.OK, f"not here yet; its first run makes it: {ways}")
+        return Check(name, CheckState.MISSING, f"not here yet; {ways}", mend_of(*one))
+    return Check(name, CheckState.OK, f"not here yet; its first run makes it: {ways}")
 
 
 def _look_through(
@@ -160,7 +160,7 @@ def _look_through(
 
 
 def _python() -> Check:
-    return Check("python", State.OK, platform.python_version())
+    return Check("python", CheckState.OK, platform.python_version())
 
 
 def _engine(facts: EngineFacts) -> Check:
@@ -168,59 +168,59 @@ def _engine(facts: EngineFacts) -> Check:
         f"{facts.version} on {facts.system}, kernel {facts.kernel}, {facts.storage_driver}, "
         f"cgroup v{facts.cgroup_version}, {facts.processors} processors"
     )
-    return Check("engine", State.OK, found)
+    return Check("engine", CheckState.OK, found)
 
 
 def _java_client() -> Check:
     name = f"client {ClientKind.JAVA}"
     if reason := java_missing():
         wanted = "scenarios whose load has Kafka's own client need it, the others do not"
-        return Check(name, State.OPTIONAL, f"not offered: {reason}; {wanted}", JAVA_MEND)
-    return Check(name, State.OK, "offered to scenarios that ask for it")
+        return Check(name, CheckState.OPTIONAL, f"not offered: {reason}; {wanted}", JAVA_MEND)
+    return Check(name, CheckState.OK, "offered to scenarios that ask for it")
 
 
 def _compose() -> Check:
     try:
-        return Check("compose", State.OK, " ".join(compose_binary()))
+        return Check("compose", CheckState.OK, " ".join(compose_binary()))
     except EngineError as error:
-        return Check("compose", State.MISSING, error.got, SETUP)
+        return Check("compose", CheckState.MISSING, error.got, SETUP)
 
 
 def _memory() -> Check:
     available = available_bytes()
     if available is None:
-        return Check("memory", State.OPTIONAL, "not known on this system")
+        return Check("memory", CheckState.OPTIONAL, "not known on this system")
     found = f"{available / GIB:.1f} GiB available"
     if not lacks_for(3):
-        return Check("memory", State.OK, found)
-    return Check("memory", State.MISSING, f"{found}, three nodes want 2 GiB", "end what takes memory")
+        return Check("memory", CheckState.OK, found)
+    return Check("memory", CheckState.MISSING, f"{found}, three nodes want 2 GiB", "end what takes memory")
 
 
 def _disk(name: str, folder: Path) -> Check:
     """Free space where a folder is, or will be."""
     existing = next((each for each in (folder, *folder.resolve().parents) if each.exists()), None)
     if existing is None:
-        return Check(name, State.OPTIONAL, f"{folder} is not on this host")
+        return Check(name, CheckState.OPTIONAL, f"{folder} is not on this host")
     free = shutil.disk_usage(existing).free
     found = f"{free / GIB:.1f} GiB free at {existing.resolve()}"
     if free >= DISK_NEEDED_BYTES:
-        return Check(name, State.OK, found)
-    return Check(name, State.MISSING, f"{found}, want 3 GiB", "docker image prune, or remove old runs")
+        return Check(name, CheckState.OK, found)
+    return Check(name, CheckState.MISSING, f"{found}, want 3 GiB", "docker image prune, or remove old runs")
 
 
 def _base(mend: str, *, has_base: bool) -> Check:
     if has_base:
-        return Check("base image", State.OK, "here")
-    return Check("base image", State.MISSING, "not built yet", mend)
+        return Check("base image", CheckState.OK, "here")
+    return Check("base image", CheckState.MISSING, "not built yet", mend)
 
 
 def _kafka(version: str, found: Survey, mend: str) -> Check:
     name = f"image of Kafka {version}"
     if found.cached:
         image = found.cached
-        return Check(name, State.OK, f"{image.reference}, from {image.source.value}{image.tools_note}")
+        return Check(name, CheckState.OK, f"{image.reference}, from {image.source.value}{image.tools_note}")
     ways = "; ".join(f"{source.value}: {why_not or 'can'}" for source, why_not in found.ways.items())
     missing = missing_for_images(jars=found.wants_jars)
     if found.registry_answers or not missing:
-        return Check(name, State.MISSING, f"not here yet; {ways}", mend)
-    return Check(name, State.MISSING, f"not here yet; {ways}", apt_line(missing))
+        return Check(name, CheckState.MISSING, f"not here yet; {ways}", mend)
+    return Check(name, CheckState.MISSING, f"not here yet; {ways}", apt_line(missing))

@@ -4,12 +4,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.host.doctor import DoctorReport, State
+from harness.host.doctor import CheckState, DoctorReport
 
 _SHAPES = {
-    State.OK: ("✔ ok", "green"),
-    State.MISSING: ("✘ missing", "red"),
-    State.OPTIONAL: ("○ optional", "yellow"),
+    CheckState.OK: ("✔ ok", "green"),
+    CheckState.MISSING: ("✘ missing", "red"),
+    CheckState.OPTIONAL: ("○ optional", "yellow"),
 }
 
 

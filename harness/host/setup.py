@@ -6,8 +6,8 @@ from functools import partial
 
 from harness.cluster.engine import connect, start_engine
 from harness.cluster.images import (
+    JarSource,
     KafkaImage,
-    Source,
     Survey,
     base_if_cached,
     ensure_base,
@@ -25,7 +25,7 @@ from harness.host.packages import (
 )
 
 
-def setup(version: str, source: str = Source.AUTO, say: Say = print, given: str = "") -> KafkaImage:
+def setup(version: str, source: str = JarSource.AUTO, say: Say = print, given: str = "") -> KafkaImage:
     """Prepare this host to run a version of Kafka; does nothing if it is ready.
 
     Args:

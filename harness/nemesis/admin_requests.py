@@ -109,7 +109,7 @@ class PreparedRequest(NamedTuple):
     address: Address
 
 
-class Answer(NamedTuple):
+class RecordedAnswer(NamedTuple):
     """An answer as the history keeps it."""
 
     outcome: OperationType
@@ -212,7 +212,7 @@ class AdminRequests:
                 return other, self._cluster.controller_listeners[other.name]
         return node, self.address_of(node)
 
-    def ask(self, asked: PreparedRequest, timeout_ms: int) -> Answer:
+    def ask(self, asked: PreparedRequest, timeout_ms: int) -> RecordedAnswer:
         """Send the request and wait for its answer.
 
         Raises:
@@ -296,14 +296,16 @@ class AdminRequests:
         """Address of the voter; for a broker, that of its extra controller listener."""
         return {**self._cluster.observe_listeners, **self._cluster.controller_listeners}[voter.name]
 
-    def _ask_for_voter(self, address: Address, voter: int, asked: VoterRequested, timeout_ms: int) -> Answer:
+    def _ask_for_voter(
+        self, address: Address, voter: int, asked: VoterRequested, timeout_ms: int
+    ) -> RecordedAnswer:
         key, cluster = VoterKey(voter, asked.directory_id or ""), self._cluster.cluster_id
         if isinstance(asked, VoterOffered):
             answer = add_voter(address, cluster, key, asked.endpoints, timeout_ms)
         else:
             answer = remove_voter(address, cluster, key, timeout_ms)
         told = AnsweredInWords(code=answer.code, message=answer.message)
-        return Answer(outcome_of(answer), (answer.code,), told)
+        return RecordedAnswer(outcome_of(answer), (answer.code,), told)
 
     def _limit(self, address: Address, targets: Sequence[ReassignmentTarget], bytes_per_s: int) -> None:
         known = self._look().partitions
@@ -356,12 +358,12 @@ def _may_join(node: Node, voters: set[int]) -> bool:
 
 def _by_partition(
     code: int, message: str | None, results: tuple[ElectionResult | ReassignmentResult, ...]
-) -> Answer:
+) -> RecordedAnswer:
     rows = tuple((one.topic, one.partition, one.code, one.message) for one in results)
     told = PartitionsAnswered(code=code, message=message, results=rows)
     if code or not results:
-        return Answer(_outcome(code), (code,), told)
-    return Answer(OperationType.OK, tuple(one.code for one in results), told)
+        return RecordedAnswer(_outcome(code), (code,), told)
+    return RecordedAnswer(OperationType.OK, tuple(one.code for one in results), told)
 
 
 def _outcome(code: int) -> OperationType:
@@ -383,16 +385,16 @@ def _set(
             return add_partitions(address, name, count, timeout_ms)
 
 
-def _plain(answer: SettingAnswer) -> Answer:
+def _plain(answer: SettingAnswer) -> RecordedAnswer:
     told = AnsweredInWords(code=answer.code, message=answer.message)
-    return Answer(_outcome(answer.code), (answer.code,), told)
+    return RecordedAnswer(_outcome(answer.code), (answer.code,), told)
 
 
-def _of_heartbeat(answer: HeartbeatAnswer) -> Answer:
+def _of_heartbeat(answer: HeartbeatAnswer) -> RecordedAnswer:
     told = HeartbeatAnswered(
         code=answer.code,
         is_caught_up=answer.is_caught_up,
         is_fenced=answer.is_fenced,
         should_shut_down=answer.should_shut_down,
     )
-    return Answer(answer.outcome, (answer.code,), told)
+    return RecordedAnswer(answer.outcome, (answer.code,), told)

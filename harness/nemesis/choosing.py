@@ -7,7 +7,7 @@ import msgspec
 from checkers.history.observed import PartitionAnswer
 from harness.kafka.answers import Place
 from harness.kafka.snapshot import ClusterSnapshot
-from harness.nemesis.conditions import Seen, judged
+from harness.nemesis.conditions import ConditionState, judged
 from harness.vocabulary.administration import (
     AddVoter,
     AlterTopic,
@@ -140,7 +140,7 @@ def member_of(node: Node, nodes: Sequence[Node]) -> Member:
     return Member(role, [other for other in nodes if role in other.roles].index(node) + 1)
 
 
-def come_about(condition: Situational, chosen: Chosen, snapshot: ClusterSnapshot) -> Seen:
+def come_about(condition: Situational, chosen: Chosen, snapshot: ClusterSnapshot) -> ConditionState:
     """Judge a condition by what is known now.
 
     Raises:
@@ -150,7 +150,7 @@ def come_about(condition: Situational, chosen: Chosen, snapshot: ClusterSnapshot
         case AllInSync():
             partitions = snapshot.partitions
             lacking = [f"{topic}/{n}" for (topic, n), one in partitions.items() if not _whole(one)]
-            return Seen(bool(partitions) and not lacking, lacking)
+            return ConditionState(bool(partitions) and not lacking, lacking)
         case QuorumLed():
             return _of_quorum(None, snapshot)
         case QuorumLedByAnother(part):
@@ -158,29 +158,29 @@ def come_about(condition: Situational, chosen: Chosen, snapshot: ClusterSnapshot
         case Observing(part):
             quorum = snapshot.quorum
             ids = [] if quorum is None else [replica.id for replica in quorum.observers]
-            return Seen(chosen.node(part, snapshot.nodes).id in ids, ids)
+            return ConditionState(chosen.node(part, snapshot.nodes).id in ids, ids)
         case NothingMoves():
             return judged(condition, snapshot, acked=0)
         case LedBy() | LedByAnother() | InSyncAlone() | OutOfSync() | BeingAdded() | Leaderless():
             return _of_partition(condition, chosen, snapshot)
 
 
-def _of_quorum(former: Node | None, snapshot: ClusterSnapshot) -> Seen:
+def _of_quorum(former: Node | None, snapshot: ClusterSnapshot) -> ConditionState:
     quorum = snapshot.quorum
     if quorum is None:
-        return Seen(holds=False, saw=None)
+        return ConditionState(holds=False, saw=None)
     another = former is None or quorum.leader_id != former.id
-    return Seen(another and quorum.high_watermark >= 0, quorum.leader_id)
+    return ConditionState(another and quorum.high_watermark >= 0, quorum.leader_id)
 
 
 def _of_partition(
     condition: LedBy | LedByAnother | InSyncAlone | OutOfSync | BeingAdded | Leaderless,
     chosen: Chosen,
     snapshot: ClusterSnapshot,
-) -> Seen:
+) -> ConditionState:
     state = snapshot.partition(chosen.where)
     if state is None:
-        return Seen(holds=False, saw=None)
+        return ConditionState(holds=False, saw=None)
     saw = {"leader": state.leader, "isr": state.isr}
     nodes = snapshot.nodes
     match condition:
@@ -199,7 +199,7 @@ def _of_partition(
             added = chosen.node(part, nodes).id
             holds = added in state.replicas and added not in state.isr
             saw["replicas"] = state.replicas
-    return Seen(holds, saw)
+    return ConditionState(holds, saw)
 
 
 def _copies(choice: ChooseCopies, snapshot: ClusterSnapshot) -> Chosen | None:

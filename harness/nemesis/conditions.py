@@ -19,14 +19,14 @@ from harness.vocabulary.moves import (
 )
 
 
-class Seen(NamedTuple):
+class ConditionState(NamedTuple):
     """Whether a condition holds, and what it was judged by."""
 
     holds: bool
     saw: object
 
 
-def judged(condition: Condition, snapshot: ClusterSnapshot, acked: int) -> Seen:
+def judged(condition: Condition, snapshot: ClusterSnapshot, acked: int) -> ConditionState:
     """Judge a condition by what is known now.
 
     Args:
@@ -39,55 +39,57 @@ def judged(condition: Condition, snapshot: ClusterSnapshot, acked: int) -> Seen:
     """
     match condition:
         case Acknowledged(count):
-            return Seen(acked >= count, acked)
+            return ConditionState(acked >= count, acked)
         case NothingMoves():
             moving = snapshot.moving
-            return Seen(moving == [], None if moving is None else len(moving))
+            return ConditionState(moving == [], None if moving is None else len(moving))
         case Moves(topic, partition):
             moving = snapshot.moving
-            return Seen(moving is not None and (topic, partition) in moving, moving)
+            return ConditionState(moving is not None and (topic, partition) in moving, moving)
         case LeaderIs() | InSync() | ReplicasAre():
             return _of_partition(condition, snapshot)
         case VotersAre() | VotersCaughtUp() | IsObserver() | LeadsQuorum():
             return _of_quorum(condition, snapshot)
 
 
-def _of_partition(condition: LeaderIs | InSync | ReplicasAre, snapshot: ClusterSnapshot) -> Seen:
+def _of_partition(condition: LeaderIs | InSync | ReplicasAre, snapshot: ClusterSnapshot) -> ConditionState:
     state = snapshot.partition((condition.topic, condition.partition))
     if state is None:
-        return Seen(holds=False, saw=None)
+        return ConditionState(holds=False, saw=None)
     match condition:
         case LeaderIs(member=None):
-            return Seen(state.leader < 0, state.leader)
+            return ConditionState(state.leader < 0, state.leader)
         case LeaderIs(member=Member() as member):
-            return Seen(state.leader == snapshot.node(member).id, state.leader)
+            return ConditionState(state.leader == snapshot.node(member).id, state.leader)
         case InSync(members=members):
-            return Seen(sorted(state.isr) == sorted(_ids(members, snapshot)), state.isr)
+            return ConditionState(sorted(state.isr) == sorted(_ids(members, snapshot)), state.isr)
         case ReplicasAre(members=members):
-            return Seen(list(state.replicas) == _ids(members, snapshot), state.replicas)
+            return ConditionState(list(state.replicas) == _ids(members, snapshot), state.replicas)
     raise AssertionError(condition)
 
 
 def _of_quorum(
     condition: VotersAre | VotersCaughtUp | IsObserver | LeadsQuorum, snapshot: ClusterSnapshot
-) -> Seen:
+) -> ConditionState:
     quorum = snapshot.quorum
     if quorum is None:
-        return Seen(holds=False, saw=None)
+        return ConditionState(holds=False, saw=None)
     match condition:
         case VotersAre(members):
             ids = sorted(voter.id for voter in quorum.voters)
-            return Seen(ids == sorted(_ids(members, snapshot)), ids)
+            return ConditionState(ids == sorted(_ids(members, snapshot)), ids)
         case VotersCaughtUp():
             ends = {voter.id: voter.log_end_offset for voter in quorum.voters}
             committed = quorum.high_watermark
-            return Seen(0 <= committed <= min(ends.values()), {"committed": committed, "ends": ends})
+            return ConditionState(
+                0 <= committed <= min(ends.values()), {"committed": committed, "ends": ends}
+            )
         case IsObserver(member):
             ids = sorted(replica.id for replica in quorum.observers)
-            return Seen(snapshot.node(member).id in ids, ids)
+            return ConditionState(snapshot.node(member).id in ids, ids)
         case LeadsQuorum(member):
             wanted = quorum.leader_id if member is None else snapshot.node(member).id
-            return Seen(quorum.leader_id == wanted and quorum.high_watermark >= 0, quorum.leader_id)
+            return ConditionState(quorum.leader_id == wanted and quorum.high_watermark >= 0, quorum.leader_id)
 
 
 def _ids(members: tuple[Member, ...], snapshot: ClusterSnapshot) -> list[int]:

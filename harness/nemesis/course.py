@@ -10,11 +10,11 @@ from msgspec.structs import asdict
 from checkers.history.courses import AWAIT, ConditionAwaited, ConditionSeen
 from checkers.history.operations import OperationType
 from harness.kafka.snapshot import ClusterSnapshot
-from harness.nemesis.conditions import Seen
+from harness.nemesis.conditions import ConditionState
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator
 from harness.record.journal import Recorder
-from harness.record.tally import Tally
+from harness.record.tally import AcknowledgedCounter
 
 
 class Look(Protocol):
@@ -40,10 +40,12 @@ class CourseContext(NamedTuple):
     new_operator: Callable[[], Operator]
     recorder: Recorder
     look: Look
-    tally: Tally
+    tally: AcknowledgedCounter
     cancelled: threading.Event
 
-    def wait_until(self, seen: Callable[[], Seen], within_ms: int, pause_s: float) -> Seen:
+    def wait_until(
+        self, seen: Callable[[], ConditionState], within_ms: int, pause_s: float
+    ) -> ConditionState:
         """What is seen once it holds, or at the end of the time or of the course.
 
         Args:
@@ -58,8 +60,8 @@ class CourseContext(NamedTuple):
                 return now
 
     def await_recorded(
-        self, key: str, asked: ConditionAwaited, seen: Callable[[], Seen], pause_s: float
-    ) -> Seen:
+        self, key: str, asked: ConditionAwaited, seen: Callable[[], ConditionState], pause_s: float
+    ) -> ConditionState:
         """`wait_until`, as an operation ``await`` of the history."""
         with self.recorder.operation(AWAIT, key, asked) as outcome:
             last = self.wait_until(seen, asked.within_ms, pause_s)

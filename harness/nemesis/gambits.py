@@ -11,7 +11,7 @@ from checkers.history.faults import GambitBegan, GambitEnded
 from checkers.history.operations import OperationType
 from harness.nemesis.background import Background
 from harness.nemesis.choosing import Chosen, chosen_now, come_about, has_part, member_of, resolved
-from harness.nemesis.conditions import Seen
+from harness.nemesis.conditions import ConditionState
 from harness.nemesis.course import CourseContext
 from harness.nemesis.operator import Operator
 from harness.vocabulary.administration import AdminOperation
@@ -162,9 +162,9 @@ class GambitCourse:
         with self._context.recorder.operation(CHOOSE, played.name, asked) as outcome:
             found: list[Chosen] = []
 
-            def look() -> Seen:
+            def look() -> ConditionState:
                 found[:] = filter(None, [chosen_now(move, self._context.look(topic), played.chosen)])
-                return Seen(bool(found), None)
+                return ConditionState(bool(found), None)
 
             self._context.wait_until(look, move.within_ms, _LOOK_PAUSE_S)
             if not found:
@@ -184,7 +184,7 @@ class GambitCourse:
         where = played.chosen.where
         deleted = tally.deleted(where)
 
-        def look() -> Seen:
+        def look() -> ConditionState:
             match move.condition:
                 case Acknowledged(count):
                     return _counted(tally.acked - acked, count)
@@ -219,8 +219,8 @@ class _Played:
         self.faults: list[str] = []
 
 
-def _counted(number: int, least: int) -> Seen:
-    return Seen(number >= least, number)
+def _counted(number: int, least: int) -> ConditionState:
+    return ConditionState(number >= least, number)
 
 
 def _topic_of(choice: Choice, chosen: Chosen) -> str | None:

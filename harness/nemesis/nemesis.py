@@ -12,7 +12,7 @@ from harness.errors import KrucibleError
 from harness.faults.activate import activate
 from harness.faults.contract import Bench
 from harness.faults.injecting import Aimed, Held, among, heal, inject, plan_of, refuse
-from harness.faults.sparing import HELD, Strike, chosen, strike_of
+from harness.faults.sparing import HELD, DiskFault, chosen, strike_of
 from harness.faults.taking import Taking
 from harness.faults.targets import Resolved
 from harness.kafka.snapshot import ClusterSnapshot
@@ -71,7 +71,7 @@ class Nemesis:
         self._taking = taking or Taking()
         self._held: list[Held] = []
         self._plans: dict[str, PlannedFault] = {}
-        self._strikes: list[Strike] = []
+        self._strikes: list[DiskFault] = []
 
     def carry_out(self, schedule: FixedSchedule, play: Play = _unplayable) -> None:
         """Inject and heal in the order of time, then wait out the schedule's duration.

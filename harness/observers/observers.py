@@ -16,7 +16,7 @@ from harness.observers.starts import StartsObserver
 from harness.observers.view import ClusterView
 from harness.record.journal import Journals
 from harness.vocabulary import Node
-from harness.workloads.deletions import Deletions
+from harness.workloads.deletions import DeletionListeners
 from harness.workloads.worker import Worker, join_all, raise_failures
 
 ASK_TIMEOUT_S = 1.5
@@ -86,7 +86,7 @@ class Observers:
         offsets: bool = False,
         ends: tuple[str, ...] = (),
         commits: bool = False,
-        deletions: Deletions | None = None,
+        deletions: DeletionListeners | None = None,
     ) -> None:
         self.view = ClusterView()
         interval_s = interval_ms / 1000

@@ -8,7 +8,7 @@ from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import WireError
 from harness.observers.observer import Observer
 from harness.record.journal import Journals
-from harness.workloads.deletions import Deleted, Deletions
+from harness.workloads.deletions import Deleted, DeletionListeners
 
 LISTEN_S = 0.25
 """How long news of a deletion is awaited before the end of the run is looked for."""
@@ -20,7 +20,9 @@ class StartsObserver(Observer):
     Followers take over the start of their leader within milliseconds, so the connection is opened before.
     """
 
-    def __init__(self, journals: Journals, node: str, endpoint: Endpoint, deletions: Deletions) -> None:
+    def __init__(
+        self, journals: Journals, node: str, endpoint: Endpoint, deletions: DeletionListeners
+    ) -> None:
         super().__init__(journals, f"observer-starts-{node}", LISTEN_S)
         self._node = node
         self._endpoint = endpoint

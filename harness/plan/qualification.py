@@ -25,7 +25,7 @@ SEEDS_A_NIGHT = 100
 """By how much seeds increase from one night to the next; no preset has more seeds."""
 
 
-class Entry(NamedTuple):
+class PresetScenario(NamedTuple):
     """One scenario of a preset.
 
     Attributes:
@@ -53,7 +53,7 @@ class Preset(NamedTuple):
     """
 
     summary: str
-    entries: tuple[Entry, ...]
+    entries: tuple[PresetScenario, ...]
     controls: tuple[str, ...] | None = None
     control_seeds: int = 1
     required: tuple[str, ...] = ()
@@ -83,18 +83,20 @@ _REACHED = ("leader_changes", "elections", "isr_shrinks")
 _REACHED_ALL = (*_REACHED, "faults_of_disks", "voter_sets", "unclean_elections", "requests", "completed")
 
 
-def _entries(chaos: int, workloads: int, gambits: int, scripts: int, duration_s: int) -> tuple[Entry, ...]:
+def _entries(
+    chaos: int, workloads: int, gambits: int, scripts: int, duration_s: int
+) -> tuple[PresetScenario, ...]:
     """All scenarios that a version must pass, with a number of seeds for each kind and mode."""
     return (
-        Entry("exploratory/chaos", _BOTH, chaos, duration_s),
-        *(Entry(f"exploratory/{name}", _BOTH, workloads, duration_s) for name in _WORKLOADS),
-        Entry("exploratory/bulk", _BOTH, workloads),
-        Entry("exploratory/no-majority", (None,), workloads, duration_s),
-        Entry("exploratory/disks", (None,), workloads, duration_s),
-        *(Entry(f"exploratory/{name}", (None,), gambits, duration_s) for name in _GAMBITS),
-        *(Entry(f"kips/{name}", (None,), scripts) for name in _KIPS),
-        *(Entry(f"disks/{name}", (None,), scripts) for name in _DISKS),
-        *(Entry(name, (None,), scripts) for name in _UPGRADES),
+        PresetScenario("exploratory/chaos", _BOTH, chaos, duration_s),
+        *(PresetScenario(f"exploratory/{name}", _BOTH, workloads, duration_s) for name in _WORKLOADS),
+        PresetScenario("exploratory/bulk", _BOTH, workloads),
+        PresetScenario("exploratory/no-majority", (None,), workloads, duration_s),
+        PresetScenario("exploratory/disks", (None,), workloads, duration_s),
+        *(PresetScenario(f"exploratory/{name}", (None,), gambits, duration_s) for name in _GAMBITS),
+        *(PresetScenario(f"kips/{name}", (None,), scripts) for name in _KIPS),
+        *(PresetScenario(f"disks/{name}", (None,), scripts) for name in _DISKS),
+        *(PresetScenario(name, (None,), scripts) for name in _UPGRADES),
     )
 
 
@@ -102,10 +104,10 @@ PRESETS: Mapping[str, Preset] = {
     "smoke": Preset(
         "A quarter of an hour for each version: finds what is obviously broken.",
         (
-            Entry("exploratory/chaos", _BOTH, 2, 75),
-            Entry("exploratory/txn", (Mode.COMBINED,), 1, 75),
-            Entry("exploratory/groups", (Mode.ISOLATED,), 1, 75),
-            Entry("exploratory/copy", (Mode.COMBINED,), 1, 75),
+            PresetScenario("exploratory/chaos", _BOTH, 2, 75),
+            PresetScenario("exploratory/txn", (Mode.COMBINED,), 1, 75),
+            PresetScenario("exploratory/groups", (Mode.ISOLATED,), 1, 75),
+            PresetScenario("exploratory/copy", (Mode.COMBINED,), 1, 75),
         ),
         controls=("KAFKA-15489",),
         required=_REACHED,
@@ -125,7 +127,7 @@ PRESETS: Mapping[str, Preset] = {
 """Every preset; what one is expected to take is reported by ``krucible qualify --plan`` and `expected_ms`."""
 
 
-class Role(StrEnum):
+class QualificationRole(StrEnum):
     """Side that a run belongs to."""
 
     CANDIDATE = "candidate"
@@ -149,7 +151,7 @@ class Job(msgspec.Struct, frozen=True):
         control: the side of a control that it tries; None if it is no control.
     """
 
-    role: Role
+    role: QualificationRole
     options: RunOptions
     control: Control | None = None
 
@@ -208,7 +210,9 @@ def matrix(
     Raises:
         UsageError: if both builds are the same.
     """
-    builds = {Role.CANDIDATE: candidate} | ({} if baseline is None else {Role.BASELINE: baseline})
+    builds = {QualificationRole.CANDIDATE: candidate} | (
+        {} if baseline is None else {QualificationRole.BASELINE: baseline}
+    )
     if baseline is not None and candidate.options == baseline.options:
         raise UsageError(
             "the candidate and the baseline are the same build",
@@ -225,7 +229,7 @@ def matrix(
     return Matrix(tuple(jobs), tuple(withheld))
 
 
-def _seeds_of(entry: Entry, night: int) -> range:
+def _seeds_of(entry: PresetScenario, night: int) -> range:
     first = 1 + night * SEEDS_A_NIGHT
     return range(first, first + entry.seeds)
 
@@ -236,7 +240,9 @@ def control_jobs(tickets: Collection[str] | None, seeds: int) -> Iterator[Job]:
         if tickets is None or known.ticket in tickets:
             for side in known.sides:
                 for seed in range(1, seeds + 1):
-                    yield Job(Role.CONTROL, _control_options(known, side, seed), Control(known, side))
+                    yield Job(
+                        QualificationRole.CONTROL, _control_options(known, side, seed), Control(known, side)
+                    )
 
 
 def expected_ms(job: Job) -> int:
@@ -294,10 +300,12 @@ def _control_options(known: KnownOutcome, side: Side, seed: int) -> RunOptions:
     )
 
 
-def _able(scenario: str, builds: Mapping[Role, Build]) -> tuple[dict[Role, Build], list[str]]:
+def _able(
+    scenario: str, builds: Mapping[QualificationRole, Build]
+) -> tuple[dict[QualificationRole, Build], list[str]]:
     """The builds that a scenario makes sense on, and a sentence for each of the others."""
     least, begins = _scenario(scenario).versions_min, _scenario(scenario).topology.start_version
-    able: dict[Role, Build] = {}
+    able: dict[QualificationRole, Build] = {}
     too_old: list[str] = []
     for role, build in builds.items():
         if parse_version(build.version) < parse_version(least):
@@ -309,7 +317,7 @@ def _able(scenario: str, builds: Mapping[Role, Build]) -> tuple[dict[Role, Build
     return able, too_old
 
 
-def _runs_of(entry: Entry, builds: Mapping[Role, Build], seeds: range) -> Iterator[Job]:
+def _runs_of(entry: PresetScenario, builds: Mapping[QualificationRole, Build], seeds: range) -> Iterator[Job]:
     for mode in entry.modes:
         for seed in seeds:
             for role, build in builds.items():

@@ -24,7 +24,7 @@ class Replayed(NamedTuple):
     notes: tuple[str, ...]
 
 
-class Played(NamedTuple):
+class RecordedGambit(NamedTuple):
     """What is recorded of one gambit.
 
     Attributes:
@@ -40,18 +40,18 @@ class Played(NamedTuple):
     ended: OperationType | None
 
 
-def played_in(name: str, operations: Sequence[Operation]) -> Played | None:
+def played_in(name: str, operations: Sequence[Operation]) -> RecordedGambit | None:
     """What is recorded of a gambit; None where nothing is."""
     own = [o for o in operations if _of(name, o)]
     if not own:
         return None
     choices = tuple(o for o in own if o.f == CHOOSE and o.type is OperationType.OK)
     ended = next((o.type for o in own if o.f == "gambit" and o.type is not OperationType.INVOKE), None)
-    return Played(choices, own[0].time_ns, own[-1].time_ns, ended)
+    return RecordedGambit(choices, own[0].time_ns, own[-1].time_ns, ended)
 
 
 def replayed(
-    name: str, gambit: Gambit, played: Played, began_ns: int, member: Callable[[str], Member]
+    name: str, gambit: Gambit, played: RecordedGambit, began_ns: int, member: Callable[[str], Member]
 ) -> Replayed:
     """The gambit with the recorded nodes in its parts, at its recorded time.
 
@@ -77,7 +77,7 @@ def replayed(
 
 
 def _moves(
-    name: str, gambit: Gambit, played: Played, member: Callable[[str], Member], notes: list[str]
+    name: str, gambit: Gambit, played: RecordedGambit, member: Callable[[str], Member], notes: list[str]
 ) -> Iterator[GambitMove]:
     choices = iter(played.choices)
     for move in gambit.moves:

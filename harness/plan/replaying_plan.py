@@ -29,7 +29,7 @@ _PLANS = "krucible run "
 _DAMAGED = (OSError, ValueError, HistoryError)
 
 
-class Recorded(NamedTuple):
+class RecordedActions(NamedTuple):
     """What a run left of what it did.
 
     Attributes:
@@ -73,7 +73,7 @@ def journals_of(folder: Path, names: Iterable[str]) -> list[Path]:
     return [path for name in names for path in sorted(folder.glob(f"history-{name}.jsonl"))]
 
 
-def load_recorded(folder: Path) -> Recorded:
+def load_recorded(folder: Path) -> RecordedActions:
     """Read what a run left.
 
     Raises:
@@ -91,10 +91,10 @@ def load_recorded(folder: Path) -> Recorded:
             where=str(folder),
             next_step=f"judge what was recorded: krucible check {shlex.quote(str(folder))}",
         ) from error
-    return Recorded(folder, identity, schedule, history)
+    return RecordedActions(folder, identity, schedule, history)
 
 
-def plan_replay(recorded: Recorded, instead: Instead, *, symbolic: bool) -> Replay:
+def plan_replay(recorded: RecordedActions, instead: Instead, *, symbolic: bool) -> Replay:
     """Plan the same run again, with its recorded schedule.
 
     Args:
@@ -204,7 +204,7 @@ def _of_another(folder: Path, identity: RunIdentity, got: str) -> UsageError:
     )
 
 
-def _resolved(recorded: Recorded, now: RunPlan) -> Resolution:
+def _resolved(recorded: RecordedActions, now: RunPlan) -> Resolution:
     try:
         return resolution_of(recorded.schedule, recorded.history, now.scenario.topology.nodes())
     except MisfitError as error:
@@ -215,7 +215,7 @@ def _resolved(recorded: Recorded, now: RunPlan) -> Resolution:
         raise _of_another(recorded.folder, recorded.identity, f"{type(error).__name__}: {error}") from error
 
 
-def _require_fitting(recorded: Recorded, now: RunPlan, schedule: Planned) -> None:
+def _require_fitting(recorded: RecordedActions, now: RunPlan, schedule: Planned) -> None:
     topology = now.scenario.topology
     reasons = {fault.unavailable_because(topology) for fault in faults_of(schedule)}
     problems = problems_of(schedule) + sorted(reason for reason in reasons if reason)
@@ -223,7 +223,7 @@ def _require_fitting(recorded: Recorded, now: RunPlan, schedule: Planned) -> Non
         raise _of_another(recorded.folder, recorded.identity, "; ".join(problems))
 
 
-def _changes(recorded: Recorded, now: RunPlan) -> list[str]:
+def _changes(recorded: RecordedActions, now: RunPlan) -> list[str]:
     """What of the scenario is not what it was."""
     found = []
     by = recorded.identity.krucible_commit or "of an unknown commit"

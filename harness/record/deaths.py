@@ -10,7 +10,7 @@ from pathlib import Path
 from checkers.history.operations import FORMAT_VERSION, History, JournalHeader, OperationType
 from checkers.history.phases import PHASE
 from checkers.history.runner import FAILURE, HarnessFailed
-from harness.record.journal import Clock, Entry, Journal
+from harness.record.journal import Clock, Journal, JournalEntry
 from harness.record.mishaps import FAILURES_FILE
 
 AFTERMATH = "aftermath"
@@ -62,7 +62,7 @@ def note_death(folder: Path, history: History, error: str) -> None:
     header = JournalHeader(FORMAT_VERSION, history.run, AFTERMATH, history.began_at)
     journal = Journal(folder / _AFTERMATH_FILE, header, Clock(0, lambda: last_ns))
     during = phases[-1] if phases else "the start"
-    journal.append(Entry(AFTERMATH, OperationType.OK, FAILURE, during, HarnessFailed(error)))
+    journal.append(JournalEntry(AFTERMATH, OperationType.OK, FAILURE, during, HarnessFailed(error)))
     journal.end()
 
 

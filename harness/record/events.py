@@ -34,7 +34,7 @@ class Recorded(msgspec.Struct, frozen=True):
         return msgspec.structs.replace(self.written, value=value)
 
 
-class Acknowledged(msgspec.Struct, frozen=True):
+class RecordsAcknowledged(msgspec.Struct, frozen=True):
     """Records were acknowledged in another OS process, whose journal this process does not write."""
 
     records: int
@@ -57,5 +57,5 @@ class RunEnded(msgspec.Struct, frozen=True):
     reproduce: str
 
 
-Event = PhaseBegan | Recorded | Acknowledged | RunBegan | RunEnded
+Event = PhaseBegan | Recorded | RecordsAcknowledged | RunBegan | RunEnded
 Listener = Callable[[Event], None]

@@ -65,7 +65,7 @@ Value = msgspec.Struct | Sequence[object] | int | None
 """What it asks for or results in: a struct of `checkers.history`, or plain; no dictionary built by hand."""
 
 
-class Entry(NamedTuple):
+class JournalEntry(NamedTuple):
     """The fields of an operation, before the journal adds its index and time; as in `Operation`."""
 
     process: int | str
@@ -117,7 +117,7 @@ class Journal:
             self.close()
             raise
 
-    def append(self, entry: Entry, time_ns: int | None = None) -> Operation:
+    def append(self, entry: JournalEntry, time_ns: int | None = None) -> Operation:
         """Write one operation; it has left this process when this returns.
 
         Args:
@@ -148,7 +148,9 @@ class Journal:
         with self._lock, suppress(JournalError):  # a disk that is full has been reported
             if not self._outstanding:
                 lines = self._index + _FIRST_AND_LAST
-                entry = Entry(self.name, OperationType.OK, END, value=JournalEnded(lines, tuple(journals)))
+                entry = JournalEntry(
+                    self.name, OperationType.OK, END, value=JournalEnded(lines, tuple(journals))
+                )
                 self._put(entry, self.clock.now_ns())
                 self._close()
                 return lines
@@ -165,7 +167,7 @@ class Journal:
             os.close(self._fd)
             self._fd = -1
 
-    def _put(self, entry: Entry, time_ns: int) -> Operation:
+    def _put(self, entry: JournalEntry, time_ns: int) -> Operation:
         """Write an operation, and note whether its process has something outstanding behind it."""
         operation = Operation(self._index, time_ns, *entry)
         self._write(msgspec.json.encode(operation) + b"\n")
@@ -245,7 +247,7 @@ class Journals:
             known = name in self._roles
             self._roles.setdefault(name, role)
         if runner is not None and not known:
-            runner.append(Entry(RUNNER, OperationType.OK, OPENED, name, JournalOpened(role)))
+            runner.append(JournalEntry(RUNNER, OperationType.OK, OPENED, name, JournalOpened(role)))
 
     def header(self, name: str) -> JournalHeader:
         """First line of a journal of this run."""
@@ -268,7 +270,7 @@ class Journals:
             )
 
 
-class Outcome:
+class OperationOutcome:
     """How an operation ended, set by the code that performs it; ``info`` by default."""
 
     def __init__(self, value: Value) -> None:
@@ -300,7 +302,7 @@ class Recorder:
         self.journal = journal
         self.process = process
         self._workers = workers
-        self._outstanding: Entry | None = None
+        self._outstanding: JournalEntry | None = None
 
     def invoke(self, f: str, key: Key = None, value: Value = None, node: str | None = None) -> Operation:
         """Write that an operation begins; call it before anything leaves.
@@ -311,7 +313,7 @@ class Recorder:
         """
         if self._outstanding is not None:
             raise RuntimeError(f"process {self.process} still has {self._outstanding.f} outstanding")
-        entry = Entry(self.process, OperationType.INVOKE, f, key, value, node=node)
+        entry = JournalEntry(self.process, OperationType.INVOKE, f, key, value, node=node)
         operation = self.journal.append(entry)
         self._outstanding = entry
         return operation
@@ -345,10 +347,10 @@ class Recorder:
     @contextmanager
     def operation(
         self, f: str, key: Key = None, value: Value = None, node: str | None = None
-    ) -> Iterator[Outcome]:
+    ) -> Iterator[OperationOutcome]:
         """Invoke, let the body fill in the outcome, complete; an exception completes as ``info`` first."""
         self.invoke(f, key, value, node)
-        outcome = Outcome(value)
+        outcome = OperationOutcome(value)
         try:
             yield outcome
         except JournalError:
@@ -360,7 +362,7 @@ class Recorder:
 
     def observe(self, f: str, key: Key = None, value: Value = None, node: str | None = None) -> Operation:
         """Write a single ``ok`` without an invocation."""
-        return self.journal.append(Entry(self.process, OperationType.OK, f, key, value, node=node))
+        return self.journal.append(JournalEntry(self.process, OperationType.OK, f, key, value, node=node))
 
 
 def describe(error: BaseException) -> str:

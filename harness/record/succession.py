@@ -12,7 +12,7 @@ import msgspec
 
 from checkers.history.operations import Operation, OperationType
 from checkers.history.runner import END
-from harness.record.journal import Entry, Journal, JournalError
+from harness.record.journal import Journal, JournalEntry, JournalError
 
 _DECODE = msgspec.json.Decoder(Operation).decode
 
@@ -73,7 +73,9 @@ def conclude(left: Left, journal: Journal) -> None:
     for begun in left.outstanding:
         error = "its process was ended from outside"
         journal.append(
-            Entry(begun.process, OperationType.INFO, begun.f, begun.key, begun.value, error, begun.node)
+            JournalEntry(
+                begun.process, OperationType.INFO, begun.f, begun.key, begun.value, error, begun.node
+            )
         )
 
 

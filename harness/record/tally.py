@@ -7,10 +7,10 @@ from collections import Counter
 from checkers.history.operations import Operation, OperationType
 from checkers.history.sends import AnsweredRun
 from checkers.history.transactions import TxnEnded, TxnSendRequested
-from harness.record.events import Acknowledged, Event, Recorded
+from harness.record.events import Event, Recorded, RecordsAcknowledged
 
 
-class Tally:
+class AcknowledgedCounter:
     """A listener that counts acknowledged records; safe to share between threads."""
 
     def __init__(self) -> None:
@@ -49,7 +49,7 @@ class Tally:
                 return
             case Recorded(written) if written.f in _ACKNOWLEDGED:
                 acked = _acknowledged(written)
-            case Acknowledged(records):
+            case RecordsAcknowledged(records):
                 acked = records
             case _:
                 return

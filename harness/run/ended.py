@@ -10,7 +10,7 @@ from harness.cluster.engine import engine_errors_named
 from harness.errors import KrucibleError, disk_errors_named
 
 
-class Played(NamedTuple):
+class RecordedRun(NamedTuple):
     """A run of which all is recorded.
 
     Attributes:
@@ -34,7 +34,7 @@ class Played(NamedTuple):
         raise error
 
 
-class Ended(NamedTuple):
+class EndedRun(NamedTuple):
     """A run that was judged.
 
     Attributes:
@@ -43,7 +43,7 @@ class Ended(NamedTuple):
         verdict: on it.
     """
 
-    played: Played
+    played: RecordedRun
     history: History
     verdict: Verdict
 
@@ -54,5 +54,5 @@ class Ended(NamedTuple):
 
     @property
     def failure(self) -> KrucibleError | None:
-        """As promised by `Played.failure`."""
+        """As promised by `RecordedRun.failure`."""
         return self.played.failure

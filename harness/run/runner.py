@@ -40,7 +40,7 @@ from harness.record.folder import RUNS, point_latest
 from harness.record.journal import JournalError, Recorder
 from harness.record.mishaps import Mishaps
 from harness.run.beside import nothing
-from harness.run.ended import Ended, Played
+from harness.run.ended import EndedRun, RecordedRun
 from harness.run.execution import Execution
 from harness.run.healing import bench_of
 from harness.run.java import java_clients, require_java
@@ -103,7 +103,7 @@ class Host(msgspec.Struct, frozen=True):
 
 @disk_errors_named()
 @engine_errors_named()
-def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event) -> Ended:
+def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event) -> EndedRun:
     """Carry out a plan and judge its history; its cluster is removed before failures are raised.
 
     Args:
@@ -125,10 +125,10 @@ def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
         wait([played.going])
         raise
     listener(RunEnded(str(played.folder), verdict, plan.reproduce))
-    return Ended(played, history, verdict)
+    return EndedRun(played, history, verdict)
 
 
-def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event) -> Played:
+def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event) -> RecordedRun:
     """The run once all is recorded.
 
     Raises:
@@ -142,13 +142,13 @@ def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
     except JournalError:
         raise
     except ClusterNotReadyError as error:
-        return Played(error.folder, None, nothing())
+        return RecordedRun(error.folder, None, nothing())
     except KrucibleError as error:
         # What can't be closed or taken away is no reason to throw away what was seen.
         if mishaps is None:
             raise
-        return Played(stage.folder, mishaps.failure or error, stage.going)
-    return Played(stage.folder, mishaps.failure, stage.going)
+        return RecordedRun(stage.folder, mishaps.failure or error, stage.going)
+    return RecordedRun(stage.folder, mishaps.failure, stage.going)
 
 
 def _play(stage: Stage, java: JavaProcess | None, mishaps: Mishaps, cancelled: threading.Event) -> None:

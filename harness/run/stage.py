@@ -28,7 +28,7 @@ from harness.record.folder import SCHEDULE_FILE, create_run_folder
 from harness.record.journal import RUNNER, Clock, Journals, Recorder
 from harness.record.ledger import Ledger, RunOpened, RunRemoved
 from harness.record.ownership import this_process
-from harness.record.tally import Tally
+from harness.record.tally import AcknowledgedCounter
 from harness.run.beside import beside, nothing
 from harness.run.identification import identify
 from harness.run.setup_record import setup_of_run, wanted_topics
@@ -53,7 +53,7 @@ class Stage:
         journals: Journals,
         ledger: Ledger,
         listener: Listener,
-        tally: Tally,
+        tally: AcknowledgedCounter,
     ) -> None:
         self.plan = plan
         self.folder = folder
@@ -133,7 +133,7 @@ def _images(plan: RunPlan, client: Engine, listener: Listener) -> _Images:
 
 def _opened(plan: RunPlan, folder: Path, listener: Listener, cleanup: ExitStack) -> Stage:
     """Journals and ledger in the folder, closed at the end."""
-    tally = Tally()
+    tally = AcknowledgedCounter()
 
     def report_to_both(event: Event) -> None:
         tally.hear(event)

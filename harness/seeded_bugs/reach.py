@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from harness.cluster.logs import LOG_FILE
-from harness.seeded_bugs.traces import Stage, Traces, stage_of, traces_in
+from harness.seeded_bugs.traces import BugStage, Traces, stage_of, traces_in
 
 
 def read_traces(folder: Path, name: str) -> Mapping[str, Traces]:
@@ -19,7 +19,7 @@ def read_traces(folder: Path, name: str) -> Mapping[str, Traces]:
     }
 
 
-def stage_in(folder: Path, name: str) -> Stage | None:
+def stage_in(folder: Path, name: str) -> BugStage | None:
     """How far a bug came in a run; None where the folder has no log of any node, so that nothing is reported.
 
     Raises:
@@ -32,7 +32,7 @@ def stage_in(folder: Path, name: str) -> Stage | None:
 def reach_text(name: str, traces: Mapping[str, Traces]) -> str:
     """One line about how far a bug came."""
     stage = stage_of(traces.values())
-    if stage is not Stage.TRIGGERED:
+    if stage is not BugStage.TRIGGERED:
         failures = [failure for node in traces.values() for failure in node.failures]
         return f"{name}: {stage.value.replace('-', ' ')}{f' ({failures[0]})' if failures else ''}"
     triggered = [node for node, trace in traces.items() if trace.triggered]

@@ -21,7 +21,7 @@ FAILURES_MAX = 5
 """That many of one node are kept."""
 
 
-class Stage(StrEnum):
+class BugStage(StrEnum):
     """How far a bug came in a run, as far as logs report; whether it was seen is the verdict's."""
 
     NOT_INJECTED = "not-injected"
@@ -76,11 +76,11 @@ def traces_in(log: str, name: str) -> Traces:
     )
 
 
-def stage_of(nodes: Iterable[Traces]) -> Stage:
+def stage_of(nodes: Iterable[Traces]) -> BugStage:
     """How far a bug came on any of the nodes; where Byteman could not use a rule, it was not injected."""
     known = tuple(nodes)
     if any(node.triggered for node in known):
-        return Stage.TRIGGERED
+        return BugStage.TRIGGERED
     if any(node.failures for node in known) or not any(node.installed for node in known):
-        return Stage.NOT_INJECTED
-    return Stage.NEVER_TRIGGERED if any(node.reached for node in known) else Stage.NEVER_REACHED
+        return BugStage.NOT_INJECTED
+    return BugStage.NEVER_TRIGGERED if any(node.reached for node in known) else BugStage.NEVER_REACHED

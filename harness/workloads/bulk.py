@@ -11,7 +11,7 @@ import msgspec
 
 from harness.clients.interface import ProducerOptions
 from harness.errors import KrucibleError
-from harness.record.events import Acknowledged
+from harness.record.events import RecordsAcknowledged
 from harness.record.journal import JournalError
 from harness.vocabulary import BulkWorkload
 from harness.workloads.bulk_writer import EXIT_JOURNAL, WriterPlan
@@ -93,7 +93,7 @@ class BulkWriter(Worker):
             line = process.stdout.readline()
             if not line.endswith(b"\n"):
                 return
-            self._journals.announce(Acknowledged(int(line)))
+            self._journals.announce(RecordsAcknowledged(int(line)))
 
     def _conclude(self, code: int, complaints: IO[bytes]) -> None:
         complaints.seek(0)

@@ -10,13 +10,13 @@ from checkers.history.operations import OperationType
 from checkers.history.sends import AnsweredRun, SentRun
 from harness.clients.confluent import REPORTS_AFTER_FATAL_S, error_text, fate_of, made, producer_config
 from harness.clients.errors import raised_by_send
-from harness.clients.interface import ClientFailedError, ProducerOptions, Sent
+from harness.clients.interface import ClientFailedError, ProducerOptions, SendResult
 from harness.record.journal import Recorder
 from harness.workloads.producing import complete_send
 from harness.workloads.values import Values
 
 _REPORT_GRACE_S = 1.0
-_NO_REPORT = Sent(OperationType.INFO, error="no delivery report within the delivery timeout")
+_NO_REPORT = SendResult(OperationType.INFO, error="no delivery report within the delivery timeout")
 
 
 class Lane:
@@ -46,7 +46,7 @@ class Lane:
         self._first = 0
         self._payloads: list[bytes] = []
         self._reported: list[tuple[bytes, int | None, KafkaError | None]] = []
-        self._refused: dict[bytes, Sent] = {}
+        self._refused: dict[bytes, SendResult] = {}
         self._silent = _NO_REPORT
         self._deadline_s = 0.0
 
@@ -63,7 +63,7 @@ class Lane:
             self._producer.poll(0)
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the records' outcome
             # A fatal error, raised once; the reports of what it hit follow.
-            self._silent = Sent(OperationType.INFO, error=error_text(error))
+            self._silent = SendResult(OperationType.INFO, error=error_text(error))
             self._deadline_s = min(self._deadline_s, time.monotonic() + REPORTS_AFTER_FATAL_S)
 
     def retire(self) -> Producer | None:
@@ -96,13 +96,15 @@ class Lane:
                 self._options.topic, records, partition=self._partition, on_delivery=report
             )
         except ClientFailedError as error:
-            nothing = Sent(OperationType.FAIL, error=f"no client, nothing sent: {error}")
+            nothing = SendResult(OperationType.FAIL, error=f"no client, nothing sent: {error}")
             self._refused = dict.fromkeys(self._payloads, nothing)
         except Exception as error:  # noqa: BLE001 - every error of the library is recorded as the records' outcome
-            self._refused = dict.fromkeys(self._payloads, Sent(OperationType.INFO, error=error_text(error)))
+            self._refused = dict.fromkeys(
+                self._payloads, SendResult(OperationType.INFO, error=error_text(error))
+            )
         else:
             self._refused = {
-                payload: Sent(*_refusal(record["_error"]))
+                payload: SendResult(*_refusal(record["_error"]))
                 for payload, record in zip(self._payloads, records, strict=True)
                 if "_error" in record
             }

@@ -14,7 +14,7 @@ from harness.clients.interface import (
     LogConsumer,
     LogProducer,
     ProducerOptions,
-    Record,
+    ProducerRecord,
 )
 from harness.clients.java.process import JavaProcess
 from harness.clients.opening import open_consumer, open_producer, open_transactional
@@ -22,7 +22,7 @@ from harness.clients.transactional import TransactionalOptions, TransactionalPro
 from harness.kafka.sizes import TopicSizes
 from harness.record.journal import Journals, Recorder
 from harness.vocabulary import LogWorkload, Workload
-from harness.workloads.deletions import Deletions
+from harness.workloads.deletions import DeletionListeners
 from harness.workloads.values import ValueCodec
 
 DELIVERY_MS = 2_500
@@ -167,7 +167,7 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
     holds: Holds | None = None
     controllers: tuple[Address, ...] = ()
     sizes: TopicSizes = msgspec.field(default_factory=TopicSizes)
-    deletions: Deletions = msgspec.field(default_factory=Deletions)
+    deletions: DeletionListeners = msgspec.field(default_factory=DeletionListeners)
 
     def partitions_of(self, topic: str) -> range:
         """Numbers of the partitions of a topic of the workload, with those that were added meanwhile."""
@@ -216,11 +216,11 @@ class WorkloadContext(msgspec.Struct, Generic[W_co], frozen=True):
         """
         return workers_of(self.workload)
 
-    def record(self, partition: int, value: int) -> Record:
+    def record(self, partition: int, value: int) -> ProducerRecord:
         """The record that carries a value, with the key that the workload gives it."""
         key = self.workload.key_of(value)
         encoded = None if key is None else str(key).encode()
-        return Record(partition, self.codec.encode(value), encoded, self.workload.is_tombstone(value))
+        return ProducerRecord(partition, self.codec.encode(value), encoded, self.workload.is_tombstone(value))
 
     def recorder(self, number: int, role: str | None = None) -> Recorder:
         """The recorder of worker `number`, with a separate journal that states its role."""

@@ -23,7 +23,7 @@ from harness.workloads.consuming import ConsumerWorker, grouped
 from harness.workloads.context import REQUEST_MS, WorkloadContext
 from harness.workloads.old_epochs import OldEpochWorker
 from harness.workloads.producing import ProducerWorker
-from harness.workloads.txn_transactor import Intent, Make, Send, Staff, Transactor
+from harness.workloads.txn_transactor import Intent, Make, Staff, Transactor, TxnRecord
 from harness.workloads.values import Values
 from harness.workloads.worker import Worker
 
@@ -124,7 +124,7 @@ class CopyingWorker(Worker):
 
     def _intent(self, messages: list[Message], membership: object) -> Intent:
         source, target = self._context.topics
-        sends = tuple(Send(target, message.partition, self._values.draw()) for message in messages)
+        sends = tuple(TxnRecord(target, message.partition, self._values.draw()) for message in messages)
         positions = {message.partition: message.offset + 1 for message in messages}
         consumed = [(source, *stretch) for stretch in grouped(messages, self._context.codec)]
         intent = Intent(

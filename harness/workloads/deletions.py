@@ -7,7 +7,7 @@ Deleted = tuple[str, int]
 """Topic and partition."""
 
 
-class Deletions:
+class DeletionListeners:
     """Passes deletions to all listeners; all threads of a run share it."""
 
     def __init__(self) -> None:

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from checkers.history.operations import OperationType
 from checkers.history.units import MS_PER_S
-from harness.clients.administrator import Answer
+from harness.clients.administrator import AdminAnswer
 from harness.clients.group import GroupMember, MemberOptions, Membership
 from harness.clients.group_opening import Join, join_group
 from harness.clients.group_outdated import commit_as, reset_offsets
@@ -31,9 +31,9 @@ _STALL_S = (0.5, 4.0)
 """By how much longer than its group waits a member stalls."""
 
 GroupsContext = WorkloadContext[GroupsWorkload]
-Reset = Callable[[MemberOptions, Mapping[int, int]], Answer]
+Reset = Callable[[MemberOptions, Mapping[int, int]], AdminAnswer]
 """Sets a group's offsets, as `harness.clients.group_outdated.reset_offsets` does."""
-CommitAs = Callable[[MemberOptions, Membership, Mapping[int, int]], Answer]
+CommitAs = Callable[[MemberOptions, Membership, Mapping[int, int]], AdminAnswer]
 """Commits for a member that is none any more, as `harness.clients.group_outdated.commit_as` does."""
 
 
@@ -154,7 +154,7 @@ class MemberWorker(Membered):
         self._next_reset_s = time.monotonic() + self._until_reset_s()
         offsets = {p: self._random_resets.randint(0, offset) for p, offset in self.positions.items()}
 
-        def commit(offsets: Mapping[int, int]) -> Answer:
+        def commit(offsets: Mapping[int, int]) -> AdminAnswer:
             return self._reset_by(self.options, offsets)
 
         return self.reset(offsets, commit) is not OperationType.INFO
@@ -168,7 +168,7 @@ class MemberWorker(Membered):
     def _sent_late(self, former: Former) -> bool:
         """Commit as what the member is not; whether its outcome is known."""
 
-        def commit(offsets: Mapping[int, int]) -> Answer:
+        def commit(offsets: Mapping[int, int]) -> AdminAnswer:
             return self._commit_late(self.options, former.membership, offsets)
 
         return self.committed(former.positions, former.membership, commit) is not OperationType.INFO

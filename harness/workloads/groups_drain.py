@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from checkers.history.operations import OperationType
 from checkers.history.polls import Isolation
-from harness.clients.administrator import Answer
+from harness.clients.administrator import AdminAnswer
 from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.group_opening import Join, join_group
 from harness.clients.group_outdated import remove_group
@@ -17,7 +17,7 @@ from harness.workloads.consuming import POLL_PAUSE_S
 from harness.workloads.groups import GroupsContext, kind_of, options_of
 from harness.workloads.groups_member import Membered
 
-Remove = Callable[[MemberOptions], Answer]
+Remove = Callable[[MemberOptions], AdminAnswer]
 """Deletes a group, as `harness.clients.group_outdated.remove_group` does."""
 _OFFSETS_TIMEOUT_S = 5.0
 _AGAIN_PAUSE_S = 0.25

@@ -8,8 +8,8 @@ from msgspec import UNSET
 from checkers.history.commits import Committing
 from checkers.history.operations import OperationType
 from checkers.history.polls import GroupPollRequested, Isolation, Polled
-from harness.clients.administrator import Answer
-from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions, Membership
+from harness.clients.administrator import AdminAnswer
+from harness.clients.group import Assigned, GroupMember, MemberOptions, Membership, PolledRecords
 from harness.clients.group_opening import Join
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError
 from harness.record.journal import Recorder
@@ -20,7 +20,7 @@ from harness.workloads.worker import Worker
 
 _REMAKE_PAUSE_S = 0.25
 
-Commit = Callable[[Mapping[int, int]], Answer]
+Commit = Callable[[Mapping[int, int]], AdminAnswer]
 
 
 class Former(NamedTuple):
@@ -91,7 +91,7 @@ class Membered(Worker):
         self.pending = {p: offset for p, offset in (self.pending | after).items() if p in member.owned}
         return True
 
-    def _polled(self, gathered: Gathered) -> Polled:
+    def _polled(self, gathered: PolledRecords) -> Polled:
         assigned = gathered.assigned
         return Polled(
             client=self._kind,

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from checkers.history.changing_topics import RecordAppended, RecordRequested, RecordsFetched, TopicById
 from checkers.history.operations import OperationType
-from harness.clients.raw_records import Appended, append_record, fetch_records, leader_of
+from harness.clients.raw_records import ProduceAnswer, append_record, fetch_records, leader_of
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder
 from harness.workloads.context import Address
@@ -78,7 +78,7 @@ class RecordsOfTopics:
         self._recorder.complete(OperationType.OK, RecordsFetched(topic_id, answer.log_start, records))
 
 
-def _refused(asked: RecordRequested, answer: Appended) -> tuple[OperationType, RecordRequested, str]:
+def _refused(asked: RecordRequested, answer: ProduceAnswer) -> tuple[OperationType, RecordRequested, str]:
     """The outcome of a refused Produce; an error after which a record may be there proves nothing."""
     known = _REFUSED.get(answer.error)
     if known is None:

@@ -12,8 +12,8 @@ import random
 from typing import NamedTuple
 
 from checkers.history.operations import OperationType
-from harness.clients.errors import Source, classify
-from harness.clients.raw_batches import Batch, append_batch, request_producer_id
+from harness.clients.errors import ErrorSource, classify
+from harness.clients.raw_batches import RawBatch, append_batch, request_producer_id
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import Connection, WireError
@@ -32,7 +32,7 @@ _REFUSALS = frozenset({47, 90})
 once, so that no earlier attempt can be there."""
 
 
-class Answered(NamedTuple):
+class RawSendResult(NamedTuple):
     """How the send of a record ended: its outcome, its offset where it is ``ok``, and the error."""
 
     outcome: OperationType
@@ -84,30 +84,32 @@ class OldEpochWorker(Worker):
         """Send one record, recorded as an operation; whether it was acknowledged."""
         value = self._values.draw()
         self._recorder.invoke("send", self._context.topic, [[partition, value]])
-        batch = Batch(producer_id, epoch, sequence=0, value=self._context.codec.encode(value))
+        batch = RawBatch(producer_id, epoch, sequence=0, value=self._context.codec.encode(value))
         answered = self._answer(partition, batch)
         told = [[partition, value, answered.offset, answered.outcome]]
         self._recorder.complete(answered.outcome, told, answered.error)
         return answered.outcome is OperationType.OK
 
-    def _answer(self, partition: int, batch: Batch) -> Answered:
+    def _answer(self, partition: int, batch: RawBatch) -> RawSendResult:
         """What the leader of now answers to a batch that is sent once."""
         try:
             topic = self._look()
             connection = self._connected(topic, partition)
         except WireError as failed:
-            return Answered(OperationType.FAIL, error=f"no connection, nothing sent: {failed}")
+            return RawSendResult(OperationType.FAIL, error=f"no connection, nothing sent: {failed}")
         with connection:
             try:
                 code, offset = append_batch(connection, topic, partition, batch)
             except WireError as failed:
-                return Answered(OperationType.INFO, error=str(failed))
+                return RawSendResult(OperationType.INFO, error=str(failed))
         if not code:
-            return Answered(OperationType.OK, offset)
+            return RawSendResult(OperationType.OK, offset)
         if code in _REFUSALS:
-            return Answered(OperationType.FAIL, error=f"[Error {code}] (an old producer epoch, sent once)")
-        outcome, reason = classify(Source.BROKER, code, only_attempt=True, acks="all")
-        return Answered(outcome, error=f"[Error {code}] ({reason})")
+            return RawSendResult(
+                OperationType.FAIL, error=f"[Error {code}] (an old producer epoch, sent once)"
+            )
+        outcome, reason = classify(ErrorSource.BROKER, code, only_attempt=True, acks="all")
+        return RawSendResult(outcome, error=f"[Error {code}] ({reason})")
 
     def _look(self) -> TopicAnswer:
         """The topic as some broker knows it."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from threading import Event
 
 from checkers.history.operations import OperationType
-from harness.clients.interface import ClientFailedError, ClientKind, Sent
+from harness.clients.interface import ClientFailedError, ClientKind, SendResult
 from harness.vocabulary import Workload
 from harness.workloads.context import WorkloadContext
 from harness.workloads.producing import complete_send
@@ -60,11 +60,11 @@ class WriteProbe:
             if one.outcome is OperationType.OK
         ]
 
-    def _send(self, kind: ClientKind, topic: str, batch: list[tuple[int, int]]) -> list[Sent]:
+    def _send(self, kind: ClientKind, topic: str, batch: list[tuple[int, int]]) -> list[SendResult]:
         try:
             client = self._context.clients.producer(kind, topic, durable=True)
         except ClientFailedError as error:
-            return [Sent(OperationType.FAIL, error=f"no client, nothing sent: {error}")] * len(batch)
+            return [SendResult(OperationType.FAIL, error=f"no client, nothing sent: {error}")] * len(batch)
         try:
             return client.send([self._context.record(partition, value) for partition, value in batch])
         finally:

@@ -5,7 +5,7 @@ import time
 from threading import Event
 
 from checkers.history.operations import OperationType
-from harness.clients.interface import ClientFailedError, ClientKind, LogProducer, Sent
+from harness.clients.interface import ClientFailedError, ClientKind, LogProducer, SendResult
 from harness.record.journal import Recorder
 from harness.workloads.context import LogContext
 from harness.workloads.values import Values
@@ -76,7 +76,7 @@ class ProducerWorker(Worker):
             if self._client is None:
                 self._client = self._context.clients.producer(self._kind, self._context.topic)
         except ClientFailedError as error:
-            sent = [Sent(OperationType.FAIL, error=f"no client, nothing sent: {error}")] * len(batch)
+            sent = [SendResult(OperationType.FAIL, error=f"no client, nothing sent: {error}")] * len(batch)
             complete_send(self._recorder, batch, sent)
             self.stopping.wait(_REMAKE_PAUSE_S)
             return False
@@ -112,7 +112,7 @@ class ProducerWorker(Worker):
         ]
 
 
-def complete_send(recorder: Recorder, batch: list[tuple[int, int]], sent: list[Sent]) -> OperationType:
+def complete_send(recorder: Recorder, batch: list[tuple[int, int]], sent: list[SendResult]) -> OperationType:
     """Record the outcome of a batch: ok or fail if all of it, else info."""
     outcomes = {one.outcome for one in sent}
     kind = outcomes.pop() if len(outcomes) == 1 else OperationType.INFO

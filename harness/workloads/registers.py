@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from checkers.history.operations import OperationType
-from harness.clients.administrator import Administrator, AdministratorOptions, Answer
+from harness.clients.administrator import AdminAnswer, Administrator, AdministratorOptions
 from harness.clients.administrator_opening import Make
 from harness.clients.interface import EMBEDDED, ClientFailedError, ClientKind
 from harness.vocabulary import Workload
@@ -28,8 +28,8 @@ class Register(NamedTuple):
     """One register: its name in the history, and how it is written and read."""
 
     name: str
-    write: Callable[[Administrator, int], Answer]
-    read: Callable[[Administrator], Answer]
+    write: Callable[[Administrator, int], AdminAnswer]
+    read: Callable[[Administrator], AdminAnswer]
 
 
 class Keeper:
@@ -42,14 +42,14 @@ class Keeper:
         self._make = make
         self._client: Administrator | None = None
 
-    def ask(self, question: Callable[[Administrator], Answer]) -> Answer:
+    def ask(self, question: Callable[[Administrator], AdminAnswer]) -> AdminAnswer:
         """The client's answer; without a client nothing is asked, and the answer says so."""
         try:
             if self._client is None:
                 self._client = self._make(self._kind, self._options)
         except ClientFailedError as error:
             self._worker.stopping.wait(_REMAKE_PAUSE_S)
-            return Answer(OperationType.FAIL, error=f"no client, nothing sent: {error}")
+            return AdminAnswer(OperationType.FAIL, error=f"no client, nothing sent: {error}")
         answer = question(self._client)
         if self._client.spent:
             self.dismiss()

@@ -17,7 +17,7 @@ from checkers.history.transactions import (
     TxnSendRequested,
 )
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError
-from harness.clients.raw_batches import Appended
+from harness.clients.raw_batches import ProduceAnswer
 from harness.clients.raw_transactions import (
     ProducerState,
     Protocol,
@@ -56,7 +56,7 @@ class ScriptError(Exception):
     """A step did not go as the script needs it, so what follows would prove nothing."""
 
 
-class Send(NamedTuple):
+class ScriptedSend(NamedTuple):
     """One record of a transaction."""
 
     partition: int
@@ -71,7 +71,7 @@ class OpenTransaction:
         offsets: where those were appended that were acknowledged, by value.
     """
 
-    def __init__(self, sends: Sequence[Send]) -> None:
+    def __init__(self, sends: Sequence[ScriptedSend]) -> None:
         self.sends = tuple(sends)
         self.offsets: dict[int, int] = {}
 
@@ -154,7 +154,7 @@ class ScriptClient:
 
     @contextmanager
     def transaction(
-        self, producer: ProducerState, sends: Sequence[Send], end: TxnEnd, process: int = 0
+        self, producer: ProducerState, sends: Sequence[ScriptedSend], end: TxnEnd, process: int = 0
     ) -> Iterator[OpenTransaction]:
         """A transaction from its invocation to its completion at the block's end, as `end` says.
 
@@ -178,7 +178,9 @@ class ScriptClient:
                 "AddPartitionsToTxn",
             )
 
-    def append(self, producer: ProducerState, send: Send, sequence: int, opened: OpenTransaction) -> None:
+    def append(
+        self, producer: ProducerState, send: ScriptedSend, sequence: int, opened: OpenTransaction
+    ) -> None:
         """Produce one record and note its offset."""
         connection = self.connect(self.leader(send.partition))
         answer = self.insist(
@@ -186,7 +188,9 @@ class ScriptClient:
         )
         opened.offsets[send.value] = answer.offset or 0
 
-    def produce(self, connection: Connection, producer: ProducerState, send: Send, sequence: int) -> Appended:
+    def produce(
+        self, connection: Connection, producer: ProducerState, send: ScriptedSend, sequence: int
+    ) -> ProduceAnswer:
         """Produce one record on this connection and wait for any answer."""
         return produce(
             connection,

@@ -10,13 +10,20 @@ from contextlib import ExitStack
 from typing import TypeVar
 
 from checkers.history.transactions import ScriptPlayed
-from harness.clients.raw_transactions import Ended, ProducerState, Protocol, end_transaction
+from harness.clients.raw_transactions import EndTxnAnswer, ProducerState, Protocol, end_transaction
 from harness.faults.contract import NotConfirmedError
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder, describe
 from harness.vocabulary import Script
 from harness.workloads.log import log_workers
-from harness.workloads.script import HOLD_S, OpenTransaction, ScriptClient, ScriptContext, ScriptError, Send
+from harness.workloads.script import (
+    HOLD_S,
+    OpenTransaction,
+    ScriptClient,
+    ScriptContext,
+    ScriptedSend,
+    ScriptError,
+)
 from harness.workloads.worker import Worker
 
 T = TypeVar("T")
@@ -102,7 +109,7 @@ def hanging_transaction(client: ScriptClient, worker: ScriptWorker) -> ScriptPla
     will end, and the last stable offset stays there forever.
     """
     producer = client.begin_producer("hanging-0")
-    early, late = (Send(0, client.values.draw()) for _ in range(2))
+    early, late = (ScriptedSend(0, client.values.draw()) for _ in range(2))
     with client.transaction(producer, [early, late], "abort") as opened:
         client.add(producer, [0])
         client.append(producer, early, 0, opened)
@@ -115,7 +122,7 @@ def hanging_transaction(client: ScriptClient, worker: ScriptWorker) -> ScriptPla
         if answer.offset is not None:
             opened.offsets[late.value] = answer.offset
     other = client.begin_producer("hanging-1", process=1)
-    with client.transaction(other, [Send(0, client.values.draw())], "commit", process=1) as opened:
+    with client.transaction(other, [ScriptedSend(0, client.values.draw())], "commit", process=1) as opened:
         client.add(other, [0])
         client.append(other, opened.sends[0], 0, opened)
         client.end(other, commit=True)
@@ -133,7 +140,7 @@ def delayed_end_txn(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
     once, twice, last = (client.values.draw() for _ in range(3))
     next_sequence = 1 if client.protocol is Protocol.V1 else 0
     with ExitStack() as first, ExitStack() as second:
-        opened = first.enter_context(client.transaction(producer, [Send(0, once)], "commit"))
+        opened = first.enter_context(client.transaction(producer, [ScriptedSend(0, once)], "commit"))
         client.add(producer, [0])
         client.append(producer, opened.sends[0], 0, opened)
         begun: list[tuple[ProducerState, OpenTransaction]] = []
@@ -142,7 +149,7 @@ def delayed_end_txn(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
             """The retry is acknowledged, and half of the next transaction is there."""
             later = client.end(producer, commit=True)
             first.close()
-            sends = [Send(0, twice), Send(1, last)]
+            sends = [ScriptedSend(0, twice), ScriptedSend(1, last)]
             following = second.enter_context(client.transaction(later, sends, "abort"))
             client.add(later, [0])
             client.append(later, sends[0], next_sequence, following)
@@ -157,7 +164,7 @@ def delayed_end_txn(client: ScriptClient, worker: ScriptWorker) -> ScriptPlayed:
     return ScriptPlayed(client.protocol, late_end_error=answer.error)
 
 
-def _commit(connection: Connection, producer: ProducerState, client: ScriptClient) -> Ended:
+def _commit(connection: Connection, producer: ProducerState, client: ScriptClient) -> EndTxnAnswer:
     return end_transaction(connection, producer, commit=True, protocol=client.protocol)
 
 

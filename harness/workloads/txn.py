@@ -14,7 +14,7 @@ from harness.workloads.log import log_workers
 from harness.workloads.old_epochs import OldEpochWorker
 from harness.workloads.producing import Pace
 from harness.workloads.txn_lapsing import LapsingWorker
-from harness.workloads.txn_transactor import Intent, Make, Send, Staff, Transactor
+from harness.workloads.txn_transactor import Intent, Make, Staff, Transactor, TxnRecord
 from harness.workloads.values import Values
 from harness.workloads.worker import Worker
 
@@ -53,7 +53,9 @@ class Drawing:
         count = self.random.randint(1, _SENDS_MAX)
         breadth = min(self.random.randint(1, _PARTITIONS_MAX), len(self._partitions))
         where = self.random.sample(self._partitions, breadth)
-        sends = tuple(Send(self._topic, self.random.choice(where), self._values.draw()) for _ in range(count))
+        sends = tuple(
+            TxnRecord(self._topic, self.random.choice(where), self._values.draw()) for _ in range(count)
+        )
         commits = self.random.random() < COMMIT_SHARE
         stays_open = self.random.random() < _OPEN_SHARE
         return Intent(sends, commits, self.random.uniform(*_OPEN_S) if stays_open else 0.0)

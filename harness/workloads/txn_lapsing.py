@@ -28,7 +28,7 @@ from checkers.history.transactions import (
     TxnSend,
     TxnSendRequested,
 )
-from harness.clients.errors import Source
+from harness.clients.errors import ErrorSource
 from harness.clients.raw_transactions import (
     ProducerState,
     Protocol,
@@ -273,7 +273,7 @@ class LapsingWorker(Worker):
         if not ended.error:
             self._recorder.complete(OperationType.OK, replace(value, ended="commit"))
             return
-        fate, reason = classify_commit(Source.BROKER, ended.error, only_attempt=True)
+        fate, reason = classify_commit(ErrorSource.BROKER, ended.error, only_attempt=True)
         self._recorder.complete(fate, value, f"[Error {ended.error}] ({reason})")
 
     def _abort(self, opened: Open) -> None:

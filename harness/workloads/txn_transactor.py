@@ -19,7 +19,7 @@ from checkers.history.transactions import (
     TxnSend,
     TxnSendRequested,
 )
-from harness.clients.interface import ClientFailedError, ClientKind, Sent
+from harness.clients.interface import ClientFailedError, ClientKind, SendResult
 from harness.clients.transactional import (
     GroupOffsets,
     TopicRecord,
@@ -36,14 +36,14 @@ STEP_S = 2.5
 """How long one step may take; an instance that takes longer is given up."""
 _ABORT_S = 1.5
 _ERRORS_TOLD_MAX = 3
-_NOT_SENT = Sent(OperationType.FAIL, error="not sent: others before it were not acknowledged")
+_NOT_SENT = SendResult(OperationType.FAIL, error="not sent: others before it were not acknowledged")
 
 TransactionalContext = WorkloadContext[TransactionalWorkload]
 Make = Callable[[ClientKind, TransactionalOptions], TransactionalProducer]
 """Makes producers, as `harness.clients.opening.open_transactional` does."""
 
 
-class Send(NamedTuple):
+class TxnRecord(NamedTuple):
     """A record that a transaction sends."""
 
     topic: str
@@ -63,7 +63,7 @@ class Intent(NamedTuple):
         consumed: the records that it copies, as in the history.
     """
 
-    sends: tuple[Send, ...]
+    sends: tuple[TxnRecord, ...]
     commits: bool = True
     pause_s: float = 0.0
     late: int = 0
@@ -174,7 +174,7 @@ class Transactor:
         """
         if self._client is None:
             raise RuntimeError(f"{self._name} was not initialised")
-        sent: list[Sent] = []
+        sent: list[SendResult] = []
         self._staff.recorder.invoke("txn", self._name, self._transaction_value(intent, sent))
         end = self._perform(self._client, intent, sent)
         told = self._transaction_value(intent, sent)
@@ -189,7 +189,7 @@ class Transactor:
         client, self._client = self._client, None
         self._staff.dismiss(client)
 
-    def _perform(self, client: TransactionalProducer, intent: Intent, sent: list[Sent]) -> _End:
+    def _perform(self, client: TransactionalProducer, intent: Intent, sent: list[SendResult]) -> _End:
         try:
             client.begin()
         except TransactionError as error:
@@ -207,7 +207,7 @@ class Transactor:
         end = _committed(client) if commits else _aborted(client, trouble)
         return end._replace(ending_ns=ending_ns)
 
-    def _transaction_value(self, intent: Intent, sent: Sequence[Sent]) -> TxnRequested:
+    def _transaction_value(self, intent: Intent, sent: Sequence[SendResult]) -> TxnRequested:
         """The transaction as a history has it, with the offsets of what was sent."""
         mops: list[TxnSendRequested | TxnOffsets] = [
             *(TxnSend(*send, one.offset) for send, one in zip(intent.sends, sent, strict=False)),
@@ -224,7 +224,7 @@ class Transactor:
         )
 
 
-def _trouble(sent: Sequence[Sent]) -> str | None:
+def _trouble(sent: Sequence[SendResult]) -> str | None:
     errors = dict.fromkeys(one.error or "not acknowledged" for one in sent if one.offset is None)
     return "; ".join(list(errors)[:_ERRORS_TOLD_MAX]) or None
 

@@ -27,7 +27,7 @@ _RESERVE_BYTES = 1_024
 _PASSED_SHOWN_MAX = 200
 
 
-class Word(StrEnum):
+class CiOutcome(StrEnum):
     """The outcome of a test in the terms of Kafka's CI."""
 
     FAILED = "Failed"
@@ -37,7 +37,7 @@ class Word(StrEnum):
     PASSED = "Passed"
 
 
-MARKS = dict(zip(Word, ("❌", "⚠️", "🙈", "😷", "✅"), strict=True))
+MARKS = dict(zip(CiOutcome, ("❌", "⚠️", "🙈", "😷", "✅"), strict=True))
 
 
 class Skip(NamedTuple):
@@ -47,16 +47,16 @@ class Skip(NamedTuple):
     reason: str
 
 
-class Line(msgspec.Struct, frozen=True):
+class SummaryLine(msgspec.Struct, frozen=True):
     """All runs of one schedule on the same Kafka, and their result."""
 
-    word: Word
+    word: CiOutcome
     runs: tuple[RunOutcome, ...]
 
 
-def sorted_out(runs: Iterable[RunOutcome]) -> tuple[Line, ...]:
+def sorted_out(runs: Iterable[RunOutcome]) -> tuple[SummaryLine, ...]:
     """Runs grouped by Kafka and schedule, in the order of their first runs."""
-    return tuple(Line(_word(group), tuple(group)) for group in runs_alike(runs, _comparable))
+    return tuple(SummaryLine(_word(group), tuple(group)) for group in runs_alike(runs, _comparable))
 
 
 def _comparable(run: RunOutcome) -> Comparable | None:
@@ -81,11 +81,11 @@ def render_step_summary(
     """
     lines = sorted_out(runs)
     blocks = [f"## {escaped(title)}", _counts(lines, skipped), _figures(summarise(runs))]
-    for word in (Word.FAILED, Word.FLAKY):
+    for word in (CiOutcome.FAILED, CiOutcome.FLAKY):
         blocks += _looked_at(word, [line for line in lines if line.word is word])
     blocks += _skipped(skipped)
-    blocks += _listed(Word.QUARANTINED, [line for line in lines if line.word is Word.QUARANTINED])
-    blocks += _listed(Word.PASSED, [line for line in lines if line.word is Word.PASSED])
+    blocks += _listed(CiOutcome.QUARANTINED, [line for line in lines if line.word is CiOutcome.QUARANTINED])
+    blocks += _listed(CiOutcome.PASSED, [line for line in lines if line.word is CiOutcome.PASSED])
     return _within(blocks, limit_bytes, "`krucible summary` over the artifacts")
 
 
@@ -124,19 +124,19 @@ def append_step_summary(
     return target
 
 
-def _word(group: Sequence[RunOutcome]) -> Word:
+def _word(group: Sequence[RunOutcome]) -> CiOutcome:
     verdicts = Counter[str](run.outcome for run in group if run.outcome is not Outcome.FAILED)
     if minority(verdicts):
-        return Word.FLAKY
+        return CiOutcome.FLAKY
     if not all(map(run_passes, group)):
-        return Word.FAILED
+        return CiOutcome.FAILED
     red = any(run.outcome is Outcome.INVALID for run in group)
-    return Word.QUARANTINED if red else Word.PASSED
+    return CiOutcome.QUARANTINED if red else CiOutcome.PASSED
 
 
-def _counts(lines: Sequence[Line], skipped: Sequence[Skip]) -> str:
-    found = {word: sum(line.word is word for line in lines) for word in Word}
-    found[Word.SKIPPED] += len(skipped)
+def _counts(lines: Sequence[SummaryLine], skipped: Sequence[Skip]) -> str:
+    found = {word: sum(line.word is word for line in lines) for word in CiOutcome}
+    found[CiOutcome.SKIPPED] += len(skipped)
     parts = [f"{MARKS[word]} {count:,} {word}" for word, count in found.items() if count]
     runs = sum(len(line.runs) for line in lines)
     return f"**{' · '.join(parts) or 'Nothing was run'}** ({number(runs, 'run')})"
@@ -151,7 +151,7 @@ def _figures(summary: Summary) -> str:
     return f"{sent} under {number(faults, 'fault')}, {proven:,} proven{recovery}."
 
 
-def _looked_at(word: Word, lines: Sequence[Line]) -> Iterator[str]:
+def _looked_at(word: CiOutcome, lines: Sequence[SummaryLine]) -> Iterator[str]:
     """Each group with its reasons and the command that repeats it, not folded."""
     if lines:
         yield f"### {MARKS[word]} {word}"
@@ -159,7 +159,7 @@ def _looked_at(word: Word, lines: Sequence[Line]) -> Iterator[str]:
         yield "\n".join(_run_lines(line))
 
 
-def _run_lines(line: Line) -> Iterator[str]:
+def _run_lines(line: SummaryLine) -> Iterator[str]:
     first = line.runs[0]
     passed = sum(map(run_passes, line.runs))
     often = f", {passed} of {len(line.runs)} passed" if len(line.runs) > 1 else ""
@@ -176,11 +176,11 @@ def _run_lines(line: Line) -> Iterator[str]:
 
 def _skipped(skipped: Sequence[Skip]) -> Iterator[str]:
     if skipped:
-        yield f"### {MARKS[Word.SKIPPED]} {Word.SKIPPED}"
+        yield f"### {MARKS[CiOutcome.SKIPPED]} {CiOutcome.SKIPPED}"
         yield table(("scenario", "reason"), [(f"`{code(one.name)}`", escaped(one.reason)) for one in skipped])
 
 
-def _listed(word: Word, lines: Sequence[Line]) -> Iterator[str]:
+def _listed(word: CiOutcome, lines: Sequence[SummaryLine]) -> Iterator[str]:
     """One row for each group, folded; only the first rows if there are many."""
     if not lines:
         return
@@ -198,7 +198,7 @@ def _name(run: RunOutcome) -> str:
     return f"{escaped(one.scenario)} on Kafka {escaped(one.kafka_version)}, seed {one.seed}"
 
 
-def _anomalies(line: Line) -> str:
+def _anomalies(line: SummaryLine) -> str:
     return ", ".join(
         f"`{code(name)}`" for name in sorted({name for run in line.runs for name in run.illegal})
     )

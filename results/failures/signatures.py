@@ -61,7 +61,7 @@ class SignedRun(msgspec.Struct, frozen=True, kw_only=True):
     signatures: tuple[FailureSignature, ...] = ()
 
 
-class Seen(msgspec.Struct, frozen=True, kw_only=True):
+class SignatureRuns(msgspec.Struct, frozen=True, kw_only=True):
     """A signature, and the present and past runs that have it.
 
     Attributes:
@@ -110,7 +110,7 @@ def signed(place: str, identity: RunIdentity, verdict: Verdict) -> SignedRun:
     )
 
 
-def seen_in(runs: Iterable[SignedRun], past: Iterable[SignedRun]) -> tuple[Seen, ...]:
+def seen_in(runs: Iterable[SignedRun], past: Iterable[SignedRun]) -> tuple[SignatureRuns, ...]:
     """All signatures of some runs: new ones first, then the most severe anomaly first.
 
     Args:
@@ -122,7 +122,7 @@ def seen_in(runs: Iterable[SignedRun], past: Iterable[SignedRun]) -> tuple[Seen,
     here = _sights(now)
     there = _sights(run for run in past if _itself(run) not in looked_at)
     found = [
-        Seen(
+        SignatureRuns(
             id=signature.id,
             signature=signature,
             runs=tuple(sight.place for sight in sorted(sights)),
@@ -134,7 +134,7 @@ def seen_in(runs: Iterable[SignedRun], past: Iterable[SignedRun]) -> tuple[Seen,
     return tuple(sorted(found, key=lambda one: (not one.new, severity(one.signature.anomaly), one.signature)))
 
 
-def issue_of(seen: Seen, text: str) -> str:
+def issue_of(seen: SignatureRuns, text: str) -> str:
     """The text for a tracker: the issue of the signature's first run, and facts about the signature.
 
     Args:

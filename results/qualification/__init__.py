@@ -2,9 +2,17 @@
 
 from results.qualification.assembling import qualify
 from results.qualification.deciding import Decision
-from results.qualification.model import Qualification, Question
+from results.qualification.model import ComparisonQuestion, Qualification
 from results.qualification.page import render_page
-from results.qualification.records import Elsewhere, OnRecord, Planned, Role, Run, failed_run, run_of
+from results.qualification.records import (
+    Elsewhere,
+    OnRecord,
+    PlannedRun,
+    QualificationRole,
+    QualificationRun,
+    failed_run,
+    run_of,
+)
 from results.qualification.texts import (
     encode_qualification,
     markdown_blocks,
@@ -13,14 +21,14 @@ from results.qualification.texts import (
 )
 
 __all__ = [
+    "ComparisonQuestion",
     "Decision",
     "Elsewhere",
     "OnRecord",
-    "Planned",
+    "PlannedRun",
     "Qualification",
-    "Question",
-    "Role",
-    "Run",
+    "QualificationRole",
+    "QualificationRun",
     "encode_qualification",
     "failed_run",
     "markdown_blocks",

@@ -10,25 +10,31 @@ from collections.abc import Iterable, Iterator, Sequence
 import msgspec
 
 from results.campaigns.summary import RunOutcome, Spread, summarise
-from results.campaigns.track_record import SideRecord
-from results.campaigns.track_record import Standing as SideStanding
+from results.campaigns.track_record import ExpectationStatus, SideRecord
 from results.markup.markdown import distinct, number
 from results.qualification.compared import Comparisons
 from results.qualification.comparing import compare, spread
 from results.qualification.deciding import RULE, Reason, RuleInput, decide
-from results.qualification.finding import Found, Standing, found_in, permitted_in
+from results.qualification.finding import AnomalyExplanation, CandidateAnomaly, found_in, permitted_in
 from results.qualification.gaps import gaps_of, short_cells, unreached_states
 from results.qualification.inference import share_interval
 from results.qualification.model import (
-    Build,
     Cell,
+    ComparisonQuestion,
     FaultKind,
+    InterestingState,
     Qualification,
-    Question,
-    State,
+    TriedBuild,
     Undecided,
 )
-from results.qualification.records import Elsewhere, OnRecord, Role, Run, of_role, outcomes
+from results.qualification.records import (
+    Elsewhere,
+    OnRecord,
+    QualificationRole,
+    QualificationRun,
+    of_role,
+    outcomes,
+)
 from results.qualification.spent import ended_at, spent_on
 from results.run.coverage import LABELS
 
@@ -39,8 +45,8 @@ _CONTENT_SHOWN = 19
 
 
 def qualify(
-    question: Question,
-    runs: Sequence[Run],
+    question: ComparisonQuestion,
+    runs: Sequence[QualificationRun],
     controls: Sequence[SideRecord],
     elsewhere: Sequence[Elsewhere] = (),
     on_record: Sequence[OnRecord] = (),
@@ -55,22 +61,24 @@ def qualify(
         on_record: known findings of the candidate's version.
     """
     ordered = tuple(sorted(runs, key=lambda run: (run.planned.command, run.outcome is None, _folder(run))))
-    candidate = of_role(ordered, Role.CANDIDATE)
+    candidate = of_role(ordered, QualificationRole.CANDIDATE)
     cells, states = tuple(_cells(ordered)), tuple(_states(question, ordered))
     found, comparisons = found_in(ordered, elsewhere, on_record), compare(ordered)
     builds = (_build(question.candidate, candidate), _baseline(question, ordered))
     given = RuleInput(
-        unexplained=tuple(_found_text(one) for one in found if one.standing is Standing.UNEXPLAINED),
+        unexplained=tuple(
+            _found_text(one) for one in found if one.standing is AnomalyExplanation.UNEXPLAINED
+        ),
         worse=comparisons.worse(),
         controls=tuple(_controls(controls)),
         mixed=tuple(_mixed(question, ordered)),
-        doubtful=tuple(_found_text(one) for one in found if one.standing is Standing.DOUBTFUL),
+        doubtful=tuple(_found_text(one) for one in found if one.standing is AnomalyExplanation.DOUBTFUL),
         short=(*_silent(question, ordered), *short_cells(cells)),
         unreached=unreached_states(states),
     )
     decision, reasons = decide(given)
     summary = summarise(outcomes(candidate))
-    operations = sum(cell.operations for cell in cells if cell.role is Role.CANDIDATE)
+    operations = sum(cell.operations for cell in cells if cell.role is QualificationRole.CANDIDATE)
     faults = sum(total.proven for total in summary.faults)
     said = Qualification(
         preset=question.preset,
@@ -101,16 +109,16 @@ def qualify(
     return msgspec.structs.replace(said, gaps=gaps_of(question, said))
 
 
-def claim_of(found: Sequence[Found], operations: int, faults: int) -> str:
+def claim_of(found: Sequence[CandidateAnomaly], operations: int, faults: int) -> str:
     """The claim about the candidate; it never says that the candidate is correct."""
     if not operations:
         return "Nothing was run."
-    mine = [one for one in found if one.standing is not Standing.GONE]
+    mine = [one for one in found if one.standing is not AnomalyExplanation.GONE]
     where = f"in {number(operations, 'operation')} under {number(faults, 'fault')}"
     if not mine:
         return f"No illegal anomaly was found {where}."
     counts = Counter(one.standing for one in mine)
-    told = ", ".join(f"{counts[one]:,} {one}" for one in Standing if counts[one])
+    told = ", ".join(f"{counts[one]:,} {one}" for one in AnomalyExplanation if counts[one])
     return f"Anomalies: {told}, {where}."
 
 
@@ -124,19 +132,19 @@ def why_of(reasons: Sequence[Reason], comparisons: Comparisons, controls: Sequen
     return f"nothing found is unexplained, {said}, {number(len(controls), 'control')} as expected."
 
 
-def _baseline(question: Question, runs: Sequence[Run]) -> Build | None:
+def _baseline(question: ComparisonQuestion, runs: Sequence[QualificationRun]) -> TriedBuild | None:
     if question.baseline is None:
         return None
-    return _build(question.baseline, of_role(runs, Role.BASELINE))
+    return _build(question.baseline, of_role(runs, QualificationRole.BASELINE))
 
 
-def _build(asked: str, runs: Sequence[Run]) -> Build:
+def _build(asked: str, runs: Sequence[QualificationRun]) -> TriedBuild:
     images = sorted({_image(run) for run in runs if run.identity and run.identity.image})
     versions = sorted({run.identity.kafka_version for run in runs if run.identity})
-    return Build(asked=asked, versions=tuple(versions), images=tuple(images))
+    return TriedBuild(asked=asked, versions=tuple(versions), images=tuple(images))
 
 
-def _image(run: Run) -> str:
+def _image(run: QualificationRun) -> str:
     """Reference, digest and checksum of the jars (a checksum of all checksums, if they are listed)."""
     image = run.identity.image if run.identity else None
     if image is None:
@@ -146,9 +154,9 @@ def _image(run: Run) -> str:
     return ", ".join([*filter(None, told), *([f"jars {run.content}"] if run.image_checksums else [])])
 
 
-def _cells(runs: Sequence[Run]) -> Iterator[Cell]:
+def _cells(runs: Sequence[QualificationRun]) -> Iterator[Cell]:
     names = sorted({_place(run) for run in runs})
-    for scenario, mode, role in ((*name, role) for name in names for role in Role):
+    for scenario, mode, role in ((*name, role) for name in names for role in QualificationRole):
         here = [run for run in of_role(runs, role) if _place(run) == (scenario, mode)]
         if not here:
             continue
@@ -169,12 +177,15 @@ def _cells(runs: Sequence[Run]) -> Iterator[Cell]:
         )
 
 
-def _states(question: Question, runs: Sequence[Run]) -> Iterator[State]:
+def _states(question: ComparisonQuestion, runs: Sequence[QualificationRun]) -> Iterator[InterestingState]:
     for name, label in LABELS.items():
-        sides = [_reached(name, of_role(runs, role)) for role in (Role.CANDIDATE, Role.BASELINE)]
+        sides = [
+            _reached(name, of_role(runs, role))
+            for role in (QualificationRole.CANDIDATE, QualificationRole.BASELINE)
+        ]
         required = name in question.required
         if required or any(told for _folders, told in sides):
-            yield State(
+            yield InterestingState(
                 name=name,
                 label=label,
                 required=required,
@@ -186,7 +197,7 @@ def _states(question: Question, runs: Sequence[Run]) -> Iterator[State]:
             )
 
 
-def _reached(name: str, runs: Sequence[Run]) -> tuple[tuple[str, ...], int]:
+def _reached(name: str, runs: Sequence[QualificationRun]) -> tuple[tuple[str, ...], int]:
     """The runs in which a state was reached, and the number of runs that can report it."""
     told = [run for run in outcomes(runs) if _has_counter(run, name)]
     return tuple(run.folder for run in told if run.measures and run.measures.coverage[name] > 0), len(told)
@@ -196,14 +207,14 @@ def _has_counter(run: RunOutcome, name: str) -> bool:
     return run.measures is not None and name in run.measures.coverage
 
 
-def _fault_kinds(runs: Sequence[Run]) -> Iterator[FaultKind]:
+def _fault_kinds(runs: Sequence[QualificationRun]) -> Iterator[FaultKind]:
     """Faults of the candidate and the baseline, by kind."""
     totals = [
         FaultKind(role=role, total=total, recovery=_recovery(total.kind, outcomes(of_role(runs, role))))
-        for role in (Role.CANDIDATE, Role.BASELINE)
+        for role in (QualificationRole.CANDIDATE, QualificationRole.BASELINE)
         for total in summarise(outcomes(of_role(runs, role))).faults
     ]
-    yield from sorted(totals, key=lambda one: (one.total.kind, one.role is Role.BASELINE))
+    yield from sorted(totals, key=lambda one: (one.total.kind, one.role is QualificationRole.BASELINE))
 
 
 def _recovery(kind: str, runs: Iterable[RunOutcome]) -> Spread | None:
@@ -212,8 +223,8 @@ def _recovery(kind: str, runs: Iterable[RunOutcome]) -> Spread | None:
     return spread(took) if took else None
 
 
-def _undecided(runs: Sequence[Run]) -> Iterator[Undecided]:
-    for role in (Role.CANDIDATE, Role.BASELINE):
+def _undecided(runs: Sequence[QualificationRun]) -> Iterator[Undecided]:
+    for role in (QualificationRole.CANDIDATE, QualificationRole.BASELINE):
         there = [run for run in of_role(runs, role) if run.outcome is not None]
         count = sum(not run.decided for run in there)
         if there:
@@ -223,7 +234,7 @@ def _undecided(runs: Sequence[Run]) -> Iterator[Undecided]:
             )
 
 
-def _found_text(found: Found) -> str:
+def _found_text(found: CandidateAnomaly) -> str:
     where = f"{found.scenario} ({found.mode})" if found.mode else found.scenario
     share = f"{found.candidate} of {found.candidate_of} runs"
     return f"{found.id} in {where}, {share}: {found.because}"
@@ -234,29 +245,29 @@ def _controls(sides: Sequence[SideRecord]) -> Iterator[str]:
     if not sides:
         yield "no positive control was run"
     for side in sides:
-        if side.standing is not SideStanding.AS_EXPECTED:
+        if side.standing is not ExpectationStatus.AS_EXPECTED:
             expected = "red" if side.expected_red else "green"
             done = f"{len(side.runs)} of {side.seeds} runs"
             yield f"control {side.ticket} on {side.version}, expected {expected}: {side.standing} ({done})"
 
 
-def _silent(question: Question, runs: Sequence[Run]) -> Iterator[str]:
+def _silent(question: ComparisonQuestion, runs: Sequence[QualificationRun]) -> Iterator[str]:
     """Requested sides without a verdict."""
-    asked = [Role.CANDIDATE] if question.baseline is None else list(Role)
+    asked = [QualificationRole.CANDIDATE] if question.baseline is None else list(QualificationRole)
     for role in asked:
         if not any(run.decided for run in of_role(runs, role)):
             yield f"no run of the {role} has a verdict"
 
 
-def _mixed(question: Question, runs: Sequence[Run]) -> Iterator[str]:
+def _mixed(question: ComparisonQuestion, runs: Sequence[QualificationRun]) -> Iterator[str]:
     """Sides with different builds of Kafka, and two sides with the same build; both prevent a decision."""
-    asked = {Role.CANDIDATE: question.candidate, Role.BASELINE: question.baseline}
+    asked = {QualificationRole.CANDIDATE: question.candidate, QualificationRole.BASELINE: question.baseline}
     counts = {role: Counter(run.content for run in of_role(runs, role) if run.content) for role in asked}
     for role, found in counts.items():
         if len(found) > 1:
             told = ", ".join(f"{_short(content)} in {n}" for content, n in sorted(found.items()))
             yield f"runs of the {role} {asked[role]} are of {len(found)} different contents of Kafka: {told}"
-    if both := counts[Role.CANDIDATE].keys() & counts[Role.BASELINE].keys():
+    if both := counts[QualificationRole.CANDIDATE].keys() & counts[QualificationRole.BASELINE].keys():
         told = ", ".join(map(_short, sorted(both)))
         yield f"{question.candidate} was compared to itself: {question.baseline} is the same Kafka ({told})"
 
@@ -265,14 +276,14 @@ def _short(content: str) -> str:
     return content[:_CONTENT_SHOWN]
 
 
-def _place(run: Run) -> tuple[str, str]:
+def _place(run: QualificationRun) -> tuple[str, str]:
     return run.planned.scenario, run.planned.mode
 
 
-def _folder(run: Run) -> str:
+def _folder(run: QualificationRun) -> str:
     return run.outcome.folder if run.outcome else ""
 
 
-def _host(run: Run) -> str:
+def _host(run: QualificationRun) -> str:
     host = run.identity.host if run.identity else None
     return f"Linux {host.kernel}, {host.cpus} CPUs, {host.engine}" if host else ""

@@ -16,7 +16,7 @@ SIGHT = 2
 """A comparison may report "nothing worse" only if it could detect a difference of this many margins."""
 
 
-class Finding(StrEnum):
+class ComparisonResult(StrEnum):
     """The result of a comparison."""
 
     WORSE = "worse"
@@ -68,7 +68,7 @@ class Durations(msgspec.Struct, frozen=True, kw_only=True):
     margin_ms: int
     p: float
     p_corrected: float | None = None
-    finding: Finding = Finding.TOO_FEW
+    finding: ComparisonResult = ComparisonResult.TOO_FEW
     detectable_ms: int | None = None
     figures: tuple[PairFigures, ...] = ()
 
@@ -101,7 +101,7 @@ class Shares(msgspec.Struct, frozen=True, kw_only=True):
     high: float
     p: float
     p_corrected: float = 1.0
-    finding: Finding = Finding.NO_DIFFERENCE
+    finding: ComparisonResult = ComparisonResult.NO_DIFFERENCE
     detectable: float | None = None
     candidate_folders: tuple[str, ...] = ()
     baseline_folders: tuple[str, ...] = ()
@@ -115,20 +115,22 @@ class Comparisons(msgspec.Struct, frozen=True):
 
     def worse(self) -> tuple[str, ...]:
         """Comparisons with the result worse, with figures."""
-        return tuple(told for told, finding in self._texts() if finding is Finding.WORSE)
+        return tuple(told for told, finding in self._texts() if finding is ComparisonResult.WORSE)
 
     def better(self) -> tuple[str, ...]:
         """Comparisons with the result better, with figures."""
-        return tuple(told for told, finding in self._texts() if finding is Finding.BETTER)
+        return tuple(told for told, finding in self._texts() if finding is ComparisonResult.BETTER)
 
     def too_few(self) -> tuple[str, ...]:
         """Measures that could not be compared."""
-        return tuple(f"{one.name} ({one.pairs})" for one in self.durations if one.finding is Finding.TOO_FEW)
+        return tuple(
+            f"{one.name} ({one.pairs})" for one in self.durations if one.finding is ComparisonResult.TOO_FEW
+        )
 
     def blind(self) -> tuple[str, ...]:
         """Comparisons with so few runs that no difference could have passed the corrected test."""
-        durations = (one.name for one in self.durations if one.finding is Finding.BLIND)
-        return (*durations, *(one.name for one in self.shares if one.finding is Finding.BLIND))
+        durations = (one.name for one in self.durations if one.finding is ComparisonResult.BLIND)
+        return (*durations, *(one.name for one in self.shares if one.finding is ComparisonResult.BLIND))
 
     def weak(self) -> tuple[str, ...]:
         """Comparisons that could only detect a large difference, with its size."""
@@ -145,7 +147,7 @@ class Comparisons(msgspec.Struct, frozen=True):
         """Number of comparisons that could have been significant."""
         return self.tests() - len(self.blind())
 
-    def _texts(self) -> Iterator[tuple[str, Finding]]:
+    def _texts(self) -> Iterator[tuple[str, ComparisonResult]]:
         for one in self.durations:
             yield f"{one.name}: median shifted by {one.shift_ms:+,} ms", one.finding
         for share in self.shares:
@@ -165,9 +167,13 @@ def points(share: float | None) -> str:
 
 def _weak_shift(one: Durations) -> bool:
     least = one.detectable_ms
-    return one.finding is Finding.NO_DIFFERENCE and least is not None and least > SIGHT * one.margin_ms
+    return (
+        one.finding is ComparisonResult.NO_DIFFERENCE and least is not None and least > SIGHT * one.margin_ms
+    )
 
 
 def _weak_share(one: Shares) -> bool:
     least = one.detectable
-    return one.finding is Finding.NO_DIFFERENCE and least is not None and least > SIGHT * MARGIN_SHARE
+    return (
+        one.finding is ComparisonResult.NO_DIFFERENCE and least is not None and least > SIGHT * MARGIN_SHARE
+    )

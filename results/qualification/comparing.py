@@ -16,9 +16,9 @@ from results.qualification.compared import (
     MARGIN_MS,
     MARGIN_OF_MEDIAN,
     MARGIN_SHARE,
+    ComparisonResult,
     Comparisons,
     Durations,
-    Finding,
     PairFigures,
     Shares,
     under,
@@ -32,14 +32,14 @@ from results.qualification.inference import (
     shift,
 )
 from results.qualification.power import detectable_share, detectable_shift
-from results.qualification.records import Role, Run, of_role, outcomes
+from results.qualification.records import QualificationRole, QualificationRun, of_role, outcomes
 from results.repeats.wilson import Interval
 from results.run.measures import Measures
 
 
 class _Pair(NamedTuple):
-    candidate: Run
-    baseline: Run
+    candidate: QualificationRun
+    baseline: QualificationRun
 
     def measured(self) -> tuple[Measures, Measures]:
         """The measures of both runs."""
@@ -50,10 +50,13 @@ class _Pair(NamedTuple):
 _Measure = Callable[[Measures], int | None]
 
 
-def compare(runs: Iterable[Run]) -> Comparisons:
+def compare(runs: Iterable[QualificationRun]) -> Comparisons:
     """All comparisons, in a fixed order; none without runs of a baseline."""
     kept = list(runs)
-    candidate, baseline = of_role(kept, Role.CANDIDATE), of_role(kept, Role.BASELINE)
+    candidate, baseline = (
+        of_role(kept, QualificationRole.CANDIDATE),
+        of_role(kept, QualificationRole.BASELINE),
+    )
     if not (outcomes(candidate) and outcomes(baseline)):
         return Comparisons()
     pairs = list(_pairs(candidate, baseline))
@@ -71,9 +74,9 @@ def spread(durations_ms: Sequence[int]) -> Spread:
     return Spread(round(statistics.median(durations_ms)), max(durations_ms))
 
 
-def _pairs(candidate: Sequence[Run], baseline: Sequence[Run]) -> Iterator[_Pair]:
+def _pairs(candidate: Sequence[QualificationRun], baseline: Sequence[QualificationRun]) -> Iterator[_Pair]:
     """Pairs of runs with the same plan; repeated runs are paired in their order."""
-    waiting: dict[str, list[Run]] = {}
+    waiting: dict[str, list[QualificationRun]] = {}
     for run in _in_time(baseline):
         if run.outcome and run.outcome.measures:
             waiting.setdefault(run.planned.pair, []).append(run)
@@ -83,7 +86,7 @@ def _pairs(candidate: Sequence[Run], baseline: Sequence[Run]) -> Iterator[_Pair]
             yield _Pair(run, others.pop(0))
 
 
-def _in_time(runs: Sequence[Run]) -> list[Run]:
+def _in_time(runs: Sequence[QualificationRun]) -> list[QualificationRun]:
     return sorted(runs, key=lambda run: (run.planned.pair, _folder(run)))
 
 
@@ -140,7 +143,7 @@ def _differences(figures: Iterable[PairFigures]) -> list[int]:
     return [one.candidate_ms - one.baseline_ms for one in figures]
 
 
-def _folder(run: Run) -> str:
+def _folder(run: QualificationRun) -> str:
     return run.outcome.folder if run.outcome else ""
 
 
@@ -232,18 +235,18 @@ def _cannot_be_worse(one: Shares, tests: int) -> bool:
     return 0 < one.baseline_of == one.baseline and fewer is not None
 
 
-def _seen(found: Finding, *, blind: bool) -> Finding:
+def _seen(found: ComparisonResult, *, blind: bool) -> ComparisonResult:
     """The finding; "no difference shown" becomes blind if no difference could have been shown."""
-    return Finding.BLIND if found is Finding.NO_DIFFERENCE and blind else found
+    return ComparisonResult.BLIND if found is ComparisonResult.NO_DIFFERENCE and blind else found
 
 
 def _counts(one: Shares) -> tuple[tuple[int, int], tuple[int, int]]:
     return (one.candidate, one.candidate_of), (one.baseline, one.baseline_of)
 
 
-def finding_of(effect: float, interval: Interval, p_corrected: float, margin: float) -> Finding:
+def finding_of(effect: float, interval: Interval, p_corrected: float, margin: float) -> ComparisonResult:
     """Worse or better if the corrected test, the interval and the margin all agree."""
     excluded = interval.low > 0 or interval.high < 0
     if p_corrected >= ALPHA or not excluded or abs(effect) <= margin:
-        return Finding.NO_DIFFERENCE
-    return Finding.WORSE if effect > 0 else Finding.BETTER
+        return ComparisonResult.NO_DIFFERENCE
+    return ComparisonResult.WORSE if effect > 0 else ComparisonResult.BETTER

@@ -9,10 +9,10 @@ import msgspec
 
 from checkers.verdict.verdict import Anomaly
 from results.qualification.inference import share_interval
-from results.qualification.records import Elsewhere, OnRecord, Role, Run, of_role
+from results.qualification.records import Elsewhere, OnRecord, QualificationRole, QualificationRun, of_role
 
 
-class Standing(StrEnum):
+class AnomalyExplanation(StrEnum):
     """The explanation of an anomaly of the candidate, from the most severe."""
 
     UNEXPLAINED = "unexplained"
@@ -25,7 +25,7 @@ class Standing(StrEnum):
     GONE = "on the baseline only"
 
 
-class Found(msgspec.Struct, frozen=True, kw_only=True):
+class CandidateAnomaly(msgspec.Struct, frozen=True, kw_only=True):
     """One illegal anomaly in one scenario and mode.
 
     Attributes:
@@ -51,7 +51,7 @@ class Found(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     scenario: str
     mode: str
-    standing: Standing
+    standing: AnomalyExplanation
     because: str
     candidate: int
     candidate_of: int
@@ -75,15 +75,15 @@ class Permitted(msgspec.Struct, frozen=True):
     baseline: int
 
 
-class _Place(NamedTuple):
+class _AnomalyKey(NamedTuple):
     id: str
     scenario: str
     mode: str
 
 
 def found_in(
-    runs: Sequence[Run], elsewhere: Sequence[Elsewhere] = (), on_record: Sequence[OnRecord] = ()
-) -> tuple[Found, ...]:
+    runs: Sequence[QualificationRun], elsewhere: Sequence[Elsewhere] = (), on_record: Sequence[OnRecord] = ()
+) -> tuple[CandidateAnomaly, ...]:
     """All illegal anomalies, the most severe standing first.
 
     Args:
@@ -93,15 +93,15 @@ def found_in(
         on_record: known findings of the candidate's version.
     """
     seen = [_found(place, runs, elsewhere, on_record) for place in _places(runs)]
-    gravity = list(Standing)
+    gravity = list(AnomalyExplanation)
     return tuple(sorted(seen, key=lambda one: (gravity.index(one.standing), one.id, one.scenario, one.mode)))
 
 
-def permitted_in(runs: Sequence[Run]) -> tuple[Permitted, ...]:
+def permitted_in(runs: Sequence[QualificationRun]) -> tuple[Permitted, ...]:
     """All anomalies that were found where they are permitted, by name."""
     legal = [(run, set(run.outcome.anomalies) - set(run.outcome.illegal)) for run in runs if run.outcome]
     names = sorted({name for _run, seen in legal for name in seen})
-    sides = (Role.CANDIDATE, Role.BASELINE)
+    sides = (QualificationRole.CANDIDATE, QualificationRole.BASELINE)
     return tuple(
         Permitted(
             name, *(sum(name in seen for run, seen in legal if run.planned.role is side) for side in sides)
@@ -115,22 +115,28 @@ def version_order(version: str) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d{1,9}", version))
 
 
-def _places(runs: Iterable[Run]) -> list[_Place]:
-    return sorted({_Place(a.id, r.planned.scenario, r.planned.mode) for r in runs for a in r.sightings})
+def _places(runs: Iterable[QualificationRun]) -> list[_AnomalyKey]:
+    return sorted({_AnomalyKey(a.id, r.planned.scenario, r.planned.mode) for r in runs for a in r.sightings})
 
 
 def _found(
-    place: _Place, runs: Sequence[Run], elsewhere: Sequence[Elsewhere], on_record: Sequence[OnRecord]
-) -> Found:
+    place: _AnomalyKey,
+    runs: Sequence[QualificationRun],
+    elsewhere: Sequence[Elsewhere],
+    on_record: Sequence[OnRecord],
+) -> CandidateAnomaly:
     here = [r for r in runs if (r.planned.scenario, r.planned.mode) == (place.scenario, place.mode)]
-    sides = [[run for run in of_role(here, role) if run.decided] for role in (Role.CANDIDATE, Role.BASELINE)]
+    sides = [
+        [run for run in of_role(here, role) if run.decided]
+        for role in (QualificationRole.CANDIDATE, QualificationRole.BASELINE)
+    ]
     counts = [sum(_shows(run, place.id) for run in side) for side in sides]
     standing, because = _standing(place, runs, elsewhere, on_record)
     shown = next(run for side in (*sides, here) for run in side if _shows(run, place.id))
     versions = list(_versions(place, runs, elsewhere))
     seen = _sorted(version for version, shows in versions if shows)
     interval = share_interval(counts[0], len(sides[0]))
-    return Found(
+    return CandidateAnomaly(
         id=place.id,
         scenario=place.scenario,
         mode=place.mode,
@@ -151,34 +157,40 @@ def _found(
     )
 
 
-def _shows(run: Run, anomaly_id: str) -> bool:
+def _shows(run: QualificationRun, anomaly_id: str) -> bool:
     return any(anomaly.id == anomaly_id for anomaly in run.sightings)
 
 
 def _standing(
-    place: _Place, runs: Sequence[Run], elsewhere: Sequence[Elsewhere], on_record: Sequence[OnRecord]
-) -> tuple[Standing, str]:
+    place: _AnomalyKey,
+    runs: Sequence[QualificationRun],
+    elsewhere: Sequence[Elsewhere],
+    on_record: Sequence[OnRecord],
+) -> tuple[AnomalyExplanation, str]:
     """The explanation of an anomaly, the most certain one first."""
     alike = [run for run in runs if run.planned.scenario == place.scenario and _shows(run, place.id)]
-    mine = [run for run in of_role(alike, Role.CANDIDATE) if run.planned.mode == place.mode]
+    mine = [run for run in of_role(alike, QualificationRole.CANDIDATE) if run.planned.mode == place.mode]
     if not mine:
-        return Standing.GONE, "seen on the baseline, not on the candidate"
+        return AnomalyExplanation.GONE, "seen on the baseline, not on the candidate"
     known = [one for one in on_record if one.id == place.id]
     if all(run.outcome is not None and run.outcome.as_expected for run in mine):
         told = next((f"{one.ticket}: {one.why}" for one in known if one.scenario == place.scenario), "")
-        return Standing.EXPECTED, told or "the scenario expects it of this version"
-    if theirs := len(of_role(alike, Role.BASELINE)):
-        return Standing.ON_BASELINE, f"the baseline has it in {theirs} of this scenario's runs"
-    baseline = of_role(runs, Role.BASELINE)
+        return AnomalyExplanation.EXPECTED, told or "the scenario expects it of this version"
+    if theirs := len(of_role(alike, QualificationRole.BASELINE)):
+        return AnomalyExplanation.ON_BASELINE, f"the baseline has it in {theirs} of this scenario's runs"
+    baseline = of_role(runs, QualificationRole.BASELINE)
     version = _version(baseline)
     contents = {run.content for run in baseline if run.content}
     theirs_too = (one for one in elsewhere if _is(one, place.scenario, version, contents))
     if version and any(place.id in one.illegal for one in theirs_too):
-        return Standing.ON_BASELINE, f"other runs of the store have it in this scenario on {version}"
+        return (
+            AnomalyExplanation.ON_BASELINE,
+            f"other runs of the store have it in this scenario on {version}",
+        )
     if known:
         names = ", ".join(dict.fromkeys(f"{one.ticket} ({one.scenario})" for one in known))
-        return Standing.DOUBTFUL, f"anomalies of this name are on record as {names}"
-    return Standing.UNEXPLAINED, "neither on the baseline nor on record"
+        return AnomalyExplanation.DOUBTFUL, f"anomalies of this name are on record as {names}"
+    return AnomalyExplanation.UNEXPLAINED, "neither on the baseline nor on record"
 
 
 def _is(run: Elsewhere, scenario: str, version: str, contents: Collection[str]) -> bool:
@@ -187,12 +199,12 @@ def _is(run: Elsewhere, scenario: str, version: str, contents: Collection[str]) 
     return run.scenario == scenario and run.kafka_version == version and alike
 
 
-def _version(runs: Iterable[Run]) -> str:
+def _version(runs: Iterable[QualificationRun]) -> str:
     return next((run.identity.kafka_version for run in runs if run.identity), "")
 
 
 def _versions(
-    place: _Place, runs: Sequence[Run], elsewhere: Sequence[Elsewhere]
+    place: _AnomalyKey, runs: Sequence[QualificationRun], elsewhere: Sequence[Elsewhere]
 ) -> Iterator[tuple[str, bool]]:
     """For each run of the scenario, its version and whether it has the anomaly."""
     for run in runs:

@@ -7,8 +7,8 @@ from results.markup.cleaning import clean
 from results.markup.markdown import number
 from results.qualification.compared import Comparisons
 from results.qualification.inference import pairs_needed
-from results.qualification.model import Build, Cell, Qualification, Question, State
-from results.qualification.records import Role, Run, of_role, outcomes
+from results.qualification.model import Cell, ComparisonQuestion, InterestingState, Qualification, TriedBuild
+from results.qualification.records import QualificationRole, QualificationRun, of_role, outcomes
 
 EXAMPLES = 3
 """Maximum number of runs that a sentence names."""
@@ -16,7 +16,7 @@ REASON_MAX = 160
 """Maximum number of characters of a run's reason."""
 
 
-def gaps_of(question: Question, said: Qualification) -> tuple[str, ...]:
+def gaps_of(question: ComparisonQuestion, said: Qualification) -> tuple[str, ...]:
     """All gaps of a qualification, a sentence each; missing runs come first."""
     return (
         *_not_done(question, said),
@@ -40,7 +40,7 @@ def short_cells(cells: Sequence[Cell]) -> tuple[str, ...]:
     )
 
 
-def unreached_states(states: Sequence[State]) -> tuple[str, ...]:
+def unreached_states(states: Sequence[InterestingState]) -> tuple[str, ...]:
     """Required states that no run of the candidate reached."""
     return tuple(
         f"required state was not reached: {state.label}"
@@ -49,20 +49,20 @@ def unreached_states(states: Sequence[State]) -> tuple[str, ...]:
     )
 
 
-def _not_done(question: Question, said: Qualification) -> Iterator[str]:
+def _not_done(question: ComparisonQuestion, said: Qualification) -> Iterator[str]:
     if question.baseline is None:
         yield "there is no baseline, so nothing is compared, and it is unknown whether an anomaly is new"
     if not said.controls:
         yield "there is no positive control, so it is unknown whether this set-up would have seen a bug"
-    for role in Role:
+    for role in QualificationRole:
         missing = sum(run.outcome is None for run in of_role(said.runs, role))
         if missing:
             yield f"{number(missing, 'planned run')} of the {role} not run"
     yield from question.withheld
 
 
-def _without_verdict(runs: Sequence[Run]) -> Iterator[str]:
-    for role in Role:
+def _without_verdict(runs: Sequence[QualificationRun]) -> Iterator[str]:
+    for role in QualificationRole:
         for outcome, word in ((Outcome.UNKNOWN, "with verdict unknown"), (Outcome.FAILED, "that failed")):
             troubled = [run for run in outcomes(of_role(runs, role)) if run.outcome is outcome]
             if troubled:
@@ -74,15 +74,15 @@ def _without_verdict(runs: Sequence[Run]) -> Iterator[str]:
                 yield f"{number(len(troubled), 'run')} of the {role} {word} ({named}{more})"
 
 
-def _not_reached(states: Sequence[State]) -> Iterator[str]:
+def _not_reached(states: Sequence[InterestingState]) -> Iterator[str]:
     yield from unreached_states(states)
     never = [s.label for s in states if not s.required and not s.candidate and s.name != "faults_withheld"]
     if never:
         yield f"never reached by the candidate: {', '.join(never)}"
 
 
-def _of_faults(runs: Sequence[Run]) -> Iterator[str]:
-    measured = [run.measures for run in outcomes(of_role(runs, Role.CANDIDATE)) if run.measures]
+def _of_faults(runs: Sequence[QualificationRun]) -> Iterator[str]:
+    measured = [run.measures for run in outcomes(of_role(runs, QualificationRole.CANDIDATE)) if run.measures]
     withheld = sum(measures.coverage.get("faults_withheld", 0) for measures in measured)
     if withheld:
         yield f"{number(withheld, 'fault')} withheld to spare the last copies"
@@ -91,7 +91,7 @@ def _of_faults(runs: Sequence[Run]) -> Iterator[str]:
         yield f"{number(unproven, 'fault')} attempted, but not proven to have taken effect"
 
 
-def _not_compared(question: Question, comparisons: Comparisons) -> Iterator[str]:
+def _not_compared(question: ComparisonQuestion, comparisons: Comparisons) -> Iterator[str]:
     few = comparisons.too_few()
     if question.baseline is not None and not comparisons.durations:
         yield "no run of the candidate has a counterpart on the baseline, so no duration was compared"
@@ -105,11 +105,11 @@ def _not_compared(question: Question, comparisons: Comparisons) -> Iterator[str]
         yield f"no difference was shown, and only a large one would have been: {', '.join(weak)}"
 
 
-def _otherwise(runs: Sequence[Run]) -> Iterator[str]:
+def _otherwise(runs: Sequence[QualificationRun]) -> Iterator[str]:
     """Valid runs for which an anomaly was expected: it is fixed, or was missed."""
     green = [
         run
-        for run in outcomes(of_role(runs, Role.CANDIDATE))
+        for run in outcomes(of_role(runs, QualificationRole.CANDIDATE))
         if run.outcome is Outcome.VALID and run.as_expected is False
     ]
     if green:
@@ -117,7 +117,7 @@ def _otherwise(runs: Sequence[Run]) -> Iterator[str]:
         yield f"{number(len(green), 'run')} of the candidate valid where an anomaly was expected ({named})"
 
 
-def _several_builds(builds: tuple[Build, Build | None]) -> Iterator[str]:
+def _several_builds(builds: tuple[TriedBuild, TriedBuild | None]) -> Iterator[str]:
     for build in builds:
         if build is not None and len(build.images) > 1:
             yield f"runs of {build.asked} are of {len(build.images)} different images"

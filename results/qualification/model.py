@@ -6,12 +6,12 @@ from results.campaigns.summary import FaultTotal, Spread
 from results.campaigns.track_record import SideRecord
 from results.qualification.compared import Comparisons
 from results.qualification.deciding import Decision, Reason
-from results.qualification.finding import Found, Permitted
-from results.qualification.records import Role, Run
+from results.qualification.finding import CandidateAnomaly, Permitted
+from results.qualification.records import QualificationRole, QualificationRun
 from results.qualification.spent import Spent
 
 
-class Build(msgspec.Struct, frozen=True, kw_only=True):
+class TriedBuild(msgspec.Struct, frozen=True, kw_only=True):
     """A tested build, as recorded in the runs.
 
     Attributes:
@@ -43,7 +43,7 @@ class Cell(msgspec.Struct, frozen=True, kw_only=True):
         faults: numbers of attempted and of proven faults, by kind.
     """
 
-    role: Role
+    role: QualificationRole
     scenario: str
     mode: str
     planned: int
@@ -65,12 +65,12 @@ class FaultKind(msgspec.Struct, frozen=True, kw_only=True):
         recovery: recovery of the runs whose last fault was of this kind.
     """
 
-    role: Role
+    role: QualificationRole
     total: FaultTotal
     recovery: Spread | None
 
 
-class State(msgspec.Struct, frozen=True, kw_only=True):
+class InterestingState(msgspec.Struct, frozen=True, kw_only=True):
     """An interesting state: number of runs that reached it, among those that can report it.
 
     `folders` are the candidate's runs that reached it.
@@ -89,7 +89,7 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 class Undecided(msgspec.Struct, frozen=True, kw_only=True):
     """Runs of one side without a valid or invalid verdict, with the interval of their share."""
 
-    role: Role
+    role: QualificationRole
     count: int
     of: int
     low: float
@@ -133,28 +133,28 @@ class Qualification(msgspec.Struct, frozen=True, kw_only=True):
     why: str = ""
     rule: str
     generated_at: str
-    candidate: Build
-    baseline: Build | None
+    candidate: TriedBuild
+    baseline: TriedBuild | None
     gaps: tuple[str, ...] = ()
     claim: str
     operations: int
     acknowledged: int
     faults: int
     cells: tuple[Cell, ...]
-    found: tuple[Found, ...]
+    found: tuple[CandidateAnomaly, ...]
     permitted: tuple[Permitted, ...]
     comparisons: Comparisons
     fault_kinds: tuple[FaultKind, ...]
-    states: tuple[State, ...]
+    states: tuple[InterestingState, ...]
     undecided: tuple[Undecided, ...]
     controls: tuple[SideRecord, ...]
     commits: tuple[str, ...]
     hosts: tuple[str, ...]
     spent: Spent = Spent()
-    runs: tuple[Run, ...]
+    runs: tuple[QualificationRun, ...]
 
 
-class Question(msgspec.Struct, frozen=True, kw_only=True):
+class ComparisonQuestion(msgspec.Struct, frozen=True, kw_only=True):
     """The requested qualification.
 
     Attributes:

@@ -8,7 +8,7 @@ from results.markup.cleaning import clean
 from results.qualification.comparison_sections import CHARTS_UNDER, measure_id, pair_ids
 from results.qualification.deciding import Decision
 from results.qualification.dots import paired_dots
-from results.qualification.finding import Found, Standing
+from results.qualification.finding import AnomalyExplanation, CandidateAnomaly
 from results.qualification.model import Qualification
 from results.qualification.sections import facts_of, identity_of, sections_of
 from results.qualification.texts import title_of
@@ -26,7 +26,7 @@ _COMMAND_MAX = 2_000
 _NAME_MAX = 60
 _PROOF_MAX = 24
 _FOUND_MAX = 60
-_RED = (Standing.UNEXPLAINED, Standing.DOUBTFUL)
+_RED = (AnomalyExplanation.UNEXPLAINED, AnomalyExplanation.DOUBTFUL)
 
 
 def render_page(said: Qualification, places: Mapping[str, str] | None = None) -> str:
@@ -77,7 +77,7 @@ def _charts(said: Qualification) -> list[dict[str, Any]]:
     ]
 
 
-def _finding(found: Found, places: Mapping[str, str]) -> dict[str, Any]:
+def _finding(found: CandidateAnomaly, places: Mapping[str, str]) -> dict[str, Any]:
     where = f"{found.scenario} ({found.mode})" if found.mode else found.scenario
     return {
         "id": clean(found.id, _TEXT_MAX),

@@ -16,14 +16,14 @@ DECIDED = (Outcome.VALID, Outcome.INVALID)
 """Outcomes that say something about Kafka."""
 
 
-class Role(StrEnum):
+class QualificationRole(StrEnum):
     """The side of a run."""
 
     CANDIDATE = "candidate"
     BASELINE = "baseline"
 
 
-class Planned(msgspec.Struct, frozen=True, kw_only=True):
+class PlannedRun(msgspec.Struct, frozen=True, kw_only=True):
     """A planned run.
 
     Attributes:
@@ -34,14 +34,14 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
         command: the command that makes the run.
     """
 
-    role: Role
+    role: QualificationRole
     scenario: str
     mode: str
     pair: str
     command: str
 
 
-class Run(msgspec.Struct, frozen=True, kw_only=True):
+class QualificationRun(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a planned run.
 
     Attributes:
@@ -52,7 +52,7 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         image_checksums: checksums of the files that the image was built from, by name.
     """
 
-    planned: Planned
+    planned: PlannedRun
     outcome: RunOutcome | None = None
     sightings: tuple[Anomaly, ...] = ()
     expected: tuple[str, ...] = ()
@@ -81,7 +81,7 @@ class Elsewhere(msgspec.Struct, frozen=True):
         scenario: name of the scenario.
         kafka_version: version of Kafka.
         illegal: ids of illegal anomalies.
-        content: as `Run.content`.
+        content: as `QualificationRun.content`.
     """
 
     scenario: str
@@ -106,18 +106,18 @@ class OnRecord(msgspec.Struct, frozen=True):
     why: str
 
 
-def run_of(planned: Planned, folder: Path) -> Run:
+def run_of(planned: PlannedRun, folder: Path) -> QualificationRun:
     """Read a planned run from its folder; a run without a readable verdict has failed."""
     outcome = outcome_of(folder)
     checksums = _checksums(folder)
     try:
         verdict = load_verdict(folder)
     except RunUnreadableError:
-        return Run(planned=planned, outcome=outcome, image_checksums=checksums)
+        return QualificationRun(planned=planned, outcome=outcome, image_checksums=checksums)
     first: dict[str, Anomaly] = {}
     for anomaly in (a for result in verdict.results for a in result.anomalies if a.illegal):
         first.setdefault(anomaly.id, anomaly)
-    return Run(
+    return QualificationRun(
         planned=planned,
         outcome=outcome,
         sightings=tuple(first[name] for name in sorted(first)),
@@ -135,16 +135,18 @@ def _checksums(folder: Path) -> dict[str, str]:
     return image.checksums if image else {}
 
 
-def failed_run(planned: Planned, why: str) -> Run:
+def failed_run(planned: PlannedRun, why: str) -> QualificationRun:
     """A run in which the harness failed before it wrote anything."""
-    return Run(planned=planned, outcome=RunOutcome(folder="", outcome=Outcome.FAILED, reasons=(why,)))
+    return QualificationRun(
+        planned=planned, outcome=RunOutcome(folder="", outcome=Outcome.FAILED, reasons=(why,))
+    )
 
 
-def of_role(runs: Iterable[Run], role: Role) -> tuple[Run, ...]:
+def of_role(runs: Iterable[QualificationRun], role: QualificationRole) -> tuple[QualificationRun, ...]:
     """The runs of one side."""
     return tuple(run for run in runs if run.planned.role is role)
 
 
-def outcomes(runs: Iterable[Run]) -> list[RunOutcome]:
+def outcomes(runs: Iterable[QualificationRun]) -> list[RunOutcome]:
     """Outcomes of the runs that were made."""
     return [run.outcome for run in runs if run.outcome is not None]

@@ -7,10 +7,10 @@ from results.campaigns.track_record import SideRecord
 from results.markup.markdown import number
 from results.qualification.compared import under
 from results.qualification.comparison_sections import comparison_sections, measure_id, percent, spread_cells
-from results.qualification.finding import Found
+from results.qualification.finding import CandidateAnomaly
 from results.qualification.listed import first_of_cell, runs_section
-from results.qualification.model import Build, Cell, Qualification, State
-from results.qualification.records import Role, Run
+from results.qualification.model import Cell, InterestingState, Qualification, TriedBuild
+from results.qualification.records import QualificationRole, QualificationRun
 from results.qualification.spent import spent_text
 from results.repeats.flakes import comparable, flakes_among
 from results.sections.section import Section, named
@@ -46,7 +46,7 @@ def identity_of(said: Qualification) -> Section:
     return Section("Tested versions", "", head, rows, note)
 
 
-def facts_of(found: Found) -> tuple[tuple[str, str], ...]:
+def facts_of(found: CandidateAnomaly) -> tuple[tuple[str, str], ...]:
     """The facts about an anomaly, by label."""
     share = f"{found.candidate} of {number(found.candidate_of, 'run')}"
     others = f"{found.baseline} of {number(found.baseline_of, 'run')}" if found.baseline_of else "no run"
@@ -73,7 +73,7 @@ def _bounded(section: Section) -> Section:
     return section._replace(note=note, **kept)
 
 
-def _images(build: Build) -> str:
+def _images(build: TriedBuild) -> str:
     return "; ".join(build.images) or "not known"
 
 
@@ -138,7 +138,7 @@ def _by_fault(said: Qualification) -> Section:
     return Section("By kind of fault", lead if rows else "", head, rows, targets=targets)
 
 
-def _states(states: Sequence[State]) -> Section:
+def _states(states: Sequence[InterestingState]) -> Section:
     rows = tuple(
         (
             state.label,
@@ -181,7 +181,7 @@ def _undecided(said: Qualification) -> Section:
     return Section("Runs without a verdict", lead if rows else "", head, rows, _flakes(said.runs))
 
 
-def _flakes(runs: Sequence[Run]) -> str:
+def _flakes(runs: Sequence[QualificationRun]) -> str:
     decided = [run for run in runs if run.decided]
     found = flakes_among(
         comparable(r.identity, r.outcome.outcome) for r in decided if r.identity and r.outcome
@@ -192,7 +192,7 @@ def _flakes(runs: Sequence[Run]) -> str:
     return f"Flakes, among runs whose schedule ran more than once on the same Kafka: {share}."
 
 
-def _troubled(runs: Sequence[Run]) -> Section:
+def _troubled(runs: Sequence[QualificationRun]) -> Section:
     rows = tuple(
         (
             run.planned.role,
@@ -201,7 +201,7 @@ def _troubled(runs: Sequence[Run]) -> Section:
             run.outcome.folder,
             run.identity.reproduce if run.identity else run.planned.command,
         )
-        for run in sorted(runs, key=lambda run: run.planned.role is Role.BASELINE)
+        for run in sorted(runs, key=lambda run: run.planned.role is QualificationRole.BASELINE)
         if run.outcome is not None and (run.outcome.outcome is not Outcome.VALID)
     )
     return Section(

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import msgspec
 
-from results.campaigns.track_record import Standing
+from results.campaigns.track_record import ExpectationStatus
 from results.markup.cleaning import clean
 from results.markup.markdown import code, distinct, escaped, number
 from results.qualification.compared import Comparisons
 from results.qualification.comparison_sections import percent
 from results.qualification.deciding import Decision
-from results.qualification.finding import Found
-from results.qualification.model import Build, Qualification
+from results.qualification.finding import CandidateAnomaly
+from results.qualification.model import Qualification, TriedBuild
 from results.qualification.sections import facts_of, identity_of, sections_of
 from results.run.text import seconds
 from results.sections.markdown import section_blocks
@@ -82,7 +82,7 @@ def _reasons(said: Qualification) -> Iterator[str]:
         yield "\n".join(f"- {escaped(reason.makes)}: {escaped(reason.text)}" for reason in said.reasons)
 
 
-def _found(found: Found) -> str:
+def _found(found: CandidateAnomaly) -> str:
     where = f"{found.scenario} ({found.mode})" if found.mode else found.scenario
     lines = [f"### `{code(found.id)}` in {escaped(where)}", "", escaped(found.example.summary), ""]
     lines += [f"- {label}: {escaped(text)}" for label, text in facts_of(found)]
@@ -126,7 +126,7 @@ def _day(said: Qualification) -> str:
 
 def _source(said: Qualification) -> str:
     """Result of the controls, and the versions of krucible and the image."""
-    good = sum(side.standing is Standing.AS_EXPECTED for side in said.controls)
+    good = sum(side.standing is ExpectationStatus.AS_EXPECTED for side in said.controls)
     silent, runs = sum(one.count for one in said.undecided), sum(one.of for one in said.undecided)
     commit = clean(", ".join(said.commits[:1]), _NAME_MAX)[:_COMMIT] or "unknown"
     images = said.candidate.images
@@ -136,7 +136,7 @@ def _source(said: Qualification) -> str:
     return f"{controls}; no verdict in {silent:,} of {number(runs, 'run')}; krucible {commit}{image}"
 
 
-def _asked(build: Build) -> str:
+def _asked(build: TriedBuild) -> str:
     return clean(build.asked, _NAME_MAX)
 
 

@@ -6,7 +6,7 @@ PAGE_BYTES_MAX = 400_000
 """A larger report is made again with the next smaller limits."""
 
 
-class Limits(msgspec.Struct, frozen=True, kw_only=True):
+class DisplayLimits(msgspec.Struct, frozen=True, kw_only=True):
     """Upper bounds of what is shown; the page says how much is left out.
 
     Attributes:
@@ -47,9 +47,9 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 
 STEPS = (
-    Limits(),
-    Limits(drawings=30, marks=2_500, segments=60),
-    Limits(
+    DisplayLimits(),
+    DisplayLimits(drawings=30, marks=2_500, segments=60),
+    DisplayLimits(
         anomalies=80,
         variants=8,
         cycles=4,
@@ -65,7 +65,7 @@ STEPS = (
         processes=16,
         links=4_000,
     ),
-    Limits(
+    DisplayLimits(
         anomalies=30,
         variants=2,
         cycles=2,

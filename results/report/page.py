@@ -18,7 +18,7 @@ from results.report.findings.findings import findings_of
 from results.report.findings.pictures import Pictures
 from results.report.findings.tale import Tales
 from results.report.findings.witness import Witnessed, witnessed
-from results.report.limits import PAGE_BYTES_MAX, STEPS, Limits
+from results.report.limits import PAGE_BYTES_MAX, STEPS, DisplayLimits
 from results.report.reading.spans import left_out_text
 from results.report.tables import tables
 from results.report.tables.gambits import gambit_rows
@@ -85,7 +85,7 @@ def render_report(history: History, verdict: Verdict, identity: RunIdentity | No
     return page
 
 
-def _rendered(run: _Run, limits: Limits) -> str:
+def _rendered(run: _Run, limits: DisplayLimits) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
@@ -97,7 +97,7 @@ def _rendered(run: _Run, limits: Limits) -> str:
     return environment.get_template("report.html.j2").render(_context(run, limits))
 
 
-def _context(run: _Run, limits: Limits) -> dict[str, Any]:
+def _context(run: _Run, limits: DisplayLimits) -> dict[str, Any]:
     pictures = Pictures(run.history, run.seen.calls, run.observed, limits)
     found = findings_of(run.verdict, run.seen, limits, run.tales, pictures)
     style, script = _files(*_STYLES), _files(*_SCRIPTS)
@@ -123,7 +123,7 @@ def _context(run: _Run, limits: Limits) -> dict[str, Any]:
     }
 
 
-def _tables(run: _Run, limits: Limits) -> dict[str, Any]:
+def _tables(run: _Run, limits: DisplayLimits) -> dict[str, Any]:
     identity = run.identity
     return {
         "checkers": tables.checker_rows(run.verdict, limits),
@@ -150,7 +150,7 @@ def _name(run: _Run) -> tuple[str, ...]:
     )
 
 
-def _caveats(run: _Run, limits: Limits) -> list[str]:
+def _caveats(run: _Run, limits: DisplayLimits) -> list[str]:
     """What limits the trust in the rest of the page."""
     caveats = [
         f"The history is damaged: {clean(text, limits.text)}." for text in run.history.damage[: limits.rows]

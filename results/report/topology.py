@@ -14,8 +14,8 @@ from checkers.history.units import NS_PER_S
 from results.markup.cleaning import clean
 from results.report.drawing import svg
 from results.report.drawing.frame import fault_label
-from results.report.limits import Limits
-from results.report.reading.spans import Reign, Span, changes, longest, reigns
+from results.report.limits import DisplayLimits
+from results.report.reading.spans import Reign, StateSpan, changes, longest, reigns
 from results.run.observation import FaultSeen, Observed
 
 NODES_MAX = 12
@@ -50,13 +50,13 @@ class ClusterDrawing(NamedTuple):
 class _States(NamedTuple):
     """When a node was dead, was paused, and led the quorum, and the number of spans left out."""
 
-    dead: list[Span]
-    paused: list[Span]
+    dead: list[StateSpan]
+    paused: list[StateSpan]
     ruled: list[Reign]
     left_out: int
 
 
-def topology(observed: Observed, limits: Limits) -> ClusterDrawing | None:
+def topology(observed: Observed, limits: DisplayLimits) -> ClusterDrawing | None:
     """The drawing; None if the history names no node."""
     roles = _nodes(observed)
     if not roles:
@@ -160,7 +160,7 @@ def _pairs(observed: Observed, names: Container[str], *, partitions: bool) -> di
     return found
 
 
-def _states(name: str, observed: Observed, limits: Limits) -> _States:
+def _states(name: str, observed: Observed, limits: DisplayLimits) -> _States:
     """The longest time spans of each state."""
     spans = changes(sorted(observed.statuses.get(name, [])), observed.end_ns)
     down = [span for span in spans if span.state != "running"]

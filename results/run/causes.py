@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from checkers.judge import anomaly_reasons
-from checkers.verdict.places import QUORUM, Place, place_of
-from checkers.verdict.tallies import NEAR_NS, NEAR_OFFSETS, Tally
+from checkers.verdict.places import QUORUM, AnomalyPlace, place_of
+from checkers.verdict.tallies import NEAR_NS, NEAR_OFFSETS, AnomalyTally
 from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 
 _GRAVEST = (
@@ -205,7 +205,7 @@ def _span(name: str, ends: tuple[int, int]) -> str:
 
 def _sightings(result: CheckerResult, starts: Mapping[str, Sequence[tuple[int, int]]]) -> Iterator[_Sighting]:
     """The listed anomalies with their counts; if an id has tallies, these count."""
-    tallied: dict[str, list[Tally]] = {}
+    tallied: dict[str, list[AnomalyTally]] = {}
     for tally in result.tallies:
         tallied.setdefault(tally.id, []).append(tally)
     for anomaly in result.anomalies:
@@ -243,7 +243,7 @@ def _sightings(result: CheckerResult, starts: Mapping[str, Sequence[tuple[int, i
         )
 
 
-def _counts(tally: Tally, anomaly: Anomaly, place: Place) -> bool:
+def _counts(tally: AnomalyTally, anomaly: Anomaly, place: AnomalyPlace) -> bool:
     """Whether a tally of the same id includes the anomaly."""
     if (tally.place, tally.illegal, tally.epoch) != (place.name, anomaly.illegal, place.epoch):
         return False

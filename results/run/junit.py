@@ -31,7 +31,7 @@ _CAUSES_MAX = 20
 _NOT_XML = re.compile("[\ufffe\uffff]")
 
 
-class Standing(StrEnum):
+class CaseStatus(StrEnum):
     """The outcome of a case; an error was undecided, and a skipped case had nothing to judge."""
 
     PASSED = "passed"
@@ -40,7 +40,7 @@ class Standing(StrEnum):
     SKIPPED = "skipped"
 
 
-class Case(msgspec.Struct, frozen=True, kw_only=True):
+class JUnitCase(msgspec.Struct, frozen=True, kw_only=True):
     """One test case.
 
     Attributes:
@@ -52,7 +52,7 @@ class Case(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    standing: Standing = Standing.PASSED
+    standing: CaseStatus = CaseStatus.PASSED
     kind: str = ""
     message: str = ""
     text: str = ""
@@ -71,7 +71,7 @@ class Suite(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    cases: tuple[Case, ...]
+    cases: tuple[JUnitCase, ...]
     properties: dict[str, str] = {}
     began_at: str = ""
     duration_ms: int = 0
@@ -90,7 +90,7 @@ def suite_of(
 ) -> Suite:
     """The suite of a judged run."""
     cases = tuple(_case(result, verdict) for result in verdict.results)
-    reds = any(case.standing in {Standing.FAILURE, Standing.ERROR} for case in cases)
+    reds = any(case.standing in {CaseStatus.FAILURE, CaseStatus.ERROR} for case in cases)
     return Suite(
         name=identity.scenario if identity else folder.parent.name,
         cases=(*cases, _expectation(verdict, told_already=reds)),
@@ -108,7 +108,7 @@ def stored_suite(folder: Path) -> Suite:
         identity = load_identity(folder)
         verdict = load_verdict(folder)
     except RunUnreadableError as error:
-        case = Case(name="harness", standing=Standing.ERROR, kind="no verdict", message=str(error))
+        case = JUnitCase(name="harness", standing=CaseStatus.ERROR, kind="no verdict", message=str(error))
         name = identity.scenario if identity else folder.parent.name
         return Suite(name=name, cases=(case,), properties=properties_of(folder, identity))
     try:
@@ -179,43 +179,47 @@ def save_junit(folder: Path, suite: Suite) -> Path:
     return write_whole(folder / JUNIT_FILE, render_junit([suite]))
 
 
-def _case(result: CheckerResult, verdict: Verdict) -> Case:
+def _case(result: CheckerResult, verdict: Verdict) -> JUnitCase:
     """The case of a checker; if the verdict is as expected, all cases are."""
     if result.validity is Validity.NOT_EXERCISED:
         message = "the history has nothing that this checker judges"
-        return Case(name=result.checker, standing=Standing.SKIPPED, message=message)
+        return JUnitCase(name=result.checker, standing=CaseStatus.SKIPPED, message=message)
     if result.validity is Validity.VALID or passes(verdict):
-        return Case(name=result.checker)
+        return JUnitCase(name=result.checker)
     text = "\n".join(explained(result, verdict))
     if result.validity is Validity.UNKNOWN:
         # The first line of the text says what was not decided, or which assumption is unmet.
         first = text.partition("\n")[0]
-        return Case(name=result.checker, standing=Standing.ERROR, kind="unknown", message=first, text=text)
+        return JUnitCase(
+            name=result.checker, standing=CaseStatus.ERROR, kind="unknown", message=first, text=text
+        )
     illegal = {a.id: a.summary for a in reversed(result.anomalies) if a.illegal}
     if illegal and illegal.keys() <= set(verdict.expected_anomalies):
-        return Case(name=result.checker)
+        return JUnitCase(name=result.checker)
     strange = sorted(illegal.keys() - set(verdict.expected_anomalies))
     counts = ", ".join(f"{result.counts.get(name, 1):,} {name}" for name in strange)
-    return Case(
+    return JUnitCase(
         name=result.checker,
-        standing=Standing.FAILURE,
+        standing=CaseStatus.FAILURE,
         kind=" ".join(strange),
         message=f"{counts}: {illegal[strange[0]]}" if strange else "invalid",
         text=text,
     )
 
 
-def _expectation(verdict: Verdict, *, told_already: bool) -> Case:
+def _expectation(verdict: Verdict, *, told_already: bool) -> JUnitCase:
     """Fails if no checker fails but the verdict is unexpected, such as a known bug that was not found."""
     if passes(verdict) or told_already:
-        return Case(name=EXPECTATION)
-    standing = Standing.ERROR if verdict.validity is Validity.UNKNOWN else Standing.FAILURE
+        return JUnitCase(name=EXPECTATION)
+    standing = CaseStatus.ERROR if verdict.validity is Validity.UNKNOWN else CaseStatus.FAILURE
     text = "\n".join(verdict.reasons)
-    return Case(name=EXPECTATION, standing=standing, kind="verdict", message=headline(verdict), text=text)
+    return JUnitCase(
+        name=EXPECTATION, standing=standing, kind="verdict", message=headline(verdict), text=text
+    )
 
 
 def _suite_element(number: int, suite: Suite) -> ET.Element:
-    count = {one: sum(case.standing is one for case in suite.cases) for one in Standing}
+    count = {one: sum(case.standing is one for case in suite.cases) for one in CaseStatus}
     element = ET.Element(
         "testsuite",
         {
@@ -225,9 +229,9 @@ def _suite_element(number: int, suite: Suite) -> ET.Element:
             "timestamp": _text(suite.began_at.removesuffix("Z").partition(".")[0] or "1970-01-01T00:00:00"),
             "hostname": "localhost",
             "tests": str(len(suite.cases)),
-            "failures": str(count[Standing.FAILURE]),
-            "errors": str(count[Standing.ERROR]),
-            "skipped": str(count[Standing.SKIPPED]),
+            "failures": str(count[CaseStatus.FAILURE]),
+            "errors": str(count[CaseStatus.ERROR]),
+            "skipped": str(count[CaseStatus.SKIPPED]),
             "time": _seconds(suite.duration_ms),
         },
     )
@@ -245,9 +249,9 @@ def _case_elements(suite: Suite) -> Iterator[ET.Element]:
         took = suite.duration_ms if position == len(suite.cases) else 0  # only the last case has a duration
         attributes = {"name": _text(case.name), "classname": _text(suite.name), "time": _seconds(took)}
         element = ET.Element("testcase", attributes)
-        if case.standing is Standing.SKIPPED:
+        if case.standing is CaseStatus.SKIPPED:
             ET.SubElement(element, case.standing.value, {"message": _text(case.message)})
-        elif case.standing is not Standing.PASSED:
+        elif case.standing is not CaseStatus.PASSED:
             told = {"type": _text(case.kind), "message": _text(case.message)}
             ET.SubElement(element, case.standing.value, told).text = _lines(case.text)
         yield element

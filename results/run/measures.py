@@ -14,7 +14,7 @@ from checkers.runs.availability import CHECKER as AVAILABILITY
 from checkers.runs.starts import CHECKER as STARTS
 from checkers.verdict.verdict import Verdict
 from results.run.coverage import coverage_of
-from results.run.observation import FaultSeen, Observed, Recovery
+from results.run.observation import ClusterRecovery, FaultSeen, Observed
 from results.store.runs import load_record, save_record
 
 MEASURES_FILE = "measures.json"
@@ -92,7 +92,7 @@ def measure(observed: Observed, verdict: Verdict) -> Measures:
     gaps = _unavailable_ms(verdict)
     faults = tuple(_of_fault(fault, gaps.get(fault.id)) for fault in observed.faults if fault.attempted)
     unavailable = [f.unavailable_ms_max for f in faults if f.unavailable_ms_max is not None]
-    recovery: Recovery | None = observed.recovery
+    recovery: ClusterRecovery | None = observed.recovery
     return Measures(
         duration_ms=observed.end_ns // NS_PER_MS,
         load_ms=_load_ms(observed),

@@ -95,7 +95,7 @@ class PartitionView(NamedTuple):
     isr: int
 
 
-class LogLine(NamedTuple):
+class NotableLine(NamedTuple):
     """A notable line of a node's log; without a line number it summarises further lines."""
 
     node: str
@@ -105,7 +105,7 @@ class LogLine(NamedTuple):
     text: str
 
 
-class Recovery(NamedTuple):
+class ClusterRecovery(NamedTuple):
     """Recovery of the cluster after the heal."""
 
     recovered: bool
@@ -113,7 +113,7 @@ class Recovery(NamedTuple):
     bound_ms: int
 
 
-class Sends(NamedTuple):
+class CompletedSends(NamedTuple):
     """Completed sends: start (ns), duration (ns), position of the outcome in `OUTCOMES`."""
 
     began_ns: Numbers
@@ -167,7 +167,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     operations: int
     setup: dict[str, Any]
     phases: tuple[tuple[str, int], ...]
-    sends: Sends
+    sends: CompletedSends
     records: dict[str, int]
     acks: Acks
     others: dict[str, dict[str, int]]
@@ -178,8 +178,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     statuses: dict[str, list[tuple[int, str]]]
     claims: dict[str, list[Claim]]
     views: list[PartitionView]
-    logs: list[LogLine]
-    recovery: Recovery | None
+    logs: list[NotableLine]
+    recovery: ClusterRecovery | None
     misfits: int
 
 
@@ -213,8 +213,8 @@ class _Collector:
         self._statuses: dict[str, list[tuple[int, str]]] = {}
         self._claims: dict[str, list[Claim]] = {}
         self._views: list[PartitionView] = []
-        self._logs: list[LogLine] = []
-        self._recovery: Recovery | None = None
+        self._logs: list[NotableLine] = []
+        self._recovery: ClusterRecovery | None = None
         self._takers: dict[str, Callable[[Operation, int], None]] = {
             **dict.fromkeys(LOADS, self._load),
             "poll": self._poll,
@@ -263,7 +263,7 @@ class _Collector:
             operations=operations,
             setup=self._setup,
             phases=tuple(self._phases),
-            sends=Sends(*_columns(self._sends, 3)),
+            sends=CompletedSends(*_columns(self._sends, 3)),
             records=self._records,
             acks=Acks(acked_ns, partitions, acked, tuple(self._partitions)),
             others=self._others,
@@ -311,7 +311,9 @@ class _Collector:
         if operation.type is not OperationType.INVOKE:
             value = operation.value
             recovered = operation.type is OperationType.OK
-            self._recovery = Recovery(recovered, int(value.get("took_ms", 0)), int(value.get("bound_ms", 0)))
+            self._recovery = ClusterRecovery(
+                recovered, int(value.get("took_ms", 0)), int(value.get("bound_ms", 0))
+            )
 
     def _inject(self, operation: Operation, time_ns: int) -> None:
         name = str(operation.key)
@@ -366,7 +368,7 @@ class _Collector:
 
     def _node_log(self, node: str, value: object, _: int) -> None:
         found = msgspec.convert(value, FindingLogged)
-        self._logs.append(LogLine(node, found.line, found.at or "", found.level, found.text))
+        self._logs.append(NotableLine(node, found.line, found.at or "", found.level, found.text))
 
 
 def _count(operation: Operation) -> int:

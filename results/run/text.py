@@ -23,7 +23,7 @@ _CAUSES_MAX = 8
 _SECONDS_FROM_MS = 1_000
 
 
-class Line(NamedTuple):
+class LabelledLine(NamedTuple):
     """A line with its label, which may be empty; a terminal can colour the line by its label."""
 
     label: str
@@ -40,7 +40,7 @@ def closing_text(
 
 def closing_lines(
     folder: Path, verdict: Verdict, identity: RunIdentity | None = None, measures: Measures | None = None
-) -> tuple[Line, ...]:
+) -> tuple[LabelledLine, ...]:
     """The last lines of a run.
 
     Args:
@@ -49,22 +49,25 @@ def closing_lines(
         identity: the run's identity; None if ``run.json`` could not be read.
         measures: the run's numbers; None without a history.
     """
-    lines = [Line("verdict", headline(verdict)), *_labelled("why", _reasons(other_reasons(verdict)))]
+    lines = [LabelledLine("verdict", headline(verdict)), *_labelled("why", _reasons(other_reasons(verdict)))]
     lines += _labelled("anomalies", _anomalies(verdict))
     lines += _labelled("checkers", _checkers(verdict))
     if measures is not None:
         lines += _labelled("figures", figures(measures))
     if identity is not None:
-        lines.append(Line("run", identity_line(identity)))
+        lines.append(LabelledLine("run", identity_line(identity)))
     place = clean(str(folder), _PATH_MAX)
-    lines += [Line("folder", place), Line("report", f"{place}/{REPORT_FILE}   (open it in a browser)")]
+    lines += [
+        LabelledLine("folder", place),
+        LabelledLine("report", f"{place}/{REPORT_FILE}   (open it in a browser)"),
+    ]
     if identity is not None:
         again = f"{clean(identity.reproduce, 2_000)}{option_of_store_of(folder, identity)}"
-        lines.append(Line("reproduce", again))
+        lines.append(LabelledLine("reproduce", again))
     if smaller := minimise_command(folder, verdict, identity):
-        lines.append(Line("minimise", smaller))
+        lines.append(LabelledLine("minimise", smaller))
     elif verdict.validity is not Validity.INVALID:
-        lines.append(Line("next", _next_command(folder, verdict)))
+        lines.append(LabelledLine("next", _next_command(folder, verdict)))
     return tuple(lines)
 
 
@@ -203,9 +206,9 @@ def _checkers(verdict: Verdict) -> Iterator[str]:
         yield clean("; ".join(told), _TEXT_MAX)
 
 
-def _labelled(label: str, texts: Iterator[str] | tuple[str, ...]) -> list[Line]:
+def _labelled(label: str, texts: Iterator[str] | tuple[str, ...]) -> list[LabelledLine]:
     """Lines of which only the first has the label."""
-    return [Line("" if position else label, text) for position, text in enumerate(texts)]
+    return [LabelledLine("" if position else label, text) for position, text in enumerate(texts)]
 
 
 def _next_command(folder: Path, verdict: Verdict) -> str:

@@ -1,14 +1,14 @@
 """How many seeded bugs were found: pure functions from the records of runs to a page."""
 
 from results.sensitivity.model import (
-    Control,
-    Ending,
-    Found,
+    BugOutcome,
+    BugReach,
+    BugRun,
+    ControlRun,
     LeftOut,
-    Reach,
     Sensitivity,
     Sought,
-    Trial,
+    TimedAnomaly,
     ending_of,
     found_in,
 )
@@ -16,14 +16,14 @@ from results.sensitivity.page import render_comparison_page, render_page
 from results.sensitivity.texts import encode_sensitivity, headline, render_comparison, render_markdown
 
 __all__ = [
-    "Control",
-    "Ending",
-    "Found",
+    "BugOutcome",
+    "BugReach",
+    "BugRun",
+    "ControlRun",
     "LeftOut",
-    "Reach",
     "Sensitivity",
     "Sought",
-    "Trial",
+    "TimedAnomaly",
     "encode_sensitivity",
     "ending_of",
     "found_in",

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from results.markup.markdown import distinct, number
 from results.sections.section import Section
-from results.sensitivity.model import Ending, Rate, Sensitivity, Sought, Trial, first_rate_of, rate_of
+from results.sensitivity.model import BugOutcome, BugRun, Rate, Sensitivity, Sought, first_rate_of, rate_of
 from results.sensitivity.sections import (
     alarms_of,
     alarms_text,
@@ -105,7 +105,7 @@ def _rate(rate: Rate) -> str:
 def _endings(measured: Sequence[Sensitivity]) -> Section:
     rows = [
         (ending, *(f"{sum(bug.ending is ending for bug in said.bugs):,}" for said in measured))
-        for ending in Ending
+        for ending in BugOutcome
         if any(bug.ending is ending for said in measured for bug in said.bugs)
     ]
     return Section(
@@ -132,22 +132,22 @@ def _scenarios(measured: Sequence[Sensitivity]) -> Section:
     )
 
 
-def _by_scenario(said: Sensitivity) -> dict[str, list[Trial]]:
-    trials: dict[str, list[Trial]] = {}
-    for one in (trial for bug in said.bugs for trial in bug.trials if trial.ending is not Ending.NOT_RUN):
+def _by_scenario(said: Sensitivity) -> dict[str, list[BugRun]]:
+    trials: dict[str, list[BugRun]] = {}
+    for one in (trial for bug in said.bugs for trial in bug.trials if trial.ending is not BugOutcome.NOT_RUN):
         trials.setdefault(one.scenario, []).append(one)
     return trials
 
 
-def _seen(trials: Sequence[Trial]) -> int:
-    return sum(one.ending is Ending.SEEN for one in trials)
+def _seen(trials: Sequence[BugRun]) -> int:
+    return sum(one.ending is BugOutcome.SEEN for one in trials)
 
 
-def _seen_an_hour(trials: Sequence[Trial]) -> float:
+def _seen_an_hour(trials: Sequence[BugRun]) -> float:
     return _seen(trials) * _HOUR_MS / max(1, sum(one.run_ms for one in trials))
 
 
-def _worth(trials: Sequence[Trial]) -> str:
+def _worth(trials: Sequence[BugRun]) -> str:
     if not trials:
         return ""
     return f"{_seen(trials):,} of {len(trials):,}, {_seen_an_hour(trials):.0f} an hour"
@@ -169,7 +169,7 @@ def _bugs(measured: Sequence[Sensitivity]) -> Section:
 
 def _ending_text(bug: Sought | None) -> str:
     if bug is None or bug.runs == 0:
-        return Ending.NOT_RUN.value
+        return BugOutcome.NOT_RUN.value
     by = f" by {bug.first.id}" if bug.first else ""
     missing = "" if bug.finished else f"; {number(len(bug.trials) - bug.runs, 'run')} missing"
     return f"{bug.ending}{by}, {number(bug.runs, 'run')}, {seconds_of(bug)} s{missing}"

@@ -15,7 +15,7 @@ from results.campaigns.summary import Outcome
 from results.repeats.wilson import Interval, wilson
 
 
-class Reach(StrEnum):
+class BugReach(StrEnum):
     """How far a bug got in a run, according to the logs of the nodes."""
 
     NOT_INJECTED = "not-injected"
@@ -24,7 +24,7 @@ class Reach(StrEnum):
     TRIGGERED = "triggered"
 
 
-class Ending(StrEnum):
+class BugOutcome(StrEnum):
     """The outcome of a run with a bug; for several runs the first value in this order counts."""
 
     SEEN = "seen"
@@ -44,14 +44,14 @@ class Ending(StrEnum):
     NOT_RUN = "not run"
 
 
-class Found(msgspec.Struct, frozen=True):
+class TimedAnomaly(msgspec.Struct, frozen=True):
     """An illegal anomaly, and when it was first visible, from the start of the run; None if unknown."""
 
     id: str
     at_ms: int | None
 
 
-class Trial(msgspec.Struct, frozen=True, kw_only=True):
+class BugRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run with a bug.
 
     Attributes:
@@ -71,22 +71,22 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     scenario: str
     mode: str
     command: str
-    ending: Ending = Ending.NOT_RUN
-    reach: Reach | None = None
+    ending: BugOutcome = BugOutcome.NOT_RUN
+    reach: BugReach | None = None
     folder: str = ""
-    found: tuple[Found, ...] = ()
+    found: tuple[TimedAnomaly, ...] = ()
     run_ms: int = 0
     why: str = ""
 
-    def held_to(self, anomalies: Collection[str]) -> "Trial":
+    def held_to(self, anomalies: Collection[str]) -> "BugRun":
         """The run with its ending corrected: seen with one of these anomalies, else invalid otherwise."""
-        if self.ending not in (Ending.SEEN, Ending.OTHERWISE):
+        if self.ending not in (BugOutcome.SEEN, BugOutcome.OTHERWISE):
             return self
         shown = any(one.id in anomalies for one in self.found)
-        return msgspec.structs.replace(self, ending=Ending.SEEN if shown else Ending.OTHERWISE)
+        return msgspec.structs.replace(self, ending=BugOutcome.SEEN if shown else BugOutcome.OTHERWISE)
 
 
-class Control(msgspec.Struct, frozen=True, kw_only=True):
+class ControlRun(msgspec.Struct, frozen=True, kw_only=True):
     """One run without a bug.
 
     Attributes:
@@ -130,34 +130,36 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
     area: str
     anomalies: tuple[str, ...]
     fitting: bool
-    trials: tuple[Trial, ...]
+    trials: tuple[BugRun, ...]
 
     @property
-    def ending(self) -> Ending:
+    def ending(self) -> BugOutcome:
         """The best ending of its trials."""
         return best(trial.ending for trial in self.trials)
 
     @property
     def finished(self) -> bool:
         """Whether it was seen or its budget is used up."""
-        return self.ending is Ending.SEEN or all(one.ending is not Ending.NOT_RUN for one in self.trials)
+        return self.ending is BugOutcome.SEEN or all(
+            one.ending is not BugOutcome.NOT_RUN for one in self.trials
+        )
 
     @property
-    def first(self) -> Found | None:
+    def first(self) -> TimedAnomaly | None:
         """The anomaly by which it was seen first."""
-        found = (one for trial in self.trials if trial.ending is Ending.SEEN for one in trial.found)
+        found = (one for trial in self.trials if trial.ending is BugOutcome.SEEN for one in trial.found)
         return next((one for one in found if one.id in self.anomalies), None)
 
     @property
     def runs(self) -> int:
         """Number of runs, up to the one in which it was seen."""
-        return sum(one.ending is not Ending.NOT_RUN for one in self.trials)
+        return sum(one.ending is not BugOutcome.NOT_RUN for one in self.trials)
 
     @property
     def spent_ms(self) -> int:
         """Duration of its runs, the last one up to the anomaly by which it was seen."""
         whole = sum(one.run_ms for one in self.trials)
-        seen = next((one for one in self.trials if one.ending is Ending.SEEN), None)
+        seen = next((one for one in self.trials if one.ending is BugOutcome.SEEN), None)
         if seen is None or self.first is None or self.first.at_ms is None:
             return whole
         return whole - seen.run_ms + self.first.at_ms
@@ -200,7 +202,7 @@ class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
     budget: str
     seed: int
     bugs: tuple[Sought, ...]
-    controls: tuple[Control, ...]
+    controls: tuple[ControlRun, ...]
     withheld: tuple[str, ...] = ()
     series: str = ""
     commits: tuple[str, ...] = ()
@@ -220,44 +222,44 @@ class Rate(msgspec.Struct, frozen=True):
     interval: Interval
 
 
-def ending_of(outcome: Outcome, reach: Reach | None) -> Ending:
+def ending_of(outcome: Outcome, reach: BugReach | None) -> BugOutcome:
     """The ending of a run with a bug, from its verdict and the logs of its nodes.
 
-    `Trial.held_to` decides whether the anomalies are those of the bug.
+    `BugRun.held_to` decides whether the anomalies are those of the bug.
     """
     match outcome, reach:
         case Outcome.FAILED, _:
-            return Ending.FAILED
-        case Outcome.INVALID, Reach.TRIGGERED:
-            return Ending.SEEN
+            return BugOutcome.FAILED
+        case Outcome.INVALID, BugReach.TRIGGERED:
+            return BugOutcome.SEEN
         case Outcome.INVALID, _:
-            return Ending.UNEXPLAINED
+            return BugOutcome.UNEXPLAINED
         case (Outcome.UNKNOWN, _) | (_, None):
-            return Ending.UNKNOWN
+            return BugOutcome.UNKNOWN
         case _:
             return _MISSES[reach]
 
 
 _MISSES = {
-    Reach.TRIGGERED: Ending.TRIGGERED,
-    Reach.NEVER_TRIGGERED: Ending.NEVER_TRIGGERED,
-    Reach.NEVER_REACHED: Ending.NEVER_REACHED,
-    Reach.NOT_INJECTED: Ending.NOT_INJECTED,
+    BugReach.TRIGGERED: BugOutcome.TRIGGERED,
+    BugReach.NEVER_TRIGGERED: BugOutcome.NEVER_TRIGGERED,
+    BugReach.NEVER_REACHED: BugOutcome.NEVER_REACHED,
+    BugReach.NOT_INJECTED: BugOutcome.NOT_INJECTED,
 }
 
 
-def best(endings: Iterable[Ending]) -> Ending:
+def best(endings: Iterable[BugOutcome]) -> BugOutcome:
     """The ending that counts among several; not run if there is none."""
-    return min(endings, key=list(Ending).index, default=Ending.NOT_RUN)
+    return min(endings, key=list(BugOutcome).index, default=BugOutcome.NOT_RUN)
 
 
-def found_in(verdict: Verdict) -> tuple[Found, ...]:
+def found_in(verdict: Verdict) -> tuple[TimedAnomaly, ...]:
     """The illegal anomalies, each once, by the time at which they were visible; those without a time last."""
     illegal = [one for result in verdict.results for one in result.anomalies if one.illegal]
-    earliest: dict[str, Found] = {}
+    earliest: dict[str, TimedAnomaly] = {}
     for one in sorted(illegal, key=_visible):
         at_ms = None if one.time_ns is None else one.time_ns // NS_PER_MS
-        earliest.setdefault(one.id, Found(one.id, at_ms))
+        earliest.setdefault(one.id, TimedAnomaly(one.id, at_ms))
     return tuple(earliest.values())
 
 
@@ -268,15 +270,15 @@ def rate_of(bugs: Sequence[Sought]) -> Rate:
     only increase.
     """
     tried = [bug for bug in bugs if bug.runs]
-    seen = sum(bug.ending is Ending.SEEN for bug in tried)
+    seen = sum(bug.ending is BugOutcome.SEEN for bug in tried)
     return Rate(seen, len(tried), wilson(seen, len(tried)))
 
 
 def first_rate_of(bugs: Sequence[Sought]) -> Rate:
     """How many bugs were seen in their first run, among those with a run."""
     firsts = [bug.trials[0].ending for bug in bugs if bug.trials]
-    tried = len(firsts) - firsts.count(Ending.NOT_RUN)
-    seen = firsts.count(Ending.SEEN)
+    tried = len(firsts) - firsts.count(BugOutcome.NOT_RUN)
+    seen = firsts.count(BugOutcome.SEEN)
     return Rate(seen, tried, wilson(seen, tried))
 
 

@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 
 from results.campaigns.summary import Outcome
-from results.sensitivity.model import Control, Ending, Found, Reach, Trial
+from results.sensitivity.model import BugOutcome, BugReach, BugRun, ControlRun, TimedAnomaly
 
 FORMAT = 1
 """Version of the file format; files of other versions are refused."""
@@ -43,7 +43,7 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     began_at: str = ""
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class OutcomeLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """The outcome of one run; empty fields are left out.
 
     Attributes:
@@ -71,9 +71,9 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     control: bool = False
     scenario: str
     mode: str
-    ending: Ending | None = None
-    reach: Reach | None = None
-    found: tuple[Found, ...] = ()
+    ending: BugOutcome | None = None
+    reach: BugReach | None = None
+    found: tuple[TimedAnomaly, ...] = ()
     run_ms: int = 0
     outcome: Outcome | None = None
     anomalies: tuple[str, ...] = ()
@@ -92,7 +92,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     @property
     def failed(self) -> bool:
         """Whether the harness failed in the run."""
-        return self.outcome is Outcome.FAILED or self.ending is Ending.FAILED
+        return self.outcome is Outcome.FAILED or self.ending is BugOutcome.FAILED
 
     def __post_init__(self) -> None:
         """Refuse a line without an outcome.
@@ -100,18 +100,18 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
         Raises:
             ValueError: the line has no outcome.
         """
-        if (self.outcome if self.control else self.ending) in (None, Ending.NOT_RUN):
+        if (self.outcome if self.control else self.ending) in (None, BugOutcome.NOT_RUN):
             what = "outcome" if self.control else "ending"
             raise ValueError(f"the line of {self.bug} {self.number} has no {what}")
 
-    def as_trial(self, anomalies: Collection[str]) -> Trial:
+    def as_trial(self, anomalies: Collection[str]) -> BugRun:
         """The run with a bug, judged by the anomalies that the catalogue names for the bug now."""
-        trial = Trial(
+        trial = BugRun(
             number=self.number,
             scenario=self.scenario,
             mode=self.mode,
             command=self.command,
-            ending=self.ending or Ending.NOT_RUN,
+            ending=self.ending or BugOutcome.NOT_RUN,
             reach=self.reach,
             folder=self.folder,
             found=self.found,
@@ -120,9 +120,9 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
         )
         return trial.held_to(anomalies)
 
-    def as_control(self) -> Control:
+    def as_control(self) -> ControlRun:
         """The run without a bug."""
-        return Control(
+        return ControlRun(
             scenario=self.scenario,
             mode=self.mode,
             command=self.command,
@@ -183,12 +183,12 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     krucible_sensitivity: int
     series: str
     asked: MeasurementOptions
-    runs: tuple[Line, ...]
+    runs: tuple[OutcomeLine, ...]
 
 
-def outcomes_of(series: str, asked: MeasurementOptions, lines: Iterable[Line]) -> Outcomes:
+def outcomes_of(series: str, asked: MeasurementOptions, lines: Iterable[OutcomeLine]) -> Outcomes:
     """Sort lines; of two lines with the same key the first one counts."""
-    by_place: dict[Place, Line] = {}
+    by_place: dict[Place, OutcomeLine] = {}
     for line in lines:
         by_place.setdefault(line.place, line)
     return Outcomes(
@@ -199,9 +199,9 @@ def outcomes_of(series: str, asked: MeasurementOptions, lines: Iterable[Line]) -
     )
 
 
-def line_of_trial(bug: str, trial: Trial, origin: Origin, *, fitting: bool) -> Line:
+def line_of_trial(bug: str, trial: BugRun, origin: Origin, *, fitting: bool) -> OutcomeLine:
     """The line of a run with a bug."""
-    return Line(
+    return OutcomeLine(
         bug=bug,
         number=trial.number,
         scenario=trial.scenario,
@@ -218,9 +218,9 @@ def line_of_trial(bug: str, trial: Trial, origin: Origin, *, fitting: bool) -> L
     )
 
 
-def line_of_control(bug: str, number: int, control: Control, origin: Origin) -> Line:
+def line_of_control(bug: str, number: int, control: ControlRun, origin: Origin) -> OutcomeLine:
     """The line of a run without a bug."""
-    return Line(
+    return OutcomeLine(
         bug=bug,
         number=number,
         control=True,

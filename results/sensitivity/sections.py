@@ -7,12 +7,12 @@ from results.campaigns.summary import Outcome
 from results.markup.markdown import distinct, number
 from results.sections.section import Section
 from results.sensitivity.model import (
-    Control,
-    Ending,
+    BugOutcome,
+    BugRun,
+    ControlRun,
     Rate,
     Sensitivity,
     Sought,
-    Trial,
     first_rate_of,
     rate_of,
 )
@@ -119,7 +119,13 @@ def _notes(bug: Sought) -> Iterator[str]:
 
 def troubles_of(said: Sensitivity) -> Iterator[Section]:
     """Runs that neither found nor missed their bug."""
-    odd = (Ending.OTHERWISE, Ending.UNEXPLAINED, Ending.UNKNOWN, Ending.NOT_INJECTED, Ending.FAILED)
+    odd = (
+        BugOutcome.OTHERWISE,
+        BugOutcome.UNEXPLAINED,
+        BugOutcome.UNKNOWN,
+        BugOutcome.NOT_INJECTED,
+        BugOutcome.FAILED,
+    )
     rows = [
         (bug.name, one.ending, _why(one), one.command)
         for bug in said.bugs
@@ -136,7 +142,7 @@ def troubles_of(said: Sensitivity) -> Iterator[Section]:
         )
 
 
-def _why(trial: Trial) -> str:
+def _why(trial: BugRun) -> str:
     reach = f"the bug: {trial.reach.replace('-', ' ')}" if trial.reach else "no log mentions the bug"
     found = f"by {', '.join(one.id for one in trial.found)}" if trial.found else ""
     return "; ".join(filter(None, (found, reach if trial.folder else "", trial.why)))
@@ -156,7 +162,7 @@ def controls_of(said: Sensitivity) -> Section:
     )
 
 
-def _control_rows(one: Control) -> Iterator[tuple[str, ...]]:
+def _control_rows(one: ControlRun) -> Iterator[tuple[str, ...]]:
     if one.outcome not in (Outcome.VALID, None):
         outcome = "invalid, as its scenario allows" if one.allowed else one.outcome
         yield one.scenario, one.mode, outcome, ", ".join(one.anomalies) or one.why, one.command

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from results.serve.listing import Entry, outcomes
+from results.serve.listing import ListedRun, outcomes
 from results.serve.trends import day_of
 
 HEAT_DAYS_MAX = 31
@@ -43,7 +43,7 @@ class HeatMap(NamedTuple):
     rows: tuple[tuple[str, tuple[HeatCell, ...]], ...]
 
 
-def heat_map(entries: Iterable[Entry]) -> HeatMap:
+def heat_map(entries: Iterable[ListedRun]) -> HeatMap:
     """The heat map of runs, without replays and seeded bugs, as in trends.
 
     Args:

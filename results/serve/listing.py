@@ -39,7 +39,7 @@ UNJUDGED = "unjudged"
 _Stamp = tuple[int, int, int, int] | None
 
 
-class Entry(NamedTuple):
+class ListedRun(NamedTuple):
     """One run of a listing.
 
     Attributes:
@@ -70,7 +70,7 @@ class Entry(NamedTuple):
         return self.summary.validity.value if self.summary.validity else UNJUDGED
 
 
-class Listing:
+class RunListing:
     """All runs at or below a folder; each call of `entries` reads the runs that changed.
 
     Attributes:
@@ -82,26 +82,26 @@ class Listing:
         is_run = next(run_folders(self._folder), None) == self._folder
         self.root = self._folder.parent if is_run else self._folder
         self._lock = threading.Lock()
-        self._known: dict[Path, tuple[tuple[_Stamp, ...], Entry]] = {}
+        self._known: dict[Path, tuple[tuple[_Stamp, ...], ListedRun]] = {}
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[ListedRun, ...]:
         """All runs, newest first."""
         with self._lock:
             self._known = {folder: self._fresh(folder) for folder in run_folders(self._folder)}
             found = [entry for _, entry in self._known.values()]
         return tuple(sorted(found, key=lambda entry: (entry.name, entry.place), reverse=True))
 
-    def find(self, place: str) -> Entry | None:
+    def find(self, place: str) -> ListedRun | None:
         """The current state of the run at a place; None if there is none."""
         return next((entry for entry in self.entries() if entry.place == place), None)
 
-    def _fresh(self, folder: Path) -> tuple[tuple[_Stamp, ...], Entry]:
+    def _fresh(self, folder: Path) -> tuple[tuple[_Stamp, ...], ListedRun]:
         stamps = tuple(_stamp(folder / name) for name in READ)
         known = self._known.get(folder)
         return known if known is not None and known[0] == stamps else (stamps, _read(self.root, folder))
 
 
-def new_in(entries: Iterable[Entry]) -> dict[str, tuple[str, ...]]:
+def new_in(entries: Iterable[ListedRun]) -> dict[str, tuple[str, ...]]:
     """By place, signatures that no earlier run of the store has; runs with a seeded bug are left out."""
     return new_signatures(
         Signed(entry.place, entry.name, entry.signatures)
@@ -119,7 +119,7 @@ def _stamp(path: Path) -> _Stamp:
     return found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode
 
 
-def _read(root: Path, folder: Path) -> Entry:
+def _read(root: Path, folder: Path) -> ListedRun:
     strange = [problem for name in READ if (problem := _strange(folder / name))]
     summary = _unread(root, folder, strange) if strange else summarise_folder(root, folder)
     faults = operations = duration_ms = None
@@ -134,11 +134,11 @@ def _read(root: Path, folder: Path) -> Entry:
             faults = {_short(kind): kinds.count(kind) for kind in sorted(set(kinds))[:KINDS_MAX]}
             operations, duration_ms = measures.operations, measures.duration_ms
     place = folder.relative_to(root).as_posix()
-    entry = Entry(place, folder.name, _shortened(summary), faults, operations, duration_ms)
+    entry = ListedRun(place, folder.name, _shortened(summary), faults, operations, duration_ms)
     return entry if strange else _with_causes(entry, folder)
 
 
-def _with_causes(entry: Entry, folder: Path) -> Entry:
+def _with_causes(entry: ListedRun, folder: Path) -> ListedRun:
     """Add the causes from the verdict of an invalid run; other runs are not read again."""
     if entry.summary.validity is not Validity.INVALID and not entry.summary.illegal:
         return entry
@@ -196,5 +196,5 @@ def _unread(root: Path, folder: Path, problems: list[str]) -> RunSummary:
 
 
 def outcomes() -> tuple[str, ...]:
-    """All values of `Entry.outcome`, worst first."""
+    """All values of `ListedRun.outcome`, worst first."""
     return (Validity.INVALID.value, Validity.UNKNOWN.value, Validity.VALID.value, UNJUDGED)

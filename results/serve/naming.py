@@ -4,14 +4,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 
-from results.serve.listing import Entry
+from results.serve.listing import ListedRun
 from results.store.naming import runs_meant, seed_in
 
 _DAY_CHARACTERS = len("20261120T")
 """Minimum length of a prefix; a shorter one could be a seed, or match another run later."""
 
 
-def short_names(entries: Iterable[Entry]) -> dict[str, str]:
+def short_names(entries: Iterable[ListedRun]) -> dict[str, str]:
     """By place, the shortest unambiguous name of each run, or the place if there is none."""
     known = tuple(entries)
     seeds = {entry.place: seed_in(entry.name) for entry in known}
@@ -23,13 +23,13 @@ def short_names(entries: Iterable[Entry]) -> dict[str, str]:
     }
 
 
-def run_named(entries: Iterable[Entry], name: str) -> Entry | None:
+def run_named(entries: Iterable[ListedRun], name: str) -> ListedRun | None:
     """The run with a short name, as in `store.runs.find_run`; None unless exactly one run matches."""
     alike = runs_meant(name, entries, lambda entry: entry.name)
     return alike[0] if len(alike) == 1 else None
 
 
-def _beginnings(entries: Sequence[Entry]) -> Iterator[tuple[str, str]]:
+def _beginnings(entries: Sequence[ListedRun]) -> Iterator[tuple[str, str]]:
     """By place, the shortest unique prefix of each folder's name."""
     ordered = sorted(entries, key=lambda entry: entry.name)
     shared = [0, *(_shared(one.name, other.name) for one, other in pairwise(ordered)), 0]

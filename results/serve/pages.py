@@ -11,7 +11,7 @@ from markupsafe import Markup
 from results.markup.cleaning import clean
 from results.report.drawing import glyphs
 from results.serve.heat import heat_map
-from results.serve.listing import NAME_CHARACTERS_MAX, UNJUDGED, Entry, new_in, outcomes
+from results.serve.listing import NAME_CHARACTERS_MAX, UNJUDGED, ListedRun, new_in, outcomes
 from results.serve.naming import short_names
 from results.serve.places import StoredFile, address
 from results.serve.query import UNEXPECTED, Page, Query, query_string, version_order
@@ -37,7 +37,7 @@ _COLUMNS = (
 """Columns: title, sort key, and whether it is a number."""
 
 
-class Column(NamedTuple):
+class RunColumn(NamedTuple):
     """A column head of the table."""
 
     name: str
@@ -47,7 +47,7 @@ class Column(NamedTuple):
     sorted: str
 
 
-class Row(NamedTuple):
+class RunRow(NamedTuple):
     """A run, ready to be shown."""
 
     href: str
@@ -77,7 +77,7 @@ class FileRow(NamedTuple):
     size: str
 
 
-def runs_page(entries: Sequence[Entry], page: Page, query: Query, root: Path) -> str:
+def runs_page(entries: Sequence[ListedRun], page: Page, query: Query, root: Path) -> str:
     """The table of runs.
 
     Args:
@@ -103,7 +103,7 @@ def runs_page(entries: Sequence[Entry], page: Page, query: Query, root: Path) ->
 
 
 def trends_page(
-    entries: Sequence[Entry], chosen: Sequence[Entry], found: Sequence[Trend], query: Query
+    entries: Sequence[ListedRun], chosen: Sequence[ListedRun], found: Sequence[Trend], query: Query
 ) -> str:
     """The page with the heat map of the selected runs and the table of their trends, with charts."""
     tallest = max((sum(day.counts.values()) for trend in found for day in trend.days), default=1)
@@ -127,7 +127,7 @@ def trends_page(
     )
 
 
-def _heat(chosen: Iterable[Entry]) -> dict[str, Any]:
+def _heat(chosen: Iterable[ListedRun]) -> dict[str, Any]:
     """Input of the heat map's template: short days, and a glyph for each cell with runs."""
     found = heat_map(chosen)
     rows = [
@@ -144,7 +144,7 @@ def _heat(chosen: Iterable[Entry]) -> dict[str, Any]:
     return {"days": [(day, day[5:]) for day in found.days], "rows": rows}
 
 
-def run_page(entry: Entry, files: Sequence[StoredFile], root: Path, name: str = "") -> str:
+def run_page(entry: ListedRun, files: Sequence[StoredFile], root: Path, name: str = "") -> str:
     """The page of one run: its identity, its files, and its report in a frame."""
     parts = entry.place.split("/")
     return _rendered(
@@ -161,10 +161,10 @@ def run_page(entry: Entry, files: Sequence[StoredFile], root: Path, name: str = 
     )
 
 
-def row_of(entry: Entry, name: str = "", new: Sequence[str] = ()) -> Row:
+def row_of(entry: ListedRun, name: str = "", new: Sequence[str] = ()) -> RunRow:
     """A run, cleaned, with its short name if any, and its new signatures."""
     run, parts = entry.summary, entry.place.split("/")
-    return Row(
+    return RunRow(
         href=f"/runs/{address(parts)}",
         name=clean(name, _NAME_MAX),
         report=f"/runs/{address((*parts, REPORT_FILE))}",
@@ -200,7 +200,7 @@ def size_text(size: int) -> str:
     return f"{told:,.0f} {unit}" if unit == "B" or told >= 100 else f"{told:,.1f} {unit}"  # noqa: PLR2004 - three digits are enough
 
 
-def _anomalies(entry: Entry) -> tuple[tuple[Markup, str, str], ...]:
+def _anomalies(entry: ListedRun) -> tuple[tuple[Markup, str, str], ...]:
     """Icon, count and id of each anomaly, illegal ones first, without those in causes."""
     run = entry.summary
     if entry.causes:
@@ -215,7 +215,7 @@ def _anomalies(entry: Entry) -> tuple[tuple[Markup, str, str], ...]:
     )
 
 
-def _without_place(entry: Entry, problem: str) -> str:
+def _without_place(entry: ListedRun, problem: str) -> str:
     """A problem without the folder, which the row already shows."""
     place = str(entry.summary.folder)
     return problem.replace(f" (in {place})", "").replace(f" in {place}", "").replace(f"{place}/", "")
@@ -230,10 +230,10 @@ def _file_row(parts: Sequence[str], file: StoredFile) -> FileRow:
     return FileRow(href, clean("/".join(file.path), _PATH_MAX), size_text(file.size))
 
 
-def _column(name: str, told: str, query: Query, *, numeric: bool) -> Column:
+def _column(name: str, told: str, query: Query, *, numeric: bool) -> RunColumn:
     here = query.sort == name
     down = not query.down if here else name not in ("scenario", "version")
-    return Column(
+    return RunColumn(
         name,
         told,
         numeric,
@@ -242,7 +242,7 @@ def _column(name: str, told: str, query: Query, *, numeric: bool) -> Column:
     )
 
 
-def _filters(entries: Iterable[Entry], query: Query) -> dict[str, Any]:
+def _filters(entries: Iterable[ListedRun], query: Query) -> dict[str, Any]:
     """The filters: current values and choices."""
     scenarios: set[str] = set()
     versions: set[str] = set()

@@ -7,7 +7,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 
-from results.serve.listing import NAME_CHARACTERS_MAX, Entry
+from results.serve.listing import NAME_CHARACTERS_MAX, ListedRun
 
 PAGE_RUNS = 200
 UNEXPECTED = "unexpected"
@@ -53,8 +53,8 @@ class Query(msgspec.Struct, frozen=True, kw_only=True):
 class Page(msgspec.Struct, frozen=True):
     """The selected runs: all of them in order, and those of the page."""
 
-    chosen: tuple[Entry, ...]
-    shown: tuple[Entry, ...]
+    chosen: tuple[ListedRun, ...]
+    shown: tuple[ListedRun, ...]
     number: int
     pages: int
 
@@ -84,7 +84,7 @@ def query_string(query: Query, **changes: Any) -> str:
     return "?" + urlencode(told, errors="replace") if told else "?"
 
 
-def choose(entries: Iterable[Entry], query: Query) -> Page:
+def choose(entries: Iterable[ListedRun], query: Query) -> Page:
     """Filter, sort (stable, newest first) and split into pages; a page after the last one is the last."""
     words = query.text.casefold().split()
     chosen = [entry for entry in entries if _fits(entry, query) and _has(entry, words)]
@@ -102,7 +102,7 @@ def version_order(version: str) -> tuple[tuple[int, int, str], ...]:
     return tuple((1, int(part), "") if part[0] in "0123456789" else (0, 0, part) for part in parts)
 
 
-def _fits(entry: Entry, query: Query) -> bool:
+def _fits(entry: ListedRun, query: Query) -> bool:
     run = entry.summary
     return (
         query.scenario in ("", run.scenario)
@@ -113,13 +113,13 @@ def _fits(entry: Entry, query: Query) -> bool:
     )
 
 
-def _judged_so(entry: Entry, verdict: str) -> bool:
+def _judged_so(entry: ListedRun, verdict: str) -> bool:
     if verdict == UNEXPECTED:
         return entry.summary.as_expected is False
     return verdict in ("", entry.outcome)
 
 
-def _has(entry: Entry, words: list[str]) -> bool:
+def _has(entry: ListedRun, words: list[str]) -> bool:
     if not words:
         return True
     run = entry.summary
@@ -132,7 +132,7 @@ def _has(entry: Entry, words: list[str]) -> bool:
 
 
 _GRAVITY = {"valid": 0, "unjudged": 1, "unknown": 2, "invalid": 3}
-ORDERS: dict[str, Callable[[Entry], Any]] = {
+ORDERS: dict[str, Callable[[ListedRun], Any]] = {
     _NEWEST_FIRST: lambda entry: entry.name,
     "scenario": lambda entry: entry.summary.scenario,
     "version": lambda entry: version_order(entry.summary.kafka_version),

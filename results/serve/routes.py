@@ -12,7 +12,7 @@ import msgspec
 from results.markup.cleaning import clean
 from results.report import TEMPLATES as REPORT_TEMPLATES
 from results.serve.archive import Sink, write_archive
-from results.serve.listing import Entry, Listing
+from results.serve.listing import ListedRun, RunListing
 from results.serve.naming import run_named, short_names
 from results.serve.pages import TEMPLATES, run_page, runs_page, trends_page
 from results.serve.places import address, files_below, open_file, parts_of
@@ -65,11 +65,11 @@ class Response(msgspec.Struct, kw_only=True):
     policy: str = POLICY
 
 
-class Site:
+class StoreSite:
     """Answers requests about a store."""
 
     def __init__(self, root: Path) -> None:
-        self._listing = Listing(root)
+        self._listing = RunListing(root)
         self._root = self._listing.root
 
     def answer(self, target: str) -> Response:
@@ -154,7 +154,7 @@ class Site:
         )
 
 
-def _run_at(entries: Iterable[Entry], parts: tuple[str, ...]) -> tuple[Entry, int] | None:
+def _run_at(entries: Iterable[ListedRun], parts: tuple[str, ...]) -> tuple[ListedRun, int] | None:
     """The run at the start of a path, and the number of names of its place; runs contain no runs."""
     places = {entry.place: entry for entry in entries}
     depths = (depth for depth in range(1, len(parts) + 1) if "/".join(parts[:depth]) in places)
@@ -162,7 +162,7 @@ def _run_at(entries: Iterable[Entry], parts: tuple[str, ...]) -> tuple[Entry, in
     return None if depth is None else (places["/".join(parts[:depth])], depth)
 
 
-def _redirected(entry: Entry) -> Response:
+def _redirected(entry: ListedRun) -> Response:
     place = f"/runs/{address(entry.place.split('/'))}"
     return Response(status=302, content_type=_TEXT, headers={"Location": place})
 
@@ -191,7 +191,7 @@ def _saved_as(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{_UNSAFE_IN_NAME.sub("_", name)}"'}
 
 
-def _as_json(entry: Entry, name: str) -> dict[str, Any]:
+def _as_json(entry: ListedRun, name: str) -> dict[str, Any]:
     run = entry.summary
     return {
         "place": entry.place,

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
 from results.serve.archive import Sink
-from results.serve.routes import Response, Site, refusal
+from results.serve.routes import Response, StoreSite, refusal
 
 ADDRESS = "127.0.0.1"
 SILENCE_S_MAX = 60
@@ -34,7 +34,7 @@ class Browser(ThreadingHTTPServer):
     daemon_threads = True
 
     def __init__(self, root: Path, port: int) -> None:
-        self.site = Site(root)
+        self.site = StoreSite(root)
         super().__init__((ADDRESS, port), _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:

@@ -9,7 +9,7 @@ from markupsafe import Markup
 
 from results.repeats.flakes import Comparable, Flakes, flakes_among
 from results.report.drawing import svg
-from results.serve.listing import Entry, outcomes
+from results.serve.listing import ListedRun, outcomes
 from results.serve.query import version_order
 
 DAYS_MAX = 60
@@ -44,10 +44,10 @@ class Trend(NamedTuple):
     unexpected: int
     flakes: Flakes | None
     days: tuple[Day, ...]
-    newest: Entry
+    newest: ListedRun
 
 
-def trends(entries: Iterable[Entry]) -> tuple[Trend, ...]:
+def trends(entries: Iterable[ListedRun]) -> tuple[Trend, ...]:
     """One trend for each pair of scenario and version, sorted; replays and seeded bugs are left out.
 
     A replay repeats the schedule of a run that was usually chosen because it was invalid.  So the rate of
@@ -57,8 +57,8 @@ def trends(entries: Iterable[Entry]) -> tuple[Trend, ...]:
     Args:
         entries: runs, newest first.
     """
-    groups: dict[tuple[str, str], list[Entry]] = {}
-    replays: dict[tuple[str, str], list[Entry]] = {}
+    groups: dict[tuple[str, str], list[ListedRun]] = {}
+    replays: dict[tuple[str, str], list[ListedRun]] = {}
     for entry in entries:
         if not entry.summary.seeded_bug:
             into = replays if entry.summary.replay_of else groups
@@ -67,7 +67,7 @@ def trends(entries: Iterable[Entry]) -> tuple[Trend, ...]:
     return tuple(_trend(*names, runs, replays.get(names, [])) for names, runs in ordered)
 
 
-def _trend(scenario: str, version: str, runs: list[Entry], replays: list[Entry]) -> Trend:
+def _trend(scenario: str, version: str, runs: list[ListedRun], replays: list[ListedRun]) -> Trend:
     return Trend(
         scenario=scenario,
         version=version,
@@ -80,11 +80,11 @@ def _trend(scenario: str, version: str, runs: list[Entry], replays: list[Entry])
     )
 
 
-def _comparable(*runs: Entry) -> Iterator[Comparable]:
+def _comparable(*runs: ListedRun) -> Iterator[Comparable]:
     yield from (run.summary.comparable for run in runs if run.summary.comparable)
 
 
-def day_of(entry: Entry) -> str:
+def day_of(entry: ListedRun) -> str:
     """The date on which a run began, from its identity, else from its folder's name; may be empty."""
     found = _DAY.match(entry.summary.began_at) or _DAY.match(entry.name)
     return "-".join(found.groups()) if found else ""
@@ -154,13 +154,13 @@ def _cross(x: float, y: float, arm: float) -> Markup:
     )
 
 
-def _counts(runs: Iterable[Entry]) -> dict[str, int]:
+def _counts(runs: Iterable[ListedRun]) -> dict[str, int]:
     counted = Counter(run.outcome for run in runs)
     return {name: counted[name] for name in outcomes() if counted[name]}
 
 
-def _days(runs: list[Entry]) -> Iterator[Day]:
-    dated: dict[str, list[Entry]] = {}
+def _days(runs: list[ListedRun]) -> Iterator[Day]:
+    dated: dict[str, list[ListedRun]] = {}
     for run in runs:
         dated.setdefault(day_of(run), []).append(run)
     for date in sorted(dated):

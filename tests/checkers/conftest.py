@@ -61,7 +61,7 @@ Told = tuple[float, dict[str, Any]]
 """When, and the fields of the operation."""
 
 
-def tell(
+def history_of(
     text: str,
     *,
     setup: dict[str, Any] | None = None,
@@ -70,7 +70,7 @@ def tell(
 ) -> History:
     """The history of a story; `setup` overrides fields of the set-up's value."""
     lines = [line.split("#")[0].split() for line in text.splitlines()]
-    told = [each for words in lines if words for each in _told(float(words[0]), words[1], words[2:])]
+    told = [each for words in lines if words for each in _records_of(float(words[0]), words[1], words[2:])]
     if not without_setup:
         told.insert(0, (0, {"f": "setup", "value": SETUP | (setup or {})}))
     ordered = sorted(told, key=lambda entry: entry[0])
@@ -89,10 +89,10 @@ def ns(seconds: float) -> int:
 
 @pytest.fixture(scope="session")
 def story() -> Callable[..., History]:
-    return tell
+    return history_of
 
 
-def _told(at: float, who: str, words: list[str]) -> Iterator[Told]:
+def _records_of(at: float, who: str, words: list[str]) -> Iterator[Told]:
     if who in _OTHERS:
         yield from _OTHERS[who](at, words)
     elif who.startswith("f"):
@@ -237,7 +237,7 @@ def _logged(text: str) -> dict[str, Any]:
 
 
 def _changed(f: str) -> Callable[[float, list[str]], Iterator[Told]]:
-    def told(at: float, words: list[str]) -> Iterator[Told]:
+    def change_of_voter(at: float, words: list[str]) -> Iterator[Told]:
         voter, directory = _voter(words[0])
         fields = {"process": f"admin-{at}", "f": f, "key": voter, "value": {"directory_id": directory}}
         yield at, fields | {"type": OperationType.INVOKE}
@@ -246,7 +246,7 @@ def _changed(f: str) -> Callable[[float, list[str]], Iterator[Told]]:
             value = {"directory_id": directory} | answered
             yield float(words[2]), fields | {"type": OperationType(words[1]), "value": value}
 
-    return told
+    return change_of_voter
 
 
 def _feature(at: float, words: list[str]) -> Iterator[Told]:

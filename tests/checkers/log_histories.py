@@ -71,7 +71,7 @@ class Story:
         self.add(process, Type.INVOKE, f, TOPIC, asked)
         self.add(process, kind, f, TOPIC, answer, late=True)
 
-    def tell(self, text: str) -> None:
+    def add_line(self, text: str) -> None:
         """Add what one line says."""
         self.line += 1
         who, *words = text.split()
@@ -261,20 +261,20 @@ def _chunk(word: str) -> list[Any]:
     return [partition, [offset], [value]]
 
 
-def told(text: str, damage: tuple[str, ...] = ()) -> History:
+def history_of(text: str, damage: tuple[str, ...] = ()) -> History:
     """The history that a text tells."""
     story = Story()
     lines = [line for line in map(str.strip, text.splitlines()) if line]
     if not lines or not lines[0].startswith(("setup", "foreign")):
         story.setup([])
     for line in lines:
-        story.tell(line)
+        story.add_line(line)
     return History("run", "2026-11-20T21:56:57Z", tuple(story.operations), damage)
 
 
 def judged(text: str) -> CheckerResult:
     """What the log checker says of a text."""
-    return check_log(told(text))
+    return check_log(history_of(text))
 
 
 def ids_of(text: str) -> dict[str, int]:

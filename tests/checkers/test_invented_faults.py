@@ -88,14 +88,14 @@ def test_a_recorded_run_has_the_same_verdict(name: str) -> None:
     windows = fault_windows(renamed)
     assert windows
     assert all(window.kind.startswith(PREFIX) for window in windows)
-    assert told(renamed) == told(known)
+    assert results_by_checker(renamed) == results_by_checker(known)
 
 
-def told(history: History) -> dict[str, str]:
+def results_by_checker(history: History) -> dict[str, str]:
     """What each checker says, by the old names of the faults."""
-    return {result.checker: _told(result) for result in judge(history).results}
+    return {result.checker: _text_of(result) for result in judge(history).results}
 
 
-def _told(result: CheckerResult) -> str:
+def _text_of(result: CheckerResult) -> str:
     unmet = [one.name for one in result.assumptions if not one.met]
     return f"{result.validity} {result.counts} {result.figures} {unmet}".replace(PREFIX, "")

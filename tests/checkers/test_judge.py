@@ -36,12 +36,12 @@ def _quiet_log(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(judging, "CHECKERS", dict(judging.CHECKERS) | quiet)
 
 
-def told(story: Story, text: str = "", **setup: Any) -> History:
+def whole_history(story: Story, text: str = "", **setup: Any) -> History:
     return story(WHOLE + text, setup={"planned_faults": 0} | setup)
 
 
 def test_a_whole_run_is_valid(story: Story) -> None:
-    verdict = judge(told(story))
+    verdict = judge(whole_history(story))
     assert verdict.validity is VALID
     assert [result.checker for result in verdict.results] == [
         "log",
@@ -87,7 +87,7 @@ def test_what_hit_the_harness_is_the_first_reason_why_nobody_knows(
 
 
 def test_an_anomaly_makes_it_invalid_and_is_the_reason(story: Story) -> None:
-    verdict = judge(told(story, "2 c2 leads 1\n3 c1 exited 1\n4 c1 running\n5 c1 exited 1"))
+    verdict = judge(whole_history(story, "2 c2 leads 1\n3 c1 exited 1\n4 c1 running\n5 c1 exited 1"))
     assert verdict.validity is INVALID
     assert verdict.as_expected is False
     assert [reason.replace("\N{MULTIPLICATION SIGN}", "x") for reason in verdict.reasons] == [
@@ -97,7 +97,7 @@ def test_an_anomaly_makes_it_invalid_and_is_the_reason(story: Story) -> None:
 
 
 def test_a_legal_finding_is_no_reason(story: Story) -> None:
-    verdict = judge(told(story, "4 c1 log FATAL oh"))
+    verdict = judge(whole_history(story, "4 c1 log FATAL oh"))
     assert verdict.validity is VALID
     assert verdict.reasons == ()
 
@@ -113,12 +113,12 @@ def test_what_is_unmet_or_undecided_is_a_reason(story: Story) -> None:
 
 
 def test_a_damaged_history_is_never_valid(story: Story) -> None:
-    history = msgspec.structs.replace(told(story), damage=("worker-3 is cut short",))
+    history = msgspec.structs.replace(whole_history(story), damage=("worker-3 is cut short",))
     assert judge(history).validity is UNKNOWN
 
 
 def test_an_anomaly_outweighs_damage(story: Story) -> None:
-    history = msgspec.structs.replace(told(story, "2 c2 leads 1"), damage=("worker-3 is cut short",))
+    history = msgspec.structs.replace(whole_history(story, "2 c2 leads 1"), damage=("worker-3 is cut short",))
     assert judge(history).validity is INVALID
 
 
@@ -127,7 +127,7 @@ def test_a_checker_that_raises_leaves_it_unknown(story: Story, monkeypatch: pyte
         raise ZeroDivisionError("over\n  nothing")
 
     monkeypatch.setattr(judging, "CHECKERS", dict(judging.CHECKERS) | {"log": broken})
-    verdict = judge(told(story))
+    verdict = judge(whole_history(story))
     assert verdict.validity is UNKNOWN
     (reason,) = verdict.reasons
     assert reason.startswith("log: the checker raised ZeroDivisionError: over nothing (test_judge.py, line ")
@@ -138,7 +138,7 @@ def test_a_checker_that_raises_hides_no_anomaly(story: Story, monkeypatch: pytes
         raise ZeroDivisionError
 
     monkeypatch.setattr(judging, "CHECKERS", dict(judging.CHECKERS) | {"log": broken})
-    assert judge(told(story, "2 c2 leads 1")).validity is INVALID
+    assert judge(whole_history(story, "2 c2 leads 1")).validity is INVALID
 
 
 def test_nothing_at_all_is_unknown(story: Story) -> None:
@@ -148,14 +148,16 @@ def test_nothing_at_all_is_unknown(story: Story) -> None:
 
 
 def test_a_malformed_setup_is_unknown(story: Story) -> None:
-    verdict = judge(told(story, nodes="three"))
+    verdict = judge(whole_history(story, nodes="three"))
     assert verdict.validity is UNKNOWN
     assert verdict.as_expected is None
     assert any("ValidationError" in reason for reason in verdict.reasons)
 
 
 def test_what_was_expected_is_kept(story: Story) -> None:
-    verdict = judge(told(story, "2 c2 leads 1", expected="invalid", expected_anomalies=["two-leaders"]))
+    verdict = judge(
+        whole_history(story, "2 c2 leads 1", expected="invalid", expected_anomalies=["two-leaders"])
+    )
     assert (verdict.expected, verdict.expected_anomalies) == (INVALID, ("two-leaders",))
     assert verdict.as_expected is True
 

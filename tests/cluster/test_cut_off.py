@@ -97,7 +97,7 @@ operator.perform(ElectLeaders(ElectionType.PREFERRED, ((topic, 1),)), 8_000)
 """
 
 
-def killed_when_it_has_asked(script: str, request: str, *words: object) -> None:
+def killed_after_request(script: str, request: str, *words: object) -> None:
     """Run a script in a process that is killed when a request has left and nothing has been answered."""
     child = subprocess.Popen(
         [sys.executable, "-c", TELLING + script, *map(str, words)], stdout=subprocess.PIPE, text=True
@@ -155,7 +155,7 @@ class Ground:
         recorder = Recorder(self.journals.open(name), name)
         return Operator(self.cluster, recorder, lambda: snapshot).perform(operation, TIMEOUT_MS).outcome
 
-    def has_asked(self, f: str) -> bool:
+    def has_invoked(self, f: str) -> bool:
         """Whether an invocation is in a journal."""
         return any(f'"f":"{f}"' in path.read_text() for path in self.folder.glob("history-*.jsonl"))
 
@@ -220,8 +220,8 @@ def ground(three_nodes: Cluster, tmp_path: Path) -> Iterator[Ground]:
 
 
 def test_what_was_cut_off_is_unknown_until_the_evidence_tells(ground: Ground, tmp_path: Path) -> None:
-    who_asks_is_killed(ground, tmp_path)
-    elections_asked_for = who_asks_for_an_election_is_killed(ground, tmp_path)
+    kill_command_after_request(ground, tmp_path)
+    elections_asked_for = kill_operator_after_election_request(ground, tmp_path)
     the_controller_is_killed(ground)
     the_network_is_cut(ground)
 
@@ -237,14 +237,14 @@ def test_what_was_cut_off_is_unknown_until_the_evidence_tells(ground: Ground, tm
     assert check_quorum(history).figures["voter_changes_resolved"] == {"not": 1}
 
 
-def who_asks_is_killed(ground: Ground, folder: Path) -> None:
+def kill_command_after_request(ground: Ground, folder: Path) -> None:
     """The command, with its request in the frozen controller's hands."""
     cluster, active = ground.cluster, ground.active()
     plan = {"version": 1, "partitions": [{"topic": NAME, "partition": 0, "replicas": [2, 3]}]}
     (folder / "plan.json").write_text(json.dumps(plan))
     with ground.frozen(active):
         words = ("reassign", "execute", "--file", folder / "plan.json", "--cluster", cluster.folder)
-        killed_when_it_has_asked(COMMAND, "AlterPartitionReassignmentsRequest", *words)
+        killed_after_request(COMMAND, "AlterPartitionReassignmentsRequest", *words)
     (kept,) = find(RequestFile(place_of(cluster.folder, "")).read(), None).partitions
     assert kept.is_uncertain
 
@@ -253,7 +253,7 @@ def who_asks_is_killed(ground: Ground, folder: Path) -> None:
     assert set(ground.partition(0).replicas) == {2, 3}
 
 
-def who_asks_for_an_election_is_killed(ground: Ground, folder: Path) -> int:
+def kill_operator_after_election_request(ground: Ground, folder: Path) -> int:
     """An operator of a run, likewise; until an election was held, and how often that took.
 
     A request may be lost for good: one that a controller takes up when it has been deposed and does not know
@@ -264,7 +264,7 @@ def who_asks_for_an_election_is_killed(ground: Ground, folder: Path) -> int:
         active = ground.active()
         asked = (cluster.folder, folder, RUN, ground.clock.began_ns, NAME, f"admin-killed-{attempt}", active)
         with ground.frozen(active):
-            killed_when_it_has_asked(OPERATOR, "ElectLeadersRequest", *asked)
+            killed_after_request(OPERATOR, "ElectLeadersRequest", *asked)
         await_ready(cluster)
         try:
             wait_until(lambda: ground.partition(1).leader == 2, LOST_AFTER_S)
@@ -280,7 +280,7 @@ def the_controller_is_killed(ground: Ground) -> None:
     asked, other = (node.name for node in cluster.nodes if node.name != active)
     with ground.frozen(active, other), ThreadPoolExecutor(1) as pool:
         outcome = pool.submit(ground.perform, Reassign(((NAME, 2, (1, 3)),)), asked)
-        wait_until(lambda: ground.has_asked("alter-reassignments"))
+        wait_until(lambda: ground.has_invoked("alter-reassignments"))
         cluster.containers[active].kill()
         assert outcome.result() is OperationType.INFO
     cluster.containers[active].start()

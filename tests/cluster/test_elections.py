@@ -55,7 +55,7 @@ class Electorate:
         self.cluster = cluster
         self.address = cluster.observe_listeners["n2"]
 
-    def asked(self, election: ElectionType, topic: str, partition: int = 0) -> int:
+    def election_code(self, election: ElectionType, topic: str, partition: int = 0) -> int:
         """The code of one partition's election, where the request as a whole was taken."""
         answer = elect_leaders(self.address, election, [(topic, partition)], 20_000)
         (result,) = answer.results
@@ -114,10 +114,10 @@ def test_every_code_that_can_be_reached_is(
     cluster, nodes = electorate.cluster, electorate.cluster.containers
 
     # While all is well nothing needs an election, and an unclean one does not replace a leader that lives.
-    assert electorate.asked(PREFERRED, "everywhere") == 84
-    assert electorate.asked(UNCLEAN, "everywhere") == 84
-    assert electorate.asked(PREFERRED, "nowhere") == 3
-    assert electorate.asked(UNCLEAN, "everywhere", 99) == 3
+    assert electorate.election_code(PREFERRED, "everywhere") == 84
+    assert electorate.election_code(UNCLEAN, "everywhere") == 84
+    assert electorate.election_code(PREFERRED, "nowhere") == 3
+    assert electorate.election_code(UNCLEAN, "everywhere", 99) == 3
     assert electorate.of_all() == {}
     assert of_unknown_type(electorate.address) == (42, 42)
     assert electorate.codes_of_controllers(20_000) == [0, 41, 41]
@@ -130,7 +130,7 @@ def test_every_code_that_can_be_reached_is(
     nodes["n1"].stop(30)
     electorate.until_seen("everywhere", 0, lambda seen: seen.leader == 2)
     electorate.until_seen("pair", 0, lambda seen: seen.isr == (3,))
-    assert electorate.asked(PREFERRED, "everywhere") == 80
+    assert electorate.election_code(PREFERRED, "everywhere") == 80
     assert electorate.of_all() == {("everywhere", 0): 80}
 
     # Two of three are down: no controller, so no answer, once the last one has found that it leads nobody.
@@ -143,11 +143,11 @@ def test_every_code_that_can_be_reached_is(
     nodes["n1"].start()
     electorate.until_seen("pair", 0, lambda seen: seen.leader == -1)
     electorate.until_seen("everywhere", 2, lambda seen: set(seen.isr) == {1, 2})
-    assert electorate.asked(UNCLEAN, "alone") == 83
-    assert electorate.asked(PREFERRED, "pair") == 80
-    assert electorate.asked(UNCLEAN, "pair") == 0
+    assert electorate.election_code(UNCLEAN, "alone") == 83
+    assert electorate.election_code(PREFERRED, "pair") == 80
+    assert electorate.election_code(UNCLEAN, "pair") == 0
     electorate.until_seen("pair", 0, lambda seen: (seen.leader, seen.isr) == (1, (1,)))
-    assert electorate.asked(UNCLEAN, "pair") == 84
+    assert electorate.election_code(UNCLEAN, "pair") == 84
 
     # All are back: the preferred ones lead again, by hand.
     nodes["n3"].start()

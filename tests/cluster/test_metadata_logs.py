@@ -31,7 +31,7 @@ def test_logs_are_printed_as_kafkas_tool_prints_them(
     changed(cluster)
     for node in cluster.nodes:
         files = copied(cluster.disk(node) / "__cluster_metadata-0", tmp_path / node.name)
-        theirs = told_by_tool(engine, version, tmp_path / node.name, files)
+        theirs = tool_output(engine, version, tmp_path / node.name, files)
         reader = FileReader()
         read = {name: reader.read((tmp_path / node.name / name).read_bytes()) for name in files}
         assert [name for name, file in read.items() if file.problem] == []
@@ -60,7 +60,7 @@ def copied(folder: Path, target: Path) -> list[str]:
     return names
 
 
-def told_by_tool(engine: docker.DockerClient, version: str, folder: Path, files: list[str]) -> list[str]:
+def tool_output(engine: docker.DockerClient, version: str, folder: Path, files: list[str]) -> list[str]:
     """What the tool prints, in a container of the version's image without a network."""
     output = engine.containers.run(
         ensure_image(version, client=engine).reference,

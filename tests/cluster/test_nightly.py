@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 
 from harness.cli import invoke
-from harness.plan.qualification import PRESETS, Entry, Preset
+from harness.plan.qualification import PRESETS, Preset, PresetScenario
 from results.store.runs import list_runs
 
 pytestmark = pytest.mark.cluster
 SCENARIOS = ("exploratory/offsets", "exploratory/txn")
-MINIATURE = Preset("Two scenarios.", tuple(Entry(name, duration_s=20) for name in SCENARIOS), controls=())
+MINIATURE = Preset(
+    "Two scenarios.", tuple(PresetScenario(name, duration_s=20) for name in SCENARIOS), controls=()
+)
 CANDIDATE, BASELINE = "4.3.1", "4.1.1"
 ASKED = ("--candidate", CANDIDATE, "--baseline", BASELINE, "--preset", "smoke")
 

@@ -14,7 +14,7 @@ import pytest
 from harness.cli import invoke
 from harness.cluster.cluster import Plan, find_cluster, start_cluster
 from harness.cluster.engine import compose_binary
-from harness.cluster.images import KafkaImage, Source, ensure_base, ensure_image
+from harness.cluster.images import JarSource, KafkaImage, ensure_base, ensure_image
 from harness.cluster.images.registry import REPOSITORY_VARIABLE, RegistryProvider
 from harness.errors import KrucibleError
 from harness.host.packages import Package, install, may_not_install
@@ -126,7 +126,7 @@ def test_the_official_layout_is_pulled_from_a_registry_and_runs(
     one = f"{repository}@{published}"
     image = ensure_image(VERSION, "registry", client=engine, given=one)
     try:
-        assert (image.version, image.source, image.upstream) == (VERSION, Source.REGISTRY, one)
+        assert (image.version, image.source, image.upstream) == (VERSION, JarSource.REGISTRY, one)
         assert image == ensure_image(VERSION, "registry", client=engine, given=one)
         _runs_a_cluster(engine, image, tmp_path)
     finally:

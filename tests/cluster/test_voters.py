@@ -13,7 +13,7 @@ import pytest
 
 from checkers.history.operations import OperationType
 from harness import cli
-from harness.administration.control_records import MetadataLog, first_difference, read_metadata_log
+from harness.administration.control_records import NodeControlRecords, first_difference, read_metadata_log
 from harness.administration.quorum_leader import describe_quorum, find_leader
 from harness.administration.quorum_view import QuorumView, view_of
 from harness.administration.voters import (
@@ -109,10 +109,10 @@ class Quorum:
             self.carry_out(partial(self.remove, each))
         return self.until(lambda view: ids(view) == sorted(voters) and _well(view))
 
-    def log(self, node: Node) -> MetadataLog:
+    def log(self, node: Node) -> NodeControlRecords:
         return read_metadata_log(self.cluster.disk(node) / "__cluster_metadata-0")
 
-    def logs(self) -> dict[str, MetadataLog]:
+    def logs(self) -> dict[str, NodeControlRecords]:
         return {node.name: self.log(node) for node in self.cluster.nodes}
 
     @contextmanager
@@ -149,7 +149,7 @@ def _well(view: QuorumView) -> bool:
     return view.high_watermark is not None and all(age is not None and age <= 1_000 for age in ages)
 
 
-def sets_of_voters(log: MetadataLog) -> list[list[dict[str, Any]]]:
+def sets_of_voters(log: NodeControlRecords) -> list[list[dict[str, Any]]]:
     contents = [record.content for record in log.records if record.kind == "KRAFT_VOTERS"]
     return [content["voters"] for content in contents if content]
 
@@ -272,7 +272,7 @@ def test_a_real_timeout_leaves_it_open_and_one_change_waits_for_the_other(quorum
 def test_a_leader_that_resigns_leaves_it_open(quorum: Quorum) -> None:
     """Of three voters: of four, the leader of a removal may find that what fetched before is enough now."""
 
-    def asked() -> VoterAnswer | None:
+    def answer_of_resigning_leader() -> VoterAnswer | None:
         """The answer of a leader that led when it was asked, and resigns before the timeout."""
         view = quorum.have(101, 102, 103)
         leader = quorum.address(view.leader_id)
@@ -282,7 +282,7 @@ def test_a_leader_that_resigns_leaves_it_open(quorum: Quorum) -> None:
             answer = quorum.remove(followers[0], to=leader)
         return None if outcome_of(answer) is FAIL else answer
 
-    answer = wait_until(asked)
+    answer = wait_until(answer_of_resigning_leader)
     assert (answer.code, outcome_of(answer)) == (6, INFO), answer
     quorum.have(101, 102, 103)
 
@@ -300,7 +300,7 @@ def test_all_nodes_hold_the_same_control_records(quorum: Quorum) -> None:
     view = quorum.until(_well)
     high_watermark = view.high_watermark or 0
 
-    def whole() -> dict[str, MetadataLog] | None:
+    def whole() -> dict[str, NodeControlRecords] | None:
         """All logs, unless a node lags, or is writing at this moment.
 
         A node that has nothing of the leader's epoch may still have a tail of the one before.

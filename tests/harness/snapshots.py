@@ -13,7 +13,9 @@ from harness.observers.view import ClusterView
 from harness.vocabulary import Node
 
 
-def told(partitions: Mapping[Place, PartitionAnswer]) -> dict[Place, tuple[PartitionAnswer, ...]]:
+def reported_by_one_broker(
+    partitions: Mapping[Place, PartitionAnswer],
+) -> dict[Place, tuple[PartitionAnswer, ...]]:
     """Partitions as one broker tells of them."""
     return {place: (state,) for place, state in partitions.items()}
 
@@ -27,7 +29,7 @@ def led(
         place: PartitionAnswer(place[1], leader, 0, (leader,), (leader,), None)
         for place, leader in zip(size.places, leaders, strict=True)
     }
-    known: dict[str, Any] = {"reported": told(states), "topics": (size,), **more}
+    known: dict[str, Any] = {"reported": reported_by_one_broker(states), "topics": (size,), **more}
     return ClusterSnapshot(nodes, quorum=active(active_controller), **known)
 
 

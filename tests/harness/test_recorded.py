@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from checkers.history.operations import Operation, OperationType
-from harness.record.journal import Clock, Entry, Journals
+from harness.record.journal import Clock, JournalEntry, Journals
 from tests.harness.recorded import recorded
 
 
@@ -11,7 +11,9 @@ def test_the_beginning_of_a_line_is_left_for_later(tmp_path: Path) -> None:
     journals = Journals(tmp_path, "run", Clock())
     assert recorded(tmp_path) == []
     journal = journals.open("worker-3")
-    written = [journal.append(Entry(3, OperationType.OK, "observe", value=number)) for number in range(3)]
+    written = [
+        journal.append(JournalEntry(3, OperationType.OK, "observe", value=number)) for number in range(3)
+    ]
     journals.close()
     whole = journal.path.read_bytes()
 

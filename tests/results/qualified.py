@@ -7,11 +7,18 @@ from checkers.history.identity import HostIdentity, ImageIdentity, RunIdentity
 from checkers.verdict.verdict import Anomaly
 from results.campaigns.summary import Outcome, RunOutcome
 from results.campaigns.track_record import SideRecord
-from results.qualification import Planned, Qualification, Question, Role, Run, qualify
+from results.qualification import (
+    ComparisonQuestion,
+    PlannedRun,
+    Qualification,
+    QualificationRole,
+    QualificationRun,
+    qualify,
+)
 from results.run.measures import FaultMeasures, Measures
 
 CHAOS = "exploratory/chaos"
-VERSIONS = {Role.CANDIDATE: "4.3.1", Role.BASELINE: "4.1.1"}
+VERSIONS = {QualificationRole.CANDIDATE: "4.3.1", QualificationRole.BASELINE: "4.1.1"}
 LOST = Anomaly(
     "lost-write",
     "17 of log-0/1@4 is gone",
@@ -22,7 +29,7 @@ LOST = Anomaly(
 
 
 def run(
-    role: Role = Role.CANDIDATE,
+    role: QualificationRole = QualificationRole.CANDIDATE,
     seed: int = 1,
     outcome: Outcome | None = Outcome.VALID,
     *,
@@ -32,15 +39,15 @@ def run(
     as_expected: bool | None = None,
     reasons: tuple[str, ...] = (),
     **measures: Any,
-) -> Run:
+) -> QualificationRun:
     """A run with its measures; an outcome of None: it was not run."""
     line = f"krucible run {scenario} --seed {seed} --mode {mode}"
     version = VERSIONS[role]
-    planned = Planned(
+    planned = PlannedRun(
         role=role, scenario=scenario, mode=mode, pair=line, command=f"{line} --kafka-version {version}"
     )
     if outcome is None:
-        return Run(planned=planned)
+        return QualificationRun(planned=planned)
     done = RunOutcome(
         folder=f"20261122T0100{seed:02}Z-{seed}",
         outcome=outcome,
@@ -51,10 +58,12 @@ def run(
         reasons=reasons,
         measures=None if outcome is Outcome.FAILED else measured(**measures),
     )
-    return Run(planned=planned, outcome=done, sightings=tuple(found), image_checksums={"jars": version * 8})
+    return QualificationRun(
+        planned=planned, outcome=done, sightings=tuple(found), image_checksums={"jars": version * 8}
+    )
 
 
-def identity(planned: Planned, version: str, seed: int) -> RunIdentity:
+def identity(planned: PlannedRun, version: str, seed: int) -> RunIdentity:
     return RunIdentity(
         run=f"r{seed}",
         scenario=planned.scenario,
@@ -113,18 +122,18 @@ def side(outcome: Outcome = Outcome.INVALID, *, expected_red: bool = True, seeds
 
 
 CONTROLS = (side(), side(Outcome.VALID, expected_red=False))
-QUESTION = Question(preset="smoke", candidate="4.3.1", baseline="4.1.1", required=("elections",))
+QUESTION = ComparisonQuestion(preset="smoke", candidate="4.3.1", baseline="4.1.1", required=("elections",))
 
 
-def both(*seeds: int, **settings: Any) -> tuple[Run, ...]:
+def both(*seeds: int, **settings: Any) -> tuple[QualificationRun, ...]:
     """The same run on both sides, once a seed."""
-    return tuple(run(role, seed, **settings) for seed in seeds for role in Role)
+    return tuple(run(role, seed, **settings) for seed in seeds for role in QualificationRole)
 
 
-def said(
-    runs: Sequence[Run],
+def qualification_of(
+    runs: Sequence[QualificationRun],
     controls: Sequence[SideRecord] = CONTROLS,
-    question: Question = QUESTION,
+    question: ComparisonQuestion = QUESTION,
     **others: Any,
 ) -> Qualification:
     return qualify(question, runs, controls, **others)

@@ -31,8 +31,8 @@ from checkers.administration.descriptions.anomalies import (
     TRANSACTION_UNKNOWN,
 )
 from checkers.administration.descriptions.loading import (
+    DescribedTransaction,
     Producer,
-    Transaction,
     TransactionAnswer,
     answers_of,
     transactions_known,
@@ -70,7 +70,7 @@ AnyAnswer = TransactionAnswer[CoordinatorRequested | LeaderRequested]
 
 class _Story(NamedTuple):
     history: History
-    transactions: Mapping[Producer, Transaction]
+    transactions: Mapping[Producer, DescribedTransaction]
     transaction_answers: tuple[TransactionAnswer[TransactionDescribed], ...]
     producer_answers: tuple[TransactionAnswer[ProducerDescribed], ...]
     aborts: tuple[TransactionAnswer[MarkerAnswered], ...]
@@ -104,7 +104,7 @@ def check_descriptions(history: History) -> CheckerResult:
     return result_of(CHECKER, found, figures=figures, exercised=any(figures.values()))
 
 
-def _certainly_open(story: _Story, told: AnyAnswer) -> Transaction | None:
+def _certainly_open(story: _Story, told: AnyAnswer) -> DescribedTransaction | None:
     """The transaction that an answer is about, if it was certainly open when that was given."""
     one = story.transactions.get(told.producer)
     if one is None or told.asked.time_ns < one.open_ns or told.answered.time_ns >= one.until_ns:
@@ -149,7 +149,7 @@ def _unknown_transactions(story: _Story) -> Iterator[Anomaly]:
             yield _licensed(story, one, anomaly, told.answered.time_ns)
 
 
-def _not_under_way(told: TransactionAnswer[TransactionDescribed], one: Transaction) -> str | None:
+def _not_under_way(told: TransactionAnswer[TransactionDescribed], one: DescribedTransaction) -> str | None:
     """What an answer wrongly lacks of an open transaction; None if nothing."""
     now = told.described
     if Producer(now.told_id, now.told_epoch) != told.producer:
@@ -204,7 +204,7 @@ def _concerns(asked: Operation, told: AnyAnswer, place: tuple[str, int]) -> bool
 
 
 def _unknown_producer(
-    story: _Story, one: Transaction, told: TransactionAnswer[ProducerDescribed], place: PartitionName
+    story: _Story, one: DescribedTransaction, told: TransactionAnswer[ProducerDescribed], place: PartitionName
 ) -> Iterator[Anomaly]:
     now, offset = told.described, one.offsets[place.topic, place.partition]
     known = now.known and now.told_epoch == told.producer.epoch
@@ -220,13 +220,13 @@ def _unknown_producer(
     yield _found(PRODUCER_UNKNOWN, text, one, told)
 
 
-def _sent_to(one: Transaction, told: TransactionAnswer[ProducerDescribed]) -> bool:
+def _sent_to(one: DescribedTransaction, told: TransactionAnswer[ProducerDescribed]) -> bool:
     """Whether the broker that is asked is the one that acknowledged the record."""
     return told.to == one.leaders.get(str(told.described.partition))
 
 
 def _aborted(
-    one: Transaction,
+    one: DescribedTransaction,
     told: TransactionAnswer[ProducerDescribed],
     abort: TransactionAnswer[MarkerAnswered],
     place: PartitionName,
@@ -254,7 +254,7 @@ def _committed_after(story: _Story) -> Iterator[Anomaly]:
             yield _licensed(story, one, _found(COMMIT_AFTER_ABORT, text, one, told), one.ended.time_ns)
 
 
-def _licensed(story: _Story, one: Transaction, anomaly: Anomaly, until_ns: int) -> Anomaly:
+def _licensed(story: _Story, one: DescribedTransaction, anomaly: Anomaly, until_ns: int) -> Anomaly:
     lost = lost_state(story.history, one.name, one.begun.time_ns, until_ns)
     return anomaly if lost is None else msgspec.structs.replace(anomaly, illegal=False, licence=lost)
 
@@ -271,7 +271,9 @@ def _operations(told: list[AnyAnswer]) -> Iterator[int]:
         yield from (each.asked.index, each.answered.index)
 
 
-def _found(kind: AnomalyKind, text: str, one: Transaction, told: AnyAnswer, *others: AnyAnswer) -> Anomaly:
+def _found(
+    kind: AnomalyKind, text: str, one: DescribedTransaction, told: AnyAnswer, *others: AnyAnswer
+) -> Anomaly:
     asked = sorted((told, *others), key=lambda each: each.asked.index)
     return kind.found(
         text,

@@ -26,7 +26,7 @@ class Producer(NamedTuple):
     epoch: int
 
 
-class Transaction(NamedTuple):
+class DescribedTransaction(NamedTuple):
     """One transaction.
 
     Attributes:
@@ -76,7 +76,7 @@ class TransactionAnswer(NamedTuple, Generic[Described_co]):
         return self.described.to
 
 
-def transactions_known(history: History) -> dict[Producer, Transaction]:
+def transactions_known(history: History) -> dict[Producer, DescribedTransaction]:
     """Transactions whose producer and coordinator are known; the first of each producer.
 
     Raises:
@@ -84,7 +84,7 @@ def transactions_known(history: History) -> dict[Producer, Transaction]:
     """
     asked = [each for each in history.of("init-transactions") if each.type is INVOKE]
     inits = list(_calls(history.of("init-transactions")))
-    found: dict[Producer, Transaction] = {}
+    found: dict[Producer, DescribedTransaction] = {}
     for begun, ended in _calls(history.of("txn")):
         if not isinstance(ended.value, dict) or "sent_ns" not in ended.value:
             continue
@@ -100,14 +100,16 @@ def transactions_known(history: History) -> dict[Producer, Transaction]:
     return found
 
 
-def _transaction(begun: Operation, ended: Operation, timeout_ms: int, rivals: Sequence[int]) -> Transaction:
+def _transaction(
+    begun: Operation, ended: Operation, timeout_ms: int, rivals: Sequence[int]
+) -> DescribedTransaction:
     sent = msgspec.convert(ended.value, TxnSent)
     sends = (mop for mop in sent.mops if isinstance(mop, TxnSend))
     offsets = {(send.topic, send.partition): send.offset for send in sends if send.offset is not None}
     ends = [begun.time_ns + timeout_ms * MS, *rivals]
     if sent.ending_ns is not None:
         ends.append(sent.ending_ns)
-    return Transaction(
+    return DescribedTransaction(
         name=str(begun.key),
         open_ns=sent.sent_ns,
         until_ns=min(ends),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from checkers.administration.elections.anomalies import WITHHELD
 from checkers.columns.tables import PartitionName
-from checkers.evidence.metadata_log import Span
+from checkers.evidence.metadata_log import TimeBounds
 from checkers.evidence.partition_changes import NOBODY, BrokerState, PartitionChanges, PartitionState
 from checkers.history.units import NS_PER_S
 from checkers.verdict.verdict import Anomaly
@@ -43,20 +43,20 @@ def find_withheld(
 
 def _certain(
     changes: PartitionChanges, states: Sequence[PartitionState] | Sequence[BrokerState], end_ns: int
-) -> list[Span]:
+) -> list[TimeBounds]:
     """When each state had certainly begun, and before when it had certainly not ended."""
     spans = [changes.span(state) for state in states]
     ends = [*(span.from_ns for span in spans), end_ns][1:]
-    return [Span(span.to_ns, end) for span, end in zip(spans, ends, strict=True)]
+    return [TimeBounds(span.to_ns, end) for span, end in zip(spans, ends, strict=True)]
 
 
-def _active(changes: PartitionChanges, broker: int, end_ns: int) -> list[Span]:
+def _active(changes: PartitionChanges, broker: int, end_ns: int) -> list[TimeBounds]:
     states = changes.brokers.get(broker, ())
     spans = _certain(changes, states, end_ns)
     return [span for state, span in zip(states, spans, strict=True) if state.active]
 
 
-def _overlap(one: Span, other: Span) -> int:
+def _overlap(one: TimeBounds, other: TimeBounds) -> int:
     return min(one.to_ns, other.to_ns) - max(one.from_ns, other.from_ns)
 
 

@@ -19,8 +19,8 @@ from checkers.administration.reassignments.anomalies import ANOMALIES, NEEDS
 from checkers.administration.reassignments.listings import Listings, find_without_record
 from checkers.administration.reassignments.requests import find_lost
 from checkers.administration.reassignments.steps import (
+    EndedReassignment,
     Ending,
-    Step,
     find_not_restored,
     find_premature,
     find_too_few,
@@ -81,7 +81,9 @@ def _doubt(asked: list[Reassignment], changes: PartitionChanges) -> str | None:
     return None
 
 
-def _figures(asked: list[Reassignment], changes: PartitionChanges, steps: list[Step]) -> dict[str, object]:
+def _figures(
+    asked: list[Reassignment], changes: PartitionChanges, steps: list[EndedReassignment]
+) -> dict[str, object]:
     codes = Counter(str(each.code) for each in asked if each.code is not None)
     fates = [
         fate_of_reassignment(each, changes) for each in asked if not each.acknowledged and not each.refused

@@ -19,7 +19,7 @@ from checkers.kraft.metadata.certain import CertainTopics, certain_at
 from checkers.verdict.verdict import Anomaly
 
 
-class Listed(NamedTuple):
+class ListedReassignment(NamedTuple):
     """A reassignment as it was listed.
 
     Attributes:
@@ -59,14 +59,16 @@ class Listings:
     """
 
     def __init__(self, history: History) -> None:
-        self.first: dict[Listed, Operation] = {}
+        self.first: dict[ListedReassignment, Operation] = {}
         self.most = 0
         longest_ns, since_ns = 0, None
         for operation in history.observed(REASSIGNMENTS):
             ongoing = msgspec.convert(operation.value, ReassignmentsSeen).ongoing
             self.most = max(self.most, len(ongoing))
             for topic, number, *sets in ongoing:
-                self.first.setdefault(Listed(PartitionName(topic, number), *map(frozenset, sets)), operation)
+                self.first.setdefault(
+                    ListedReassignment(PartitionName(topic, number), *map(frozenset, sets)), operation
+                )
             since_ns = (operation.time_ns if since_ns is None else since_ns) if ongoing else None
             longest_ns = max(longest_ns, 0 if since_ns is None else operation.time_ns - since_ns)
         self.longest_ms = longest_ns // NS_PER_MS
@@ -103,7 +105,7 @@ def find_without_record(history: History, changes: PartitionChanges, listings: L
             )
 
 
-def _begun_ns(listed: Listed, changes: PartitionChanges, log: CertainTopics) -> int | None:
+def _begun_ns(listed: ListedReassignment, changes: PartitionChanges, log: CertainTopics) -> int | None:
     """When it may have begun at the earliest; None if it never did."""
     states = changes.states.get(listed.partition)
     if states is None:

@@ -25,7 +25,7 @@ class Ending(StrEnum):
     OVERRIDDEN = "overridden"
 
 
-class Step(NamedTuple):
+class EndedReassignment(NamedTuple):
     """A record that ended a reassignment; one that nothing hinders is begun and completed by one record.
 
     Attributes:
@@ -71,13 +71,13 @@ class Step(NamedTuple):
         return bool(late or self.fresh or (fewer and self.lacking))
 
 
-def steps_of(changes: PartitionChanges) -> Iterator[Step]:
+def steps_of(changes: PartitionChanges) -> Iterator[EndedReassignment]:
     """Every end of a reassignment."""
     for partition, states in changes.states.items():
         for before, after in pairwise(states):
             ending = _ending(before, after)
             if ending is not None:
-                yield Step(partition, ending, before, after)
+                yield EndedReassignment(partition, ending, before, after)
 
 
 def _ending(before: PartitionState, after: PartitionState) -> Ending | None:
@@ -93,7 +93,7 @@ def _ending(before: PartitionState, after: PartitionState) -> Ending | None:
     return Ending.CANCELLED if set(after.replicas) == set(before.original) else Ending.OVERRIDDEN
 
 
-def find_premature(steps: list[Step], op: int | None) -> Iterator[Anomaly]:
+def find_premature(steps: list[EndedReassignment], op: int | None) -> Iterator[Anomaly]:
     """Reassignments that were completed too early.
 
     Args:
@@ -143,7 +143,7 @@ def find_too_few(
 
 
 def find_not_restored(
-    steps: list[Step], asked: Mapping[PartitionName, set[frozenset[int]]], op: int | None
+    steps: list[EndedReassignment], asked: Mapping[PartitionName, set[frozenset[int]]], op: int | None
 ) -> Iterator[Anomaly]:
     """Reassignments that ended with replicas that were neither requested nor the old ones.
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns.tables import NEVER
-from checkers.evidence.administration import Request, elections_of, reassignments_of, requests_of
+from checkers.evidence.administration import AdminOperation, elections_of, reassignments_of, requests_of
 from checkers.evidence.fates import fits
 from checkers.evidence.partition_changes import PartitionChanges, PartitionState, partition_changes
 from checkers.history.changing_topics import TopicRequested
@@ -20,8 +20,8 @@ from checkers.history.requested import PartitionsAdded, TopicAltered
 from checkers.history.setup import recorded_setup
 from checkers.kraft.metadata.lives import deleted_id, lives_of
 from checkers.kraft.metadata.loading import Change, Metadata, acknowledged_id
-from checkers.kraft.metadata.logged import Logged, Member, Record, TopicLogged
-from checkers.kraft.metadata.matching import Call, TopicChange, matched
+from checkers.kraft.metadata.logged import LoggedMetadata, LoggedRecord, Member, TopicLogged
+from checkers.kraft.metadata.matching import AcknowledgedChange, TopicChange, matched
 from checkers.kraft.quorum.changes import ADD, voter_changes
 
 CONFIG_REGISTER = "config/"
@@ -51,12 +51,12 @@ class Acknowledgement(NamedTuple):
     asked_ns: int
     answered_ns: int
     operations: tuple[int, ...]
-    records: tuple[Record, ...]
+    records: tuple[LoggedRecord, ...]
     logged_if_made: bool
     lacks: str | None = None
 
 
-def acknowledgements(history: History, metadata: Metadata, log: Logged) -> list[Acknowledgement]:
+def acknowledgements(history: History, metadata: Metadata, log: LoggedMetadata) -> list[Acknowledgement]:
     """All acknowledged changes, in no order.
 
     Raises:
@@ -74,7 +74,7 @@ def acknowledgements(history: History, metadata: Metadata, log: Logged) -> list[
     ]
 
 
-def _of_setup(history: History, metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
+def _of_setup(history: History, metadata: Metadata, log: LoggedMetadata) -> Iterator[Acknowledgement]:
     for told in history.of("setup")[:1]:
         for topic in recorded_setup(history).topics:
             found = _named(log, topic.name, topic.topic_id)
@@ -87,10 +87,10 @@ def _of_setup(history: History, metadata: Metadata, log: Logged) -> Iterator[Ack
                 yield Acknowledgement("configs", what, topic.name, *place, records, log.whole)
 
 
-def _of_topics(metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
+def _of_topics(metadata: Metadata, log: LoggedMetadata) -> Iterator[Acknowledgement]:
     for name, creations in metadata.created.items():
         told = [change for change in creations if change.acknowledged]
-        calls = [Call(*_place(change)[:2], acknowledged_id(change)) for change in told]
+        calls = [AcknowledgedChange(*_place(change)[:2], acknowledged_id(change)) for change in told]
         places = [TopicChange(topic.topic_id, topic.made) for topic in log.topics.get(name, ())]
         for change, found in zip(told, matched(calls, places), strict=True):
             made = _created(
@@ -101,7 +101,7 @@ def _of_topics(metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
         yield from _deletions(name, [each for each in deletions if each.acknowledged], metadata, log)
 
 
-def _of_partitions(history: History, metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
+def _of_partitions(history: History, metadata: Metadata, log: LoggedMetadata) -> Iterator[Acknowledgement]:
     """Partitions that were added to topics: each request with its last partition; all must be there."""
     for request in requests_of(history, "create-partitions"):
         if not _done(request.ended):
@@ -118,7 +118,7 @@ def _of_partitions(history: History, metadata: Metadata, log: Logged) -> Iterato
         yield Acknowledgement("partitions", what, name, *place, last, tells, _partitions(there, count))
 
 
-def _is_logged_if_made(log: Logged, metadata: Metadata, name: str) -> bool:
+def _is_logged_if_made(log: LoggedMetadata, metadata: Metadata, name: str) -> bool:
     """Whether a topic that was made is in the log, or in the snapshot that it begins with."""
     kept = all(deletion.failed for deletion in metadata.deleted.get(name, ()))
     return log.whole or (log.covered and kept)
@@ -136,7 +136,7 @@ def _creation(name: str, place: _Place, found: list[TopicLogged], lacks: str | N
     return Acknowledgement("topics", what, name, *place, records, logged_if_made=True, lacks=lacks)
 
 
-def _named(log: Logged, name: str, topic_id: str | None) -> list[TopicLogged]:
+def _named(log: LoggedMetadata, name: str, topic_id: str | None) -> list[TopicLogged]:
     return [each for each in log.topics.get(name, ()) if topic_id in {None, each.topic_id}]
 
 
@@ -153,12 +153,15 @@ def _copies(found: list[TopicLogged], wanted: int) -> str | None:
 
 
 def _deletions(
-    name: str, deletions: list[Change], metadata: Metadata, log: Logged
+    name: str, deletions: list[Change], metadata: Metadata, log: LoggedMetadata
 ) -> Iterator[Acknowledgement]:
     """Deletions of one name that were acknowledged, each with the removal of the topic that it deleted."""
     found, lives = log.topics.get(name, []), lives_of(metadata, name)
     known = [deleted_id(lives, change) for change in deletions]
-    calls = [Call(*_place(each)[:2], topic_id) for each, topic_id in zip(deletions, known, strict=True)]
+    calls = [
+        AcknowledgedChange(*_place(each)[:2], topic_id)
+        for each, topic_id in zip(deletions, known, strict=True)
+    ]
     places = [TopicChange(topic.topic_id, topic.removed) for topic in found if topic.removed is not None]
     there = {topic.topic_id for topic in found}
     for change, topic_id, records in zip(deletions, known, matched(calls, places), strict=True):
@@ -174,7 +177,7 @@ def _place(change: Change) -> _Place:
     return change.begin.time_ns, change.last.time_ns, (change.begin.index, change.last.index)
 
 
-def _of_configs(history: History, log: Logged) -> Iterator[Acknowledgement]:
+def _of_configs(history: History, log: LoggedMetadata) -> Iterator[Acknowledgement]:
     for request in requests_of(history, "alter-topic"):
         if _done(request.ended):
             asked = msgspec.convert(request.began.value, TopicAltered)
@@ -193,13 +196,15 @@ def _done(ended: Operation | None) -> bool:
     return not isinstance(ended.value, dict) or ended.value.get("code", ErrorCode.NONE) == ErrorCode.NONE
 
 
-def _config(log: Logged, topic: str, name: str, value: str | None, request: Request) -> Acknowledgement:
+def _config(
+    log: LoggedMetadata, topic: str, name: str, value: str | None, request: AdminOperation
+) -> Acknowledgement:
     records = log.config(topic, name).of(value, request.from_ns)
     place = (request.from_ns, request.to_ns, request.operations)
     return Acknowledgement("configs", f"{name}={value} of {topic}", topic, *place, records, log.whole)
 
 
-def _of_voters(history: History, log: Logged) -> Iterator[Acknowledgement]:
+def _of_voters(history: History, log: LoggedMetadata) -> Iterator[Acknowledgement]:
     for change in voter_changes(history):
         if not change.acknowledged or change.directory_id is None:
             continue
@@ -255,7 +260,7 @@ def _of_reassignments(history: History, changes: PartitionChanges) -> Iterator[A
 
 def _records(
     states: Sequence[PartitionState], changes: PartitionChanges, since_ns: int
-) -> tuple[Record, ...]:
+) -> tuple[LoggedRecord, ...]:
     """The records that began states, of those that may have been appended since a time."""
-    records = (Record(state.offset, state.epoch, changes.span(state)) for state in states)
+    records = (LoggedRecord(state.offset, state.epoch, changes.span(state)) for state in states)
     return tuple(record for record in records if record.span.to_ns >= since_ns)

@@ -16,7 +16,7 @@ from checkers.history.operations import History, Operation
 from checkers.kraft.metadata.anomalies import CONFIG_AGAINST_LOG
 from checkers.kraft.metadata.findings import found_by
 from checkers.kraft.metadata.listed import SETTLED_NS
-from checkers.kraft.metadata.logged import Logged
+from checkers.kraft.metadata.logged import LoggedMetadata
 from checkers.verdict.verdict import Anomaly
 
 TOPIC_CONFIGS = "topic-configs"
@@ -30,7 +30,7 @@ class ComparedConfigs(NamedTuple):
     figures: dict[str, int]
 
 
-def judge_configs(history: History, log: Logged) -> ComparedConfigs:
+def judge_configs(history: History, log: LoggedMetadata) -> ComparedConfigs:
     """Compare what brokers reported about configs with the metadata log.
 
     Raises:
@@ -49,14 +49,16 @@ def judge_configs(history: History, log: Logged) -> ComparedConfigs:
     return ComparedConfigs(found, {"configs_finally_told": compared})
 
 
-def _values(seen: TopicConfigsSeen, log: Logged) -> Iterator[tuple[str, str, str | None]]:
+def _values(seen: TopicConfigsSeen, log: LoggedMetadata) -> Iterator[tuple[str, str, str | None]]:
     """Topic, config and value of all that an answer has, or that the log has of a topic in the answer."""
     for topic, configs in seen.topics.items():
         logged = {name for known, name in log.configs if known == topic}
         yield from ((topic, name, configs.get(name)) for name in sorted(logged | configs.keys()))
 
 
-def _against(operation: Operation, log: Logged, topic: str, name: str, value: str | None) -> Anomaly | None:
+def _against(
+    operation: Operation, log: LoggedMetadata, topic: str, name: str, value: str | None
+) -> Anomaly | None:
     """A value that nothing in the log explains; None if something does."""
     states = log.config(topic, name)
     if states.of(value, began_ns(operation) - SETTLED_NS):

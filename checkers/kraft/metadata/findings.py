@@ -13,7 +13,7 @@ from checkers.kraft.metadata.anomalies import (
     RESURRECTED_TOPIC,
 )
 from checkers.kraft.metadata.lives import Life, lives_of
-from checkers.kraft.metadata.loading import Change, Listing, Metadata, acknowledged_id
+from checkers.kraft.metadata.loading import Change, Metadata, TopicListing, acknowledged_id
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
@@ -60,7 +60,7 @@ def find_phantoms(metadata: Metadata) -> Iterator[Anomaly]:
                 yield _phantom(name, listing, "its creation had failed", begun[-1].last)
 
 
-def _phantom(name: str, listing: Listing, why: str, *others: Operation) -> Anomaly:
+def _phantom(name: str, listing: TopicListing, why: str, *others: Operation) -> Anomaly:
     summary = f"{listing.listener} listed {name}, but {why}."
     return found_by(PHANTOM_TOPIC, name, summary, [*others, listing.end])
 
@@ -109,7 +109,7 @@ def find_in_final(metadata: Metadata, windows: Sequence[FaultWindow] = ()) -> It
 
 
 def _lost(
-    name: str, lives: Sequence[Life], listings: Sequence[Listing], windows: Sequence[FaultWindow]
+    name: str, lives: Sequence[Life], listings: Sequence[TopicListing], windows: Sequence[FaultWindow]
 ) -> Iterator[Anomaly]:
     last = lives[-1]
     lacking = next((each for each in listings if name not in each.topics), None)
@@ -144,7 +144,7 @@ def _dead(lives: Sequence[Life], tellings: Iterable[IdReport]) -> Iterator[tuple
 
 
 def _resurrected(
-    name: str, lives: Sequence[Life], dead: Mapping[str, Change], listings: Sequence[Listing]
+    name: str, lives: Sequence[Life], dead: Mapping[str, Change], listings: Sequence[TopicListing]
 ) -> Iterator[Anomaly]:
     """An id that was unknown before may come from a creation with an unknown outcome."""
     certain = all(life.creation.acknowledged for life in lives)

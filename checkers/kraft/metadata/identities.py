@@ -16,7 +16,7 @@ from checkers.history.operations import History, Operation
 from checkers.kraft.metadata.anomalies import CREATED_TWICE, RETURNED_TOPIC_ID, REUSED_TOPIC_ID
 from checkers.kraft.metadata.findings import IdReport, first_reports, found_by, may_repeat
 from checkers.kraft.metadata.lives import lives_of
-from checkers.kraft.metadata.loading import Change, Listing, Metadata, acknowledged_id
+from checkers.kraft.metadata.loading import Change, Metadata, TopicListing, acknowledged_id
 from checkers.verdict.verdict import Anomaly
 
 _SEEN_WITHIN_NS = 3_000_000_000
@@ -97,7 +97,7 @@ def _returned(history: History, metadata: Metadata, windows: tuple[FaultWindow, 
         for name, changes in metadata.created.items()
         for change in changes
     }
-    newest: dict[tuple[str, str], tuple[Change, Listing]] = {}
+    newest: dict[tuple[str, str], tuple[Change, TopicListing]] = {}
     for listing in metadata.listings:
         for name, topic_id in sorted(listing.topics.items()):
             if topic_id is None:
@@ -121,7 +121,9 @@ def _is_older(telling: IdReport, creation: Change) -> bool:
     return telling.operation.index < creation.begin.index
 
 
-def _one_life(history: History, windows: tuple[FaultWindow, ...], before: Listing, after: Listing) -> bool:
+def _one_life(
+    history: History, windows: tuple[FaultWindow, ...], before: TopicListing, after: TopicListing
+) -> bool:
     """Whether all brokers' processes certainly were the same when a broker reported two lists.
 
     A list reports the listener alone, and not which node has it.

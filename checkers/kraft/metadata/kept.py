@@ -36,7 +36,7 @@ from checkers.kraft.metadata.configs import judge_configs
 from checkers.kraft.metadata.listed import judge_listed
 from checkers.kraft.metadata.lives import Life, lives_of
 from checkers.kraft.metadata.loading import Change, Metadata
-from checkers.kraft.metadata.logged import Logged, Record, TopicLogged, logged
+from checkers.kraft.metadata.logged import LoggedMetadata, LoggedRecord, TopicLogged, logged
 from checkers.kraft.metadata.marks import Marks, marks_of
 from checkers.kraft.metadata.requested import early_marks, requested_records
 from checkers.kraft.metadata.wipes import emptied
@@ -49,7 +49,7 @@ _SETTLED_NS = 10_000_000_000
 """So long before, no fault may have been in force and no other epoch seen: a broker may ask who led then."""
 
 
-class Kept(NamedTuple):
+class AcknowledgedResult(NamedTuple):
     """What became of all acknowledged changes.
 
     Attributes:
@@ -63,7 +63,7 @@ class Kept(NamedTuple):
     doubt: str | None
 
 
-def judge_kept(history: History, metadata: Metadata) -> Kept:
+def judge_kept(history: History, metadata: Metadata) -> AcknowledgedResult:
     """Compare acknowledged changes with the metadata log.
 
     Raises:
@@ -72,7 +72,7 @@ def judge_kept(history: History, metadata: Metadata) -> Kept:
     log = logged(history)
     if log is None:
         expected = EVIDENCE_METADATA in recorded_setup(history).evidence
-        return Kept(
+        return AcknowledgedResult(
             [],
             {},
             "no metadata log could be read, so acknowledged changes could not be looked up"
@@ -91,10 +91,10 @@ def judge_kept(history: History, metadata: Metadata) -> Kept:
     early = [_licensed(history, one.time_ns or 0, one) for one in early_marks(history, asked)]
     figures = _figures(acks, log) | listed.figures | configs.figures | {"records_asked_for": len(asked)}
     # Records are dated by marks: nothing follows from dates where marks are wrong.
-    return Kept(early or found, figures, doubt)
+    return AcknowledgedResult(early or found, figures, doubt)
 
 
-def _judged(ack: Acknowledgement, log: Logged, marks: Marks) -> Iterator[Anomaly]:
+def _judged(ack: Acknowledgement, log: LoggedMetadata, marks: Marks) -> Iterator[Anomaly]:
     if not ack.records or ack.lacks is not None:
         if ack.logged_if_made and ack.answered_ns <= log.until_ns:
             yield _lost(ack, log)
@@ -108,7 +108,7 @@ def _judged(ack: Acknowledgement, log: Logged, marks: Marks) -> Iterator[Anomaly
         yield _early(ack, log, ack.records[0], "committed", denials[0])
 
 
-def _lost(ack: Acknowledgement, log: Logged) -> Anomaly:
+def _lost(ack: Acknowledgement, log: LoggedMetadata) -> Anomaly:
     told = log.log
     where = f"offset {told.end} in epoch {told.epoch}"
     lacks = ack.lacks or "it has no record of that"
@@ -125,7 +125,9 @@ def _lost(ack: Acknowledgement, log: Logged) -> Anomaly:
     )
 
 
-def _early(ack: Acknowledgement, log: Logged, record: Record, what: str, shown_by: int | None) -> Anomaly:
+def _early(
+    ack: Acknowledgement, log: LoggedMetadata, record: LoggedRecord, what: str, shown_by: int | None
+) -> Anomaly:
     observed = () if shown_by is None else (shown_by,)
     return METADATA_ACK_EARLY.found(
         f"The {ack.what} was acknowledged before its record was {what}.",
@@ -152,7 +154,7 @@ def _licensed(history: History, before_ns: int, anomaly: Anomaly) -> Anomaly:
     return anomaly if licence is None else msgspec.structs.replace(anomaly, illegal=False, licence=licence)
 
 
-def _unknown_topics(history: History, metadata: Metadata, log: Logged) -> Iterator[Anomaly]:
+def _unknown_topics(history: History, metadata: Metadata, log: LoggedMetadata) -> Iterator[Anomaly]:
     """Deletions that were refused because the topic was unknown, which it can't have been."""
     for name in metadata.created:
         for life in lives_of(metadata, name):
@@ -163,7 +165,7 @@ def _unknown_topics(history: History, metadata: Metadata, log: Logged) -> Iterat
                 yield _unknown(name, created, deletions[0])
 
 
-def _was_there(history: History, life: Life, topics: Iterable[TopicLogged], log: Logged) -> bool:
+def _was_there(history: History, life: Life, topics: Iterable[TopicLogged], log: LoggedMetadata) -> bool:
     """Whether nothing removed a topic between its creation and the only deletion that was requested."""
     begun_ns, ended_ns = life.creation.begin.time_ns, life.deletions[0].last.time_ns
     gone = any(topic.removed is not None and topic.removed.span.meets(begun_ns, ended_ns) for topic in topics)
@@ -204,7 +206,7 @@ def _unknown(name: str, created: Change, deletion: Change) -> Anomaly:
     )
 
 
-def _doubt(history: History, acks: Sequence[Acknowledgement], log: Logged) -> str | None:
+def _doubt(history: History, acks: Sequence[Acknowledgement], log: LoggedMetadata) -> str | None:
     told = lacking(history, Source.ADMIN, Source.DISKS, Source.QUORUM)
     late = sum(ack.logged_if_made and not ack.records and ack.answered_ns > log.until_ns for ack in acks)
     older = 0 if log.covered else sum(not ack.records for ack in _inconclusive(acks))
@@ -221,7 +223,7 @@ def _inconclusive(acks: Iterable[Acknowledgement]) -> list[Acknowledgement]:
     return [ack for ack in acks if not ack.logged_if_made and ack.kind not in {"elections", "reassignments"}]
 
 
-def _figures(acks: Sequence[Acknowledgement], log: Logged) -> dict[str, object]:
+def _figures(acks: Sequence[Acknowledgement], log: LoggedMetadata) -> dict[str, object]:
     told = sum(any(record.span.to_ns < NEVER for record in ack.records) for ack in acks)
     return {
         "acknowledgements_compared": dict(sorted(Counter(ack.kind for ack in acks).items())),

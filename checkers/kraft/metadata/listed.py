@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 from checkers.kraft.metadata.anomalies import LISTED_AGAINST_LOG
 from checkers.kraft.metadata.findings import found_by
-from checkers.kraft.metadata.loading import Listing, Metadata
-from checkers.kraft.metadata.logged import Logged, TopicLogged
+from checkers.kraft.metadata.loading import Metadata, TopicListing
+from checkers.kraft.metadata.logged import LoggedMetadata, TopicLogged
 from checkers.verdict.verdict import Anomaly
 
 SETTLED_NS = 10_000_000_000
 """A record that was committed so long before the last list was asked for has reached every broker."""
 
 
-class Listed(NamedTuple):
+class ListingsResult(NamedTuple):
     """What became of the lists.
 
     Attributes:
@@ -28,7 +28,7 @@ class Listed(NamedTuple):
     figures: dict[str, int]
 
 
-def judge_listed(metadata: Metadata, log: Logged) -> Listed:
+def judge_listed(metadata: Metadata, log: LoggedMetadata) -> ListingsResult:
     """Compare all lists with the metadata log.
 
     Args:
@@ -53,10 +53,12 @@ def judge_listed(metadata: Metadata, log: Logged) -> Listed:
                     found.setdefault(
                         (name, topic.topic_id), _against(listing, name, topic.topic_id, why, log)
                     )
-    return Listed(list(found.values()), figures)
+    return ListingsResult(list(found.values()), figures)
 
 
-def _unlogged(listing: Listing, name: str, logged: tuple[str, TopicLogged] | None, log: Logged) -> str | None:
+def _unlogged(
+    listing: TopicListing, name: str, logged: tuple[str, TopicLogged] | None, log: LoggedMetadata
+) -> str | None:
     """Why a list can't have a topic; None if it can."""
     if logged is None:
         complete = log.whole and listing.end.time_ns <= log.until_ns
@@ -69,7 +71,7 @@ def _unlogged(listing: Listing, name: str, logged: tuple[str, TopicLogged] | Non
     return None
 
 
-def _at_the_end(listing: Listing, name: str, topic: TopicLogged) -> str | None:
+def _at_the_end(listing: TopicListing, name: str, topic: TopicLogged) -> str | None:
     """What a last list wrongly lacks or has of one topic that the log created; None if nothing."""
     settled_ns, removed = listing.begin.time_ns - SETTLED_NS, topic.removed
     if name in listing.topics and listing.topics[name] in {None, topic.topic_id}:
@@ -83,7 +85,7 @@ def _at_the_end(listing: Listing, name: str, topic: TopicLogged) -> str | None:
     return None
 
 
-def _against(listing: Listing, name: str, topic_id: str, why: str, log: Logged) -> Anomaly:
+def _against(listing: TopicListing, name: str, topic_id: str, why: str, log: LoggedMetadata) -> Anomaly:
     summary = (
         f"{listing.listener}'s list contradicts the metadata log on {name} with the id {topic_id}: {why}."
     )

@@ -42,7 +42,7 @@ class Change:
 
 
 @dataclass(slots=True)
-class Listing:
+class TopicListing:
     """What one broker listed."""
 
     listener: str
@@ -64,10 +64,10 @@ class Metadata:
 
     created: dict[str, list[Change]] = field(default_factory=dict)
     deleted: dict[str, list[Change]] = field(default_factory=dict)
-    listings: list[Listing] = field(default_factory=list)
+    listings: list[TopicListing] = field(default_factory=list)
     final: int | None = None
 
-    def final_listings(self) -> list[Listing]:
+    def final_listings(self) -> list[TopicListing]:
         """The last list of each broker that was requested in the final phase, by listener."""
         final = self.final
         if final is None:
@@ -111,7 +111,7 @@ def metadata_of(operations: Iterable[Operation]) -> Metadata:
             changes[begin.index].end = operation
         elif operation.type is OK:
             found.listings.append(
-                Listing(operation.key, begin, operation, dict(converted(operation, list[Listed])))
+                TopicListing(operation.key, begin, operation, dict(converted(operation, list[Listed])))
             )
     return found
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from checkers.columns.tables import NEVER
-from checkers.evidence.metadata_log import AppendTimes, MetadataLog, Span, append_times, farthest
+from checkers.evidence.metadata_log import AppendTimes, MetadataLog, TimeBounds, append_times, farthest
 from checkers.history.operations import History, once
 from checkers.history.replicas import METADATA_LOG, MetadataLogSeen, MetadataRecord, ReplicaSeen
 from checkers.history.setup import setup_of
@@ -26,15 +26,15 @@ Member = tuple[int, str]
 """A voter: its ``node.id`` and the id of its directory."""
 
 
-class Record(NamedTuple):
+class LoggedRecord(NamedTuple):
     """A record of the log: its place, the epoch it was appended in, and when that was."""
 
     offset: int
     epoch: int
-    span: Span
+    span: TimeBounds
 
 
-BEFORE = Record(NONE, NONE, Span(0, 0))
+BEFORE = LoggedRecord(NONE, NONE, TimeBounds(0, 0))
 """Represents what existed before the log's first record."""
 
 
@@ -47,20 +47,20 @@ class States(Generic[V]):
         places: by value, which of the records gave it.
     """
 
-    records: list[Record] = field(default_factory=list)
+    records: list[LoggedRecord] = field(default_factory=list)
     places: dict[V, list[int]] = field(default_factory=dict)
 
-    def add(self, record: Record, value: V) -> None:
+    def add(self, record: LoggedRecord, value: V) -> None:
         """Add a record, and the value that it gave."""
         self.places.setdefault(value, []).append(len(self.records))
         self.records.append(record)
 
-    def since(self, time_ns: int, fits: Callable[[V], bool]) -> tuple[Record, ...]:
+    def since(self, time_ns: int, fits: Callable[[V], bool]) -> tuple[LoggedRecord, ...]:
         """The records that gave it a value that fits, and that may still have held at a time, or later."""
         some = (place for value, places in self.places.items() if fits(value) for place in places)
         return tuple(self.records[place] for place in sorted(some) if self._until_ns(place) >= time_ns)
 
-    def of(self, value: V, time_ns: int) -> tuple[Record, ...]:
+    def of(self, value: V, time_ns: int) -> tuple[LoggedRecord, ...]:
         """Those that gave it one value, and that may still have held at a time, or later."""
         some = self.places.get(value, ())
         return tuple(self.records[place] for place in some if self._until_ns(place) >= time_ns)
@@ -75,14 +75,14 @@ class TopicLogged:
     """A topic: the record that made it, its removal, and its partitions: number of replicas, and record."""
 
     topic_id: str
-    made: Record
+    made: LoggedRecord
     replicas: dict[int, int] = field(default_factory=dict)
-    partitions: dict[int, Record] = field(default_factory=dict)
-    removed: Record | None = None
+    partitions: dict[int, LoggedRecord] = field(default_factory=dict)
+    removed: LoggedRecord | None = None
 
 
 @dataclass(slots=True)
-class Logged:
+class LoggedMetadata:
     """A metadata log, by name.
 
     Attributes:
@@ -113,7 +113,7 @@ class Logged:
 
 
 @once
-def logged(history: History) -> Logged | None:
+def logged(history: History) -> LoggedMetadata | None:
     """The metadata log that reaches farthest; None if none could be read.
 
     Raises:
@@ -125,7 +125,7 @@ def logged(history: History) -> Logged | None:
         return None
     times = append_times(history)
     begins = max(log.seen.log_start or 0, log.seen.records[0][0] if log.seen.records else 0)
-    found = Logged(log, whole=not begins, covered=_snapshot_end(log.seen) >= begins, until_ns=0)
+    found = LoggedMetadata(log, whole=not begins, covered=_snapshot_end(log.seen) >= begins, until_ns=0)
     by_id: dict[str, TopicLogged] = {}
     for record, kind, data in _records(log.seen, times):
         _apply(found, by_id, record, kind, data)
@@ -133,13 +133,13 @@ def logged(history: History) -> Logged | None:
     return found
 
 
-def _records(seen: MetadataLogSeen, times: AppendTimes) -> Iterator[tuple[Record, str, Any]]:
+def _records(seen: MetadataLogSeen, times: AppendTimes) -> Iterator[tuple[LoggedRecord, str, Any]]:
     """Records that matter: of the newest snapshot where the log is no older, then those of the log."""
     if seen.checkpoint is not None and (seen.log_start or not _snapshot_end(seen)):
         for _, _, kind, data in _mattering(seen.checkpoint[1]):
             yield BEFORE, kind, data
     for offset, epoch, kind, data in _mattering(seen.records):
-        yield Record(offset, epoch, times.span(offset, epoch)), kind, data
+        yield LoggedRecord(offset, epoch, times.span(offset, epoch)), kind, data
 
 
 def _snapshot_end(seen: MetadataLogSeen) -> int:
@@ -151,7 +151,9 @@ def _mattering(records: list[MetadataRecord]) -> Iterator[MetadataRecord]:
     return (record for record in records if record[2] in _APPLIED and record[3] is not None)
 
 
-def _apply(found: Logged, by_id: dict[str, TopicLogged], record: Record, kind: str, data: Any) -> None:
+def _apply(
+    found: LoggedMetadata, by_id: dict[str, TopicLogged], record: LoggedRecord, kind: str, data: Any
+) -> None:
     match kind:
         case "TOPIC_RECORD":
             known = by_id.get(data["topicId"])
@@ -174,7 +176,7 @@ def _apply(found: Logged, by_id: dict[str, TopicLogged], record: Record, kind: s
             found.voters.add(record, frozenset(members))
 
 
-def _forget_configs(found: Logged, topic_id: str, record: Record) -> None:
+def _forget_configs(found: LoggedMetadata, topic_id: str, record: LoggedRecord) -> None:
     """A topic that is removed takes its configs along: one that is created under its name has none."""
     for (topic, _), states in found.configs.items():
         if any(each.topic_id == topic_id for each in found.topics.get(topic, ())):
@@ -186,7 +188,7 @@ _APPLIED = frozenset(
 )
 
 
-def _until_ns(history: History, found: Logged, times: AppendTimes) -> int:
+def _until_ns(history: History, found: LoggedMetadata, times: AppendTimes) -> int:
     """Until when the log certainly has all committed records, nanoseconds.
 
     Committed records are on the disks of a majority of the voters.  So if a majority was read, the log that
@@ -199,7 +201,7 @@ def _until_ns(history: History, found: Logged, times: AppendTimes) -> int:
     return 0 if lacking(history, Source.QUORUM, Source.DISKS) else times.complete_until_ns(found.log)
 
 
-def _voters_read(history: History, found: Logged) -> list[int]:
+def _voters_read(history: History, found: LoggedMetadata) -> list[int]:
     """When reading of the logs of a majority of the voters began; empty where no majority was read."""
     setup = setup_of(history)
     controllers = {} if setup is None else setup.controllers

@@ -4,7 +4,7 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from checkers.history.operations import History, once
-from checkers.kraft.metadata.logged import Record
+from checkers.kraft.metadata.logged import LoggedRecord
 from checkers.kraft.quorum.views import NONE, LeaderClaim, views_of
 
 
@@ -25,7 +25,7 @@ class Marks:
                 self._fallen.add(claim.index)
             highest[claim.epoch] = max(highest.get(claim.epoch, NONE), claim.high_watermark)
 
-    def not_appended(self, record: Record) -> int | None:
+    def not_appended(self, record: LoggedRecord) -> int | None:
         """The last answer by which a record was not there, by its index; None without one."""
         told = (
             claim.index
@@ -34,7 +34,7 @@ class Marks:
         )
         return next(told, None)
 
-    def denied(self, record: Record, after_ns: int) -> int | None:
+    def denied(self, record: LoggedRecord, after_ns: int) -> int | None:
         """The operation after a time whose answer shows that a record was not committed; None without one.
 
         The leader is that of the record's epoch, or a later one.  For each leader the first answer with a

@@ -7,10 +7,10 @@ record that may have been appended between the request and the answer.  No recor
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from checkers.kraft.metadata.logged import BEFORE, Record
+from checkers.kraft.metadata.logged import BEFORE, LoggedRecord
 
 
-class Call(NamedTuple):
+class AcknowledgedChange(NamedTuple):
     """A change that was acknowledged: when it was requested and answered, and the topic's id if known."""
 
     asked_ns: int
@@ -22,10 +22,12 @@ class TopicChange(NamedTuple):
     """A record that made or removed a topic of the name, and that topic's id."""
 
     topic_id: str
-    record: Record
+    record: LoggedRecord
 
 
-def matched(calls: Sequence[Call], places: Sequence[TopicChange]) -> list[tuple[Record, ...]]:
+def matched(
+    calls: Sequence[AcknowledgedChange], places: Sequence[TopicChange]
+) -> list[tuple[LoggedRecord, ...]]:
     """The record of each call; none where the log has none left for it.
 
     Args:
@@ -34,7 +36,7 @@ def matched(calls: Sequence[Call], places: Sequence[TopicChange]) -> list[tuple[
     """
     told = {call.topic_id for call in calls}
     free = [place.record for place in places if place.topic_id not in told]
-    found: list[tuple[Record, ...]] = []
+    found: list[tuple[LoggedRecord, ...]] = []
     for number, call in enumerate(calls):
         if call.topic_id is not None:
             found.append(tuple(place.record for place in places if place.topic_id == call.topic_id))

@@ -20,7 +20,7 @@ from checkers.verdict.verdict import Anomaly
 APPEND, FETCH = "append-record", "fetch-records"
 
 
-class Fetched(NamedTuple):
+class FetchesResult(NamedTuple):
     """What became of the fetches.
 
     Attributes:
@@ -39,7 +39,7 @@ class _Append(NamedTuple):
     ended: int | None
 
 
-def judge_fetched(history: History, metadata: Metadata) -> Fetched:
+def judge_fetched(history: History, metadata: Metadata) -> FetchesResult:
     """Judge all fetches of topics whose creation was acknowledged; others can't be compared with anything.
 
     Raises:
@@ -60,7 +60,7 @@ def judge_fetched(history: History, metadata: Metadata) -> Fetched:
         figures["recreated_topics_fetched"] += place > 0
         own = [each for each in appends.values() if _may_be_in(each, lives[place], operation)]
         found += list(_strange(name, operation, fetch, appends, own))[:1]
-    return Fetched(found, figures if appends else {})
+    return FetchesResult(found, figures if appends else {})
 
 
 def _appends(history: History) -> dict[int, _Append]:

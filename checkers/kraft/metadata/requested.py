@@ -16,7 +16,7 @@ from checkers.history.operations import History
 from checkers.history.setup import Setup, recorded_setup
 from checkers.kraft.metadata.acknowledged import CONFIG_REGISTER
 from checkers.kraft.metadata.loading import Metadata
-from checkers.kraft.metadata.logged import Logged, Record
+from checkers.kraft.metadata.logged import LoggedMetadata, LoggedRecord
 from checkers.kraft.quorum.answers import UNFOUNDED_MARK
 from checkers.kraft.quorum.views import NONE, LeaderClaim, views_of
 from checkers.verdict.verdict import Anomaly
@@ -32,13 +32,13 @@ class RequestedRecord(NamedTuple):
         what: what was requested, as a text.
     """
 
-    record: Record
+    record: LoggedRecord
     asked_ns: int
     operation: int
     what: str
 
 
-def requested_records(history: History, metadata: Metadata, log: Logged) -> list[RequestedRecord]:
+def requested_records(history: History, metadata: Metadata, log: LoggedMetadata) -> list[RequestedRecord]:
     """Records that certainly were appended after a request, in the order of the log.
 
     Raises:
@@ -51,7 +51,7 @@ def requested_records(history: History, metadata: Metadata, log: Logged) -> list
     )
 
 
-def _topics(setup: Setup, metadata: Metadata, log: Logged) -> Iterator[RequestedRecord]:
+def _topics(setup: Setup, metadata: Metadata, log: LoggedMetadata) -> Iterator[RequestedRecord]:
     given = {topic.name for topic in setup.topics}
     for name, creations in metadata.created.items():
         if name not in given:
@@ -60,7 +60,7 @@ def _topics(setup: Setup, metadata: Metadata, log: Logged) -> Iterator[Requested
                 yield RequestedRecord(topic.made, begin.time_ns, begin.index, f"the creation of topic {name}")
 
 
-def _configs(history: History, setup: Setup, log: Logged) -> Iterator[RequestedRecord]:
+def _configs(history: History, setup: Setup, log: LoggedMetadata) -> Iterator[RequestedRecord]:
     """Values of registers; configs that others change too are left out, because their author is unknown."""
     otherwise = {(topic.name, config) for topic in setup.topics for config in topic.config}
     otherwise |= {(str(operation.key), asked.config) for operation, asked in alterations_of(history)}

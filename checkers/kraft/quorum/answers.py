@@ -193,7 +193,7 @@ def _regression(voter: ReplicaState, claim: LeaderClaim, before: LeaderClaim, ha
     )
 
 
-class Kept(NamedTuple):
+class DurableEnd(NamedTuple):
     """Up to where a voter's disk has what is committed, and the answer that reported it."""
 
     end: int
@@ -210,7 +210,7 @@ def _forgotten(ordered: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Ano
         grounds: faults that explain it.
     """
     mark = NONE
-    kept: dict[Key, Kept] = {}
+    kept: dict[Key, DurableEnd] = {}
     for _, of_epoch in groupby(ordered, key=lambda claim: claim.epoch):
         answers = list(of_epoch)
         for claim in answers:
@@ -220,16 +220,16 @@ def _forgotten(ordered: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Ano
         keep(kept, answers, mark)
 
 
-def keep(kept: dict[Key, Kept], answers: Iterable[LeaderClaim], mark: int) -> None:
+def keep(kept: dict[Key, DurableEnd], answers: Iterable[LeaderClaim], mark: int) -> None:
     """Note what voters have of what is committed up to the mark of an epoch, or of one before."""
     for claim in answers:
         for voter in claim.voters:
             end = min(voter.log_end_offset, mark)
-            if end > kept.get(_key(voter), Kept(NONE, claim)).end:
-                kept[_key(voter)] = Kept(end, claim)
+            if end > kept.get(_key(voter), DurableEnd(NONE, claim)).end:
+                kept[_key(voter)] = DurableEnd(end, claim)
 
 
-def _lacking(claim: LeaderClaim, kept: Mapping[Key, Kept], grounds: Grounds) -> Iterator[Anomaly]:
+def _lacking(claim: LeaderClaim, kept: Mapping[Key, DurableEnd], grounds: Grounds) -> Iterator[Anomaly]:
     for voter in claim.voters:
         had = kept.get(_key(voter))
         if had is None or not NONE < voter.log_end_offset < had.end:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from checkers.evidence.administration import Request, requests_of
+from checkers.evidence.administration import AdminOperation, requests_of
 from checkers.evidence.faults import FOREVER_NS
 from checkers.history.operations import FAIL, INFO, OK, History, OperationType
 from checkers.history.requested import FeatureRequested, VoterRequested
@@ -67,7 +67,7 @@ def voter_changes(history: History) -> tuple[VoterChange, ...]:
     return tuple(sorted(map(_change, requests), key=lambda change: change.operations))
 
 
-def _change(request: Request) -> VoterChange:
+def _change(request: AdminOperation) -> VoterChange:
     asked, ended = request.began, request.ended
     return VoterChange(
         f=asked.f,

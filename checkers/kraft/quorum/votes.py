@@ -16,7 +16,7 @@ from checkers.evidence.node_logs import logged_at_ns
 from checkers.history.logged import ELECTED, VOTE, ElectedLogged, VoteLogged, VotesEnd, vote_logged
 from checkers.history.operations import History
 from checkers.history.setup import Setup
-from checkers.kraft.quorum.answers import Kept, Key, keep
+from checkers.kraft.quorum.answers import DurableEnd, Key, keep
 from checkers.kraft.quorum.rules import DOUBLE_VOTE
 from checkers.kraft.quorum.views import NONE, LeaderClaim
 from checkers.kraft.quorum.wipes import Wipes
@@ -152,17 +152,17 @@ def _vote_text(vote: Vote) -> str:
     )
 
 
-class Bounds(msgspec.Struct, frozen=True):
+class VoterLogBounds(msgspec.Struct, frozen=True):
     """What voters' logs had at least, when they were asked for votes.
 
     Attributes:
         votes: each with what the voter had that was committed, and the answer that reports it.
     """
 
-    votes: tuple[tuple[Vote, Kept, tuple[int, int]], ...]
+    votes: tuple[tuple[Vote, DurableEnd, tuple[int, int]], ...]
 
 
-def bounds_of(logs: Logs, claims: Sequence[LeaderClaim], setup: Setup, history: History) -> Bounds:
+def bounds_of(logs: Logs, claims: Sequence[LeaderClaim], setup: Setup, history: History) -> VoterLogBounds:
     """Of each vote of which it is known how far the candidate's log reaches, how far the voter's does.
 
     A leader of an earlier epoch had reported the voter's log; what was committed of it stays.
@@ -170,7 +170,7 @@ def bounds_of(logs: Logs, claims: Sequence[LeaderClaim], setup: Setup, history: 
     asked = [vote for vote in logs.votes if vote.line.last_epoch is not None]
     epoch_at = _epochs(history)
     ids = {name: voter for voter, name in setup.controllers.items()}
-    kept: dict[Key, Kept] = {}
+    kept: dict[Key, DurableEnd] = {}
     found = []
     waiting = sorted(claims, key=lambda claim: (claim.epoch, claim.time_ns))
     mark = NONE
@@ -190,7 +190,7 @@ def bounds_of(logs: Logs, claims: Sequence[LeaderClaim], setup: Setup, history: 
         last_epoch = None if best is None else epoch_at(best.end - 1)
         if best is not None and last_epoch is not None:
             found.append((vote, best, (last_epoch, best.end)))
-    return Bounds(tuple(found))
+    return VoterLogBounds(tuple(found))
 
 
 def _epochs(history: History) -> Callable[[int], int | None]:
@@ -205,7 +205,7 @@ def _epochs(history: History) -> Callable[[int], int | None]:
     return epoch_at
 
 
-def stale_votes(bounds: Bounds, wipes: Wipes) -> Iterator[Anomaly]:
+def stale_votes(bounds: VoterLogBounds, wipes: Wipes) -> Iterator[Anomaly]:
     """Votes for candidates whose logs end below what is committed on the voter's disk.
 
     If a disk was emptied, its records may be gone legally.
@@ -225,7 +225,7 @@ def stale_votes(bounds: Bounds, wipes: Wipes) -> Iterator[Anomaly]:
             )
 
 
-def _had(vote: Vote, known: Kept) -> str:
+def _had(vote: Vote, known: DurableEnd) -> str:
     claim = known.claim
     return (
         f"At {claim.time_ns / 1e9:.3f} s {claim.node} led epoch {claim.epoch}: {vote.node} had "
@@ -262,7 +262,7 @@ def without_majority(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
             )
 
 
-def figures(logs: Logs, bounds: Bounds) -> dict[str, int]:
+def figures(logs: Logs, bounds: VoterLogBounds) -> dict[str, int]:
     """How much was looked at."""
     return {
         "votes_judged": len(logs.votes),

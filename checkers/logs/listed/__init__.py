@@ -25,7 +25,7 @@ from checkers.history.operations import History
 from checkers.logs.listed.anomalies import ANOMALIES, NEEDS
 from checkers.logs.listed.ends import find_ahead, find_behind
 from checkers.logs.listed.followers import find_early, starts_of
-from checkers.logs.listed.loading import Story
+from checkers.logs.listed.loading import ListedHistory
 from checkers.logs.listed.stable import find_stable_ahead
 from checkers.logs.listed.starts import find_starts_ahead, find_starts_behind
 from checkers.logs.listed.times import find_times, slack_ns
@@ -48,7 +48,7 @@ def check_listed(history: History) -> CheckerResult:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    story = Story(history)
+    story = ListedHistory(history)
     slack = slack_ns(story)
     found: list[Anomaly] = []
     figures: Counter[str] = Counter()

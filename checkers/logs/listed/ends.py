@@ -10,10 +10,10 @@ from checkers.history.observed import OffsetsRequested
 from checkers.logs.listed.anomalies import END_AHEAD, END_BEHIND
 from checkers.logs.listed.loading import (
     Found,
+    ListedHistory,
     ListedLog,
     ListedPartition,
-    Sent,
-    Story,
+    SentRecords,
     answers,
     running_maximum,
     shown,
@@ -40,7 +40,7 @@ class _Bounds(NamedTuple):
     text: str
 
 
-def find_behind(story: Story, place: ListedLog) -> Iterator[Anomaly]:
+def find_behind(story: ListedHistory, place: ListedLog) -> Iterator[Anomaly]:
     """Ends below an offset that had been acknowledged or reported before they were requested.
 
     A leader answers once its high watermark has reached the start of its epoch (KIP-207).  So it reports
@@ -59,7 +59,7 @@ def find_behind(story: Story, place: ListedLog) -> Iterator[Anomaly]:
             yield from worst(_behind(story, place, judged, each))
 
 
-def _acked(sent: Sent) -> _Bounds:
+def _acked(sent: SentRecords) -> _Bounds:
     rows = np.flatnonzero(sent.kept)
     completed_ns = sent.completed_ns[rows].tolist()
     operations = [(op,) for op in sent.op[rows].tolist()]
@@ -72,7 +72,7 @@ def _bounds_of(some: Sequence[ListedPartition]) -> _Bounds:
 
 
 def _behind(
-    story: Story, place: ListedLog, judged: Sequence[ListedPartition], bounds: _Bounds
+    story: ListedHistory, place: ListedLog, judged: Sequence[ListedPartition], bounds: _Bounds
 ) -> Iterator[Found]:
     times_ns, rows = running_maximum(bounds.time_ns, bounds.offset)
     for told in judged:
@@ -101,7 +101,7 @@ def _known(bounds: _Bounds, row: int) -> str:
     return f"Offset {bounds.offset[row]} had been {bounds.text} by {seconds:.3f} s: operation {op}."
 
 
-def find_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
+def find_ahead(story: ListedHistory, place: ListedLog) -> Iterator[Anomaly]:
     """Offsets that lie behind a record which was sent only after they had been reported.
 
     A record that its leader alone had to have may be where another leader has others.

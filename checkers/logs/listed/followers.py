@@ -22,16 +22,16 @@ from checkers.evidence.partition_changes import PartitionState
 from checkers.history.observed import STARTS, StartsSeen
 from checkers.history.operations import History, once
 from checkers.logs.listed.anomalies import DELETED_EARLY
-from checkers.logs.listed.loading import Story
+from checkers.logs.listed.loading import ListedHistory
 from checkers.logs.partitions.lives import one_life
-from checkers.logs.replicas.removed import MARGIN_NS, Deletion, deletions_of
+from checkers.logs.replicas.removed import MARGIN_NS, RecordsDeletion, deletions_of
 from checkers.verdict.verdict import Anomaly
 
 _REACH_NS = 60_000_000_000
 """A question asks after what was deleted shortly before; older deletions have had theirs."""
 
 
-class Start(NamedTuple):
+class ReportedLogStart(NamedTuple):
     """Where a broker reported that its log of a partition begins.
 
     Attributes:
@@ -50,26 +50,26 @@ class Start(NamedTuple):
 
 
 @once
-def starts_of(history: History) -> dict[PartitionName, list[Start]]:
+def starts_of(history: History) -> dict[PartitionName, list[ReportedLogStart]]:
     """All starts that brokers reported, by partition, in the order of the answers.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    found: dict[PartitionName, list[Start]] = {}
+    found: dict[PartitionName, list[ReportedLogStart]] = {}
     for operation in history.observed(STARTS):
         seen = msgspec.convert(operation.value, StartsSeen)
         for topic, rows in seen.topics.items():
             for number, error, offset in rows:
                 if not error:
-                    start = Start(
+                    start = ReportedLogStart(
                         operation.index, operation.node or "", seen.began_ns, operation.time_ns, offset
                     )
                     found.setdefault(PartitionName(topic, number), []).append(start)
     return found
 
 
-def find_early(story: Story, figures: Counter[str]) -> Iterator[Anomaly]:
+def find_early(story: ListedHistory, figures: Counter[str]) -> Iterator[Anomaly]:
     """At most one follower of each partition that began below what had been deleted.
 
     Args:
@@ -91,7 +91,9 @@ def find_early(story: Story, figures: Counter[str]) -> Iterator[Anomaly]:
         yield from (_found(name, *each) for each in early[:1])
 
 
-def _had_to_move(story: Story, name: PartitionName, deletion: Deletion, start: Start) -> bool:
+def _had_to_move(
+    story: ListedHistory, name: PartitionName, deletion: RecordsDeletion, start: ReportedLogStart
+) -> bool:
     """Whether the leader certainly had to wait for this broker, and it can't have lost its start since."""
     changes, number = story.facts.changes, story.facts.ids.get(start.node)
     from_ns = deletion.from_ns - MARGIN_NS
@@ -113,7 +115,7 @@ def _follows(state: PartitionState, number: int) -> bool:
     return state.leader not in {-1, number} and number in state.isr
 
 
-def _found(name: PartitionName, deletion: Deletion, start: Start) -> Anomaly:
+def _found(name: PartitionName, deletion: RecordsDeletion, start: ReportedLogStart) -> Anomaly:
     return DELETED_EARLY.found(
         f"{start.node} reported that its log of {name} begins at {start.offset} after DeleteRecords "
         f"up to {deletion.below} had been acknowledged",

@@ -113,7 +113,7 @@ class _Fences:
         return changes.complete_until_ns if name in changes.states else 0
 
 
-class Sent(NamedTuple):
+class SentRecords(NamedTuple):
     """Records of one partition whose offsets are known; arrays of one shape.
 
     Attributes:
@@ -130,13 +130,13 @@ class Sent(NamedTuple):
     kept: Booleans
     op: Integers
 
-    def at(self, rows: Integers) -> "Sent":
+    def at(self, rows: Integers) -> "SentRecords":
         """The records at some rows."""
         times = (self.invoked_ns[rows], self.completed_ns[rows])
-        return Sent(self.offset[rows], *times, self.kept[rows], self.op[rows])
+        return SentRecords(self.offset[rows], *times, self.kept[rows], self.op[rows])
 
 
-class Story:
+class ListedHistory:
     """A history, as far as answers of leaders are judged by it."""
 
     def __init__(self, history: History) -> None:
@@ -148,7 +148,7 @@ class Story:
     def _columns(self) -> Columns:
         return all_columns_of(self.history)
 
-    def sent(self, name: PartitionName) -> Sent:
+    def sent(self, name: PartitionName) -> SentRecords:
         """What was sent to a partition and is at a known offset."""
         sends = self._columns.sends
         if name not in self._columns.partitions:
@@ -158,7 +158,7 @@ class Story:
             rows = np.flatnonzero((sends.partition == code) & (sends.offset != NONE))
         kept = self._columns.is_strict(rows) | (self._columns.acks == "all")
         times = (sends.invoked_ns[rows], sends.completed_ns[rows])
-        return Sent(sends.offset[rows], *times, kept, sends.invoke_op[rows])
+        return SentRecords(sends.offset[rows], *times, kept, sends.invoke_op[rows])
 
     def transactional(self, name: PartitionName) -> bool:
         """Whether any record was sent to a partition in a transaction."""

@@ -14,7 +14,15 @@ from checkers.history.setup import recorded_setup
 from checkers.history.transactions import LeaderRequested, ProducerInitialised, sends_of
 from checkers.licences.decisions import decisions_of
 from checkers.logs.listed.anomalies import STABLE_AHEAD
-from checkers.logs.listed.loading import Found, ListedLog, ListedPartition, Story, answers, shown, worst
+from checkers.logs.listed.loading import (
+    Found,
+    ListedHistory,
+    ListedLog,
+    ListedPartition,
+    answers,
+    shown,
+    worst,
+)
 from checkers.verdict.verdict import Anomaly
 
 _MS = 1_000_000
@@ -38,20 +46,20 @@ class Opened(NamedTuple):
     operations: tuple[int, int]
 
 
-def find_stable_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
+def find_stable_ahead(story: ListedHistory, place: ListedLog) -> Iterator[Anomaly]:
     """Last stable offsets above a record of a transaction that had not been ended."""
     opened = opened_in(story.history).get(place.name, [])
     yield from worst(_ahead(story, place, opened))
 
 
-def _lost(story: Story, operation: int) -> str | None:
+def _lost(story: ListedHistory, operation: int) -> str | None:
     """An event by which a coordinator may have ended a transaction as it had ended an older one."""
     decisions = decisions_of(story.history)
     row = int(decisions.of(np.array([operation]))[0])
     return None if row == NONE else decisions.texts[row]
 
 
-def _ahead(story: Story, place: ListedLog, opened: list[Opened]) -> Iterator[Found]:
+def _ahead(story: ListedHistory, place: ListedLog, opened: list[Opened]) -> Iterator[Found]:
     for told in answers(place, OffsetsRequested.STABLE):
         for one in opened:
             if one.from_ns <= told.time_ns < one.until_ns and one.offset < told.offset:

@@ -6,13 +6,13 @@ import msgspec
 
 from checkers.history.observed import OffsetsRequested
 from checkers.logs.listed.anomalies import START_AHEAD, START_BEHIND
-from checkers.logs.listed.loading import ListedLog, ListedPartition, Story, answers, shown
+from checkers.logs.listed.loading import ListedHistory, ListedLog, ListedPartition, answers, shown
 from checkers.logs.partitions.lives import one_life
-from checkers.logs.replicas.removed import Deletion, Licensing, deletions_of
+from checkers.logs.replicas.removed import Licensing, RecordsDeletion, deletions_of
 from checkers.verdict.verdict import Anomaly
 
 
-def find_starts_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
+def find_starts_ahead(story: ListedHistory, place: ListedLog) -> Iterator[Anomaly]:
     """At most one start above all offsets below which a deletion had been requested."""
     if story.retained(place.name):
         return
@@ -30,7 +30,7 @@ def find_starts_ahead(story: Story, place: ListedLog) -> Iterator[Anomaly]:
             return
 
 
-def find_starts_behind(story: Story, place: ListedLog) -> Iterator[Anomaly]:
+def find_starts_behind(story: ListedHistory, place: ListedLog) -> Iterator[Anomaly]:
     """At most one start below what had been deleted, and one that went back within a leadership."""
     earliest = answers(place, OffsetsRequested.EARLIEST)
     deletions = deletions_of(story.history).get(place.name, [])
@@ -39,7 +39,7 @@ def find_starts_behind(story: Story, place: ListedLog) -> Iterator[Anomaly]:
 
 
 def _undeleted(
-    story: Story, place: ListedLog, earliest: list[ListedPartition], deletions: list[Deletion]
+    story: ListedHistory, place: ListedLog, earliest: list[ListedPartition], deletions: list[RecordsDeletion]
 ) -> Iterator[Anomaly]:
     licensing, legal = Licensing(story.history), None
     for told in earliest:
@@ -66,7 +66,7 @@ def _undeleted(
         yield legal
 
 
-def _gone_back(story: Story, place: ListedLog, earliest: list[ListedPartition]) -> Iterator[Anomaly]:
+def _gone_back(story: ListedHistory, place: ListedLog, earliest: list[ListedPartition]) -> Iterator[Anomaly]:
     highest: dict[tuple[str, int], ListedPartition] = {}
     for told in earliest:
         who = (told.node, told.leader_epoch)

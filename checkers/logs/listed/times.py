@@ -11,7 +11,15 @@ import numpy as np
 from checkers.columns.tables import NONE, Booleans
 from checkers.history.observed import OffsetsRequested
 from checkers.logs.listed.anomalies import TIME_WRONG
-from checkers.logs.listed.loading import Found, ListedLog, ListedPartition, Sent, Story, shown, worst
+from checkers.logs.listed.loading import (
+    Found,
+    ListedHistory,
+    ListedLog,
+    ListedPartition,
+    SentRecords,
+    shown,
+    worst,
+)
 from checkers.verdict.verdict import Anomaly
 
 _SLACK_NS = 50_000_000
@@ -26,14 +34,14 @@ _BY_FILE = (
 )
 
 
-def slack_ns(story: Story) -> int | None:
+def slack_ns(story: ListedHistory) -> int | None:
     """By how much a timestamp may be wrong; None where the host's clock was set."""
     clocks = [told.wall_ns for place in story.places for told in place.listings]
     step = max(clocks, default=0) - min(clocks, default=0)
     return None if step > _STEP_MAX_NS else _SLACK_NS + step
 
 
-def find_times(story: Story, place: ListedLog, slack: int) -> Iterator[Anomaly]:
+def find_times(story: ListedHistory, place: ListedLog, slack: int) -> Iterator[Anomaly]:
     """At most one answer that no log with those records can give.
 
     Args:
@@ -44,7 +52,7 @@ def find_times(story: Story, place: ListedLog, slack: int) -> Iterator[Anomaly]:
     yield from worst(_wrong(story, place, slack))
 
 
-def _wrong(story: Story, place: ListedLog, slack: int) -> Iterator[Found]:
+def _wrong(story: ListedHistory, place: ListedLog, slack: int) -> Iterator[Found]:
     sent = story.sent(place.name)
     removable = "compact" in story.topic(place.name).cleanup or story.retained(place.name)
     for told in place.listings:
@@ -59,7 +67,7 @@ def _wrong(story: Story, place: ListedLog, slack: int) -> Iterator[Found]:
 
 
 def _misdated(
-    story: Story, place: ListedLog, told: ListedPartition, sent: Sent, slack: int
+    story: ListedHistory, place: ListedLog, told: ListedPartition, sent: SentRecords, slack: int
 ) -> Iterator[Found]:
     """A timestamp that none of the records can have that are at the offset."""
     rows = np.flatnonzero(sent.kept & (sent.offset == told.offset))
@@ -74,7 +82,7 @@ def _misdated(
 
 
 def _passed_over(
-    story: Story, place: ListedLog, told: ListedPartition, sent: Sent, slack: int
+    story: ListedHistory, place: ListedLog, told: ListedPartition, sent: SentRecords, slack: int
 ) -> Iterator[Found]:
     """A record whose deletion was not requested, and that should have been returned instead.
 
@@ -100,7 +108,7 @@ def _passed_over(
     yield _found(place, told, text, op), permit or _hidden(story, place, told, since_ns)
 
 
-def _hidden(story: Story, place: ListedLog, told: ListedPartition, since_ns: int) -> str | None:
+def _hidden(story: ListedHistory, place: ListedLog, told: ListedPartition, since_ns: int) -> str | None:
     """Why Kafka may find no record since a time although there are some; None if it would find one.
 
     It searches only the first segment whose largest timestamp is not below that time.

@@ -25,7 +25,7 @@ covers is reported as legal.  If final reads are missing or incomplete, what is 
 is unknown.
 
 No partition's findings depend on another's.  So a history is judged in parts (`check_part`), one part in each
-process.  The run-wide part (`figures.Overview`) combines them in one result.
+process.  The run-wide part (`figures.LogOverview`) combines them in one result.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ from checkers.licences import Licences, licences_of
 from checkers.logs.log.anomalies import ANOMALIES, NEEDS
 from checkers.logs.log.attribution import Attribution, Evidence, attribute
 from checkers.logs.log.contents import find_in_contents
-from checkers.logs.log.figures import Counted, Overview, Part, joined, overview_of
+from checkers.logs.log.figures import LogOverview, PartitionsResult, PartitionSums, joined, overview_of
 from checkers.logs.log.findings import LogFinding
 from checkers.logs.log.imported import find_in_passing
 from checkers.logs.log.order import find_in_order
@@ -86,9 +86,11 @@ def check_columns(
     return put_together(overview_of(columns, damage), [check_part(columns, licences, evidence)])
 
 
-def check_part(columns: Columns, licences: Licences | None = None, evidence: Evidence | None = None) -> Part:
+def check_part(
+    columns: Columns, licences: Licences | None = None, evidence: Evidence | None = None
+) -> PartitionsResult:
     """Judge the partitions whose rows the columns have: all of a history, or a share of it (`shares`)."""
-    tally = Counted()
+    tally = PartitionSums()
     rows = split(columns)
     screening = screened(rows)
     tally.add_cleared(screening)
@@ -101,7 +103,7 @@ def check_part(columns: Columns, licences: Licences | None = None, evidence: Evi
     return tally.part()
 
 
-def put_together(overview: Overview, parts: Sequence[Part]) -> CheckerResult:
+def put_together(overview: LogOverview, parts: Sequence[PartitionsResult]) -> CheckerResult:
     """Put together what was found in all parts of a history, in the order of their partitions."""
     found = joined(parts)
     return result_of(
@@ -117,7 +119,7 @@ def put_together(overview: Overview, parts: Sequence[Part]) -> CheckerResult:
     )
 
 
-def _find_all(log: PartitionLog, tally: Counted, evidence: Evidence | None) -> list[LogFinding]:
+def _find_all(log: PartitionLog, tally: PartitionSums, evidence: Evidence | None) -> list[LogFinding]:
     """Everything that can be found in one partition."""
 
     def attributing(partition: PartitionName, offsets: Integers, known_ns: Integers) -> Attribution:

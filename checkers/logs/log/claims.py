@@ -4,14 +4,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.columns.tables import NEVER, NONE, Booleans, Columns, Integers, Outcome, Sends
+from checkers.columns.tables import NEVER, NONE, Booleans, Columns, Integers, SendOutcome, Sends
 
 _DENSE = 4
 """Offsets that span at most this many times their number are ranked by marking, others by sorting."""
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentValues:
     """The distinct values that were sent to one partition, ascending.
 
     Attributes:
@@ -36,7 +36,7 @@ class Claims:
         value: the value.
         slot: row of `slots`, `NONE` without an offset.
         slots: the distinct offsets, ascending; the first claims belong to them, one each, in the same order.
-        sent: row of `Sent`, `NONE` if the value was never sent to this partition.
+        sent: row of `SentValues`, `NONE` if the value was never sent to this partition.
         ack: row of the earliest acknowledgement in `Sends`, `NONE` without one.
         read: row of the earliest return in `Reads`, `NONE` without one.
         since_ns: time before which it was not there: its send had not begun, or no operation had reported it.
@@ -70,11 +70,11 @@ class Claims:
 
 def acknowledged(sends: Sends, rows: Integers) -> Booleans:
     """Which of some sends were acknowledged; of a transaction that did not commit, those with offsets."""
-    told: Booleans = (sends.outcome[rows] == Outcome.OK) | (sends.offset[rows] != NONE)
+    told: Booleans = (sends.outcome[rows] == SendOutcome.OK) | (sends.offset[rows] != NONE)
     return told
 
 
-def sent_to(sends: Sends, rows: Integers) -> Sent:
+def sent_to(sends: Sends, rows: Integers) -> SentValues:
     """Gather the values of some sends.
 
     Args:
@@ -85,12 +85,12 @@ def sent_to(sends: Sends, rows: Integers) -> Sent:
     order = np.argsort(values, kind="stable")
     values = values[order]
     first = np.flatnonzero(np.diff(values, prepend=values[:1] - 1))
-    possible = (sends.outcome[rows] != Outcome.FAIL)[order].astype(np.int64)
+    possible = (sends.outcome[rows] != SendOutcome.FAIL)[order].astype(np.int64)
     send = rows[order[first]]
-    return Sent(values[first], send, sends.invoked_ns[send], np.add.reduceat(possible, first))
+    return SentValues(values[first], send, sends.invoked_ns[send], np.add.reduceat(possible, first))
 
 
-def claims_of(columns: Columns, send_rows: Integers, read_rows: Integers, sent: Sent) -> Claims:
+def claims_of(columns: Columns, send_rows: Integers, read_rows: Integers, sent: SentValues) -> Claims:
     """Gather the claims of one partition.
 
     Args:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.columns.tables import NEVER, NONE, Booleans, Integers, Outcome
+from checkers.columns.tables import NEVER, NONE, Booleans, Integers, SendOutcome
 from checkers.logs.log.attribution import Attributing
 from checkers.logs.log.claims import at, found_in, is_row
 from checkers.logs.log.findings import Example, LogFinding, illegal
@@ -135,7 +135,7 @@ def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[LogFind
 def _given_up(log: PartitionLog) -> Booleans:
     """Which of the values sent were in a batch some of which the client gave up."""
     sends = log.columns.sends
-    operations = np.unique(sends.invoke_op[sends.outcome == Outcome.INFO])
+    operations = np.unique(sends.invoke_op[sends.outcome == SendOutcome.INFO])
     rows = log.sends[np.isin(sends.invoke_op[log.sends], operations)]
     places = found_in(log.sent.value, sends.value[rows])
     return np.bincount(places, minlength=len(log.sent.value)) > 0

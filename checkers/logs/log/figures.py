@@ -6,7 +6,7 @@ from typing import TypeVar
 import msgspec
 import numpy as np
 
-from checkers.columns.tables import NONE, Columns, Outcome, Sends
+from checkers.columns.tables import NONE, Columns, SendOutcome, Sends
 from checkers.history.phases import Phase
 from checkers.history.units import NS_PER_S
 from checkers.logs.log.attribution import Attribution, Culprit
@@ -15,13 +15,13 @@ from checkers.logs.log.findings import LogFinding
 from checkers.logs.log.partition import PartitionLog
 from checkers.logs.log.polls import lag_of
 from checkers.logs.log.screening import Screening
-from checkers.verdict.tallies import Tally
+from checkers.verdict.tallies import AnomalyTally
 from checkers.verdict.verdict import Anomaly, Assumption
 
 _Name = TypeVar("_Name", bound=str)
 
 
-class Part(msgspec.Struct, frozen=True, kw_only=True):
+class PartitionsResult(msgspec.Struct, frozen=True, kw_only=True):
     """What some partitions add to the result; each partition of a history is in one part.
 
     Attributes:
@@ -40,7 +40,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     counts: dict[str, int] = {}
     legal: dict[str, int] = {}
     anomalies: tuple[Anomaly, ...] = ()
-    tallies: tuple[Tally, ...] = ()
+    tallies: tuple[AnomalyTally, ...] = ()
     doubts: tuple[str, ...] = ()
     duplicates_by: dict[Culprit, int] = {}
     distinct: int = 0
@@ -49,9 +49,9 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     lag: int = 0
 
 
-def joined(parts: Sequence[Part]) -> Part:
+def joined(parts: Sequence[PartitionsResult]) -> PartitionsResult:
     """What parts add together, which must be in the order of their partitions."""
-    return Part(
+    return PartitionsResult(
         counts=_sums(part.counts for part in parts),
         legal=_sums(part.legal for part in parts),
         anomalies=tuple(anomaly for part in parts for anomaly in part.anomalies),
@@ -73,7 +73,7 @@ def _sums(counts: Iterable[dict[_Name, int]]) -> dict[_Name, int]:
     return sums
 
 
-class Counted:
+class PartitionSums:
     """Sums over the partitions of one part.
 
     Attributes:
@@ -85,7 +85,7 @@ class Counted:
         self._counts: dict[str, int] = {}
         self._legal: dict[str, int] = {}
         self._examples: list[Anomaly] = []
-        self._tallies: list[Tally] = []
+        self._tallies: list[AnomalyTally] = []
         self._distinct = 0
         self._resolved = 0
         self._lag = 0
@@ -121,9 +121,9 @@ class Counted:
         """Add the causes of a partition's duplicates."""
         self._duplicates_by = _sums((self._duplicates_by, attribution.counts))
 
-    def part(self) -> Part:
+    def part(self) -> PartitionsResult:
         """Everything that was added, as one part of the history."""
-        return Part(
+        return PartitionsResult(
             counts=self._counts,
             legal=self._legal,
             anomalies=tuple(self._examples),
@@ -144,12 +144,12 @@ class Counted:
         self._examples.extend(found.anomalies())
 
 
-class Overview(msgspec.Struct, frozen=True, kw_only=True):
+class LogOverview(msgspec.Struct, frozen=True, kw_only=True):
     """Facts about a whole history, found before any of its partitions is judged.
 
     Attributes:
         partitions: how many partitions there are.
-        outcomes: how many records were sent with each `Outcome`.
+        outcomes: how many records were sent with each `SendOutcome`.
         polled: records that polls returned.
         final: records that final reads returned.
         acknowledged_per_s: acknowledged records a second.
@@ -174,7 +174,7 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
         """Whether anything was sent or read."""
         return bool(sum(self.outcomes) or self.polled or self.final)
 
-    def unknown_because(self, found: Part) -> str | None:
+    def unknown_because(self, found: PartitionsResult) -> str | None:
         """Why a history without illegal anomalies is not valid; None if it is."""
         unmet = [assumption.observed for assumption in self.assumptions if not assumption.met]
         reasons = [*self.damage, *(f"the final read is incomplete: {observed}" for observed in unmet)]
@@ -185,14 +185,14 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
             reasons.append(f"no final read covers {found.undecided} known records")
         return "; ".join(reasons) or None
 
-    def figures(self, found: Part) -> dict[str, object]:
+    def figures(self, found: PartitionsResult) -> dict[str, object]:
         """Measured numbers; a record counts each time that it is acknowledged or returned."""
         return {
             "partitions": self.partitions,
-            "acknowledged_records": self.outcomes[Outcome.OK],
-            "failed_records": self.outcomes[Outcome.FAIL],
-            "aborted_records": self.outcomes[Outcome.ABORTED],
-            "indeterminate_records": self.outcomes[Outcome.INFO],
+            "acknowledged_records": self.outcomes[SendOutcome.OK],
+            "failed_records": self.outcomes[SendOutcome.FAIL],
+            "aborted_records": self.outcomes[SendOutcome.ABORTED],
+            "indeterminate_records": self.outcomes[SendOutcome.INFO],
             "indeterminate_found_records": found.resolved,
             "polled_records": self.polled,
             "final_read_records": self.final,
@@ -205,16 +205,16 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
         }
 
 
-def overview_of(columns: Columns, damage: tuple[str, ...] = ()) -> Overview:
+def overview_of(columns: Columns, damage: tuple[str, ...] = ()) -> LogOverview:
     """Look at a whole history.
 
     Args:
         columns: all of its columns.
         damage: what of it could not be read.
     """
-    outcomes = np.bincount(columns.sends.outcome, minlength=len(Outcome)).tolist()
+    outcomes = np.bincount(columns.sends.outcome, minlength=len(SendOutcome)).tolist()
     final = int(columns.calls.final[columns.reads.call].sum())
-    return Overview(
+    return LogOverview(
         partitions=len(columns.partitions),
         outcomes=tuple(outcomes),
         polled=len(columns.reads.value) - final,
@@ -261,14 +261,14 @@ def final_read_complete(columns: Columns) -> Assumption:
 def _resolved(log: PartitionLog) -> int:
     """How many sends with an unknown outcome some reader found; of transactions, a read_committed one."""
     sends, claims = log.columns.sends, log.claims
-    open_sends = log.sends[sends.outcome[log.sends] == Outcome.INFO]
+    open_sends = log.sends[sends.outcome[log.sends] == SendOutcome.INFO]
     found = np.unique(claims.value[claims.returned & log.visibility.always])
     return int((found_in(found, sends.value[open_sends]) != NONE).sum())
 
 
 def _rate(sends: Sends, phases: dict[str, int]) -> float:
     """Acknowledged records a second, in the load phase or, without phases, over all of the history."""
-    acked_ns = sends.completed_ns[sends.outcome == Outcome.OK]
+    acked_ns = sends.completed_ns[sends.outcome == SendOutcome.OK]
     if not len(acked_ns):
         return 0.0
     began_ns = phases.get(Phase.LOAD, int(sends.invoked_ns.min()))

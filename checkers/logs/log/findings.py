@@ -8,7 +8,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Integers
 from checkers.logs.log.anomalies import ANOMALIES
-from checkers.verdict.tallies import Tally, tallied
+from checkers.verdict.tallies import AnomalyTally, tallied
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
@@ -53,7 +53,7 @@ class LogFinding:
         order = np.lexsort((self.time_ns, self.licence != NONE))
         return map(self._anomaly, order[:EXAMPLES_PER_ANOMALY].tolist())
 
-    def tallies(self, place: str) -> Iterator[Tally]:
+    def tallies(self, place: str) -> Iterator[AnomalyTally]:
         """Numbers of these anomalies, by legality and nearness."""
         for illegal in (True, False):
             rows = np.flatnonzero((self.licence == NONE) == illegal)

@@ -6,7 +6,7 @@ others may vanish, and so may records of aborted transactions (Kafka documentati
 
 import numpy as np
 
-from checkers.columns.tables import NEVER, NONE, Booleans, Integers, Outcome
+from checkers.columns.tables import NEVER, NONE, Booleans, Integers, SendOutcome
 from checkers.licences import first_permit
 from checkers.logs.log.claims import at, is_row
 from checkers.logs.log.grouped import group_of, later_minimum
@@ -84,7 +84,7 @@ def _expired(log: PartitionLog, claims: Integers, until_ns: Integers) -> Boolean
     since_ns = replaced_since(log, marks.among(told.value))
     own = marks.among(told.value)
     since_ns[own] = np.minimum(since_ns, told.since_ns)[own]
-    rows = log.sends[sends.outcome[log.sends] == Outcome.INFO]
+    rows = log.sends[sends.outcome[log.sends] == SendOutcome.INFO]
     rows = rows[marks.among(sends.value[rows])]
     unknown_ns = np.full(marks.keys, NEVER)
     np.minimum.at(unknown_ns, sends.value[rows] % marks.keys, sends.invoked_ns[rows])

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, Integers, Outcome
+from checkers.columns.tables import NONE, Booleans, Integers, SendOutcome
 from checkers.logs.log.claims import at, found_in
 from checkers.logs.log.findings import Example, LogFinding
 from checkers.logs.log.licensing import truncated
@@ -85,7 +85,7 @@ def _placed(log: PartitionLog) -> _Placed:
     if log.columns.foreign:
         # Where other harnesses lose an acknowledgement, readers report the place, if all report the same one.
         of_value = found_in(log.sent.value, sends.value[rows])
-        silent = (offset == NONE) & (sends.outcome[rows] != Outcome.FAIL)
+        silent = (offset == NONE) & (sends.outcome[rows] != SendOutcome.FAIL)
         claim = np.where(silent, at(_sole_claims(log), of_value, NONE), NONE)
         offset = np.where(claim == NONE, offset, at(log.claims.offset, claim, NONE))
     known = np.flatnonzero(offset != NONE)

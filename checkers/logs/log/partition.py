@@ -8,7 +8,7 @@ import numpy as np
 from checkers.columns.tables import NONE, Booleans, Columns, Integers, PartitionName
 from checkers.licences import Licences, Permit
 from checkers.licences.permits import Decisions
-from checkers.logs.log.claims import Claims, Horizon, Sent, claims_of, horizon_of, sent_to
+from checkers.logs.log.claims import Claims, Horizon, SentValues, claims_of, horizon_of, sent_to
 from checkers.logs.log.grouped import Grouped, grouped
 from checkers.logs.log.visibility import Visibility, visibility_of
 
@@ -84,7 +84,7 @@ class PartitionLog:
     columns: Columns
     sends: Integers
     reads: Integers
-    sent: Sent
+    sent: SentValues
     claims: Claims
     visibility: Visibility
     horizon: Horizon

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, Integers, Outcome
+from checkers.columns.tables import NONE, Booleans, Integers, SendOutcome
 from checkers.logs.log.claims import acknowledged, at, found_in
 from checkers.logs.log.grouped import group_of, later_minimum
 from checkers.logs.log.partition import Split
@@ -139,7 +139,7 @@ class _Block:
         For histories of other harnesses also partitions in which only readers report offsets of sends.
         """
         sends = self.columns.sends
-        told = (sends.outcome[self.sends] != Outcome.FAIL) if self.columns.foreign else self.acked
+        told = (sends.outcome[self.sends] != SendOutcome.FAIL) if self.columns.foreign else self.acked
         placeless = told & (sends.offset[self.sends] == NONE)
         unfit: Integers = self.of_sends[sends.transactional[self.sends] | placeless]
         return unfit
@@ -222,9 +222,9 @@ def _matched(rows: _Block, slots: _Slots, doubt: Booleans) -> tuple[Integers, Bo
     send = np.full(int(group[-1]) + 1 if len(group) else 0, NONE)
     send[place[: len(rows.sends)]] = rows.sends
     of_slot = send[place[len(rows.sends) :]]
-    outcome = at(sends.outcome, of_slot, Outcome.FAIL)
-    doubt[slots.partition[outcome == Outcome.FAIL]] = True
-    return at(sends.invoked_ns, of_slot, NONE), outcome == Outcome.INFO
+    outcome = at(sends.outcome, of_slot, SendOutcome.FAIL)
+    doubt[slots.partition[outcome == SendOutcome.FAIL]] = True
+    return at(sends.invoked_ns, of_slot, NONE), outcome == SendOutcome.INFO
 
 
 def _check_sends(rows: _Block, doubt: Booleans) -> None:

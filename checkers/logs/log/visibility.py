@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, Columns, Integers, Outcome
-from checkers.logs.log.claims import Claims, Sent, at, first_of, found_in, is_row
+from checkers.columns.tables import NONE, Booleans, Columns, Integers, SendOutcome
+from checkers.logs.log.claims import Claims, SentValues, at, first_of, found_in, is_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Visibility:
 
 
 def visibility_of(
-    columns: Columns, send_rows: Integers, read_rows: Integers, sent: Sent, claims: Claims
+    columns: Columns, send_rows: Integers, read_rows: Integers, sent: SentValues, claims: Claims
 ) -> Visibility:
     """Judge the claims of one partition.
 
@@ -56,20 +56,20 @@ def visibility_of(
     read = first_of(size, claims.of_read[by_committed], read_rows[by_committed])
     transactional, certain, aborted = _fates(columns, send_rows, sent, claims)
     acked = at(columns.sends.outcome, claims.ack, NONE)
-    never = np.where(acked == NONE, aborted, acked == Outcome.ABORTED)
-    always = np.where(acked == NONE, certain, acked == Outcome.OK) | (is_row(read) & ~never)
+    never = np.where(acked == NONE, aborted, acked == SendOutcome.ABORTED)
+    always = np.where(acked == NONE, certain, acked == SendOutcome.OK) | (is_row(read) & ~never)
     return Visibility(transactions=True, transactional=transactional, always=always, never=never, read=read)
 
 
 def _fates(
-    columns: Columns, rows: Integers, sent: Sent, claims: Claims
+    columns: Columns, rows: Integers, sent: SentValues, claims: Claims
 ) -> tuple[Booleans, Booleans, Booleans]:
     """By value, for each claim: sent in a transaction; never withheld; withheld whichever attempt it is."""
     sends = columns.sends
     value = found_in(sent.value, sends.value[rows])
     outcome, transactional = sends.outcome[rows], sends.transactional[rows]
-    aborted = outcome == Outcome.ABORTED
-    doubtful = transactional & (outcome == Outcome.INFO)
+    aborted = outcome == SendOutcome.ABORTED
+    doubtful = transactional & (outcome == SendOutcome.INFO)
 
     def counted(chosen: Booleans) -> Integers:
         """How many chosen sends each value has; a last row of zeros is for values never sent."""

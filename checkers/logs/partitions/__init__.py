@@ -41,7 +41,7 @@ from checkers.logs.partitions.anomalies import (
     READ_WITHOUT_MEMBER,
 )
 from checkers.logs.partitions.brokers import answers_of
-from checkers.logs.partitions.commits import Committed
+from checkers.logs.partitions.commits import AcknowledgedCommits
 from checkers.logs.partitions.copies import Lack, ReportedRecords, ends_of, lacking_copies
 from checkers.logs.partitions.dead_directories import dead_directories
 from checkers.logs.partitions.ends import figures as figures_of_ends
@@ -49,7 +49,7 @@ from checkers.logs.partitions.ends import find_ends
 from checkers.logs.partitions.failed_directories import failed_directories
 from checkers.logs.partitions.kept_commits import CommitsKept
 from checkers.logs.partitions.leading import leadership_kept, leading_of
-from checkers.logs.partitions.logged import Logged
+from checkers.logs.partitions.logged import LoggedCommits
 from checkers.logs.partitions.misreported_topics import misreported_topics
 from checkers.logs.partitions.truncations import find_truncations
 from checkers.logs.partitions.views import contradictions
@@ -149,12 +149,12 @@ class _Blamed:
                 "ends_read": sum(len(ends.end) for ends in ends_of(facts.history).values()),
             }
             self.found += self._in(below, down, records)
-            committed = Committed(facts)
+            committed = AcknowledgedCommits(facts)
             self.figures |= committed.figures
             self.found += lacking_copies(
                 facts, [ReportedRecords(columns_of(facts.history)), committed], end_ns
             )
-            for of_log in (Logged(facts, end_ns), CommitsKept(facts)):
+            for of_log in (LoggedCommits(facts, end_ns), CommitsKept(facts)):
                 self.found += of_log.lacking()
                 self.figures |= of_log.figures
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, Columns, Integers, Outcome, PartitionName
+from checkers.columns.tables import NONE, Booleans, Columns, Integers, PartitionName, SendOutcome
 from checkers.history.units import NS_PER_S
 from checkers.logs.partitions.zones import Zone
 from checkers.verdict.kinds import AnomalyKind
@@ -25,7 +25,7 @@ class ZoneFinding(NamedTuple):
 def acknowledged(columns: Columns) -> Booleans:
     """Of each send whether all replicas in sync acknowledged it."""
     sends, rows = columns.sends, np.arange(len(columns.sends.value))
-    told = (sends.outcome == Outcome.OK) | (sends.transactional & (sends.offset != NONE))
+    told = (sends.outcome == SendOutcome.OK) | (sends.transactional & (sends.offset != NONE))
     strict: Booleans = told & (columns.is_strict(rows) if columns.acks != "all" else np.True_)
     return strict
 

@@ -48,7 +48,7 @@ _REGISTER = "offset/"
 _PARTS = 3
 
 
-class Commit(NamedTuple):
+class RequestedCommit(NamedTuple):
     """A commit that was requested.
 
     Attributes:
@@ -66,7 +66,7 @@ class Commit(NamedTuple):
     transacted: bool = False
 
 
-class Committed:
+class AcknowledgedCommits:
     """Acknowledged commits, with the offsets of their records.
 
     Args:
@@ -82,7 +82,7 @@ class Committed:
 
     def __init__(self, facts: Facts) -> None:
         self.figures: dict[str, int] = {}
-        self._placed: dict[PartitionName, list[tuple[Commit, RecordPlace]]] = defaultdict(list)
+        self._placed: dict[PartitionName, list[tuple[RequestedCommit, RecordPlace]]] = defaultdict(list)
         written = written_of(facts.history)
         if not written or acknowledged_early(facts):
             return
@@ -116,7 +116,7 @@ class Committed:
         return (Had(COMMITTED_WITHOUT_MEMBER, text, "acknowledged", sent, told, offset, op, epoch),)
 
 
-def acknowledged_commits(history: History) -> Iterator[Commit]:
+def acknowledged_commits(history: History) -> Iterator[RequestedCommit]:
     """Commits outside transactions that were acknowledged, in no order.
 
     Args:
@@ -128,7 +128,7 @@ def acknowledged_commits(history: History) -> Iterator[Commit]:
     return (commit for commit in requested_commits(history) if commit.acknowledged_ns != NEVER)
 
 
-def requested_commits(history: History) -> Iterator[Commit]:
+def requested_commits(history: History) -> Iterator[RequestedCommit]:
     """Commits outside transactions, acknowledged or not, in no order.
 
     Raises:
@@ -138,7 +138,7 @@ def requested_commits(history: History) -> Iterator[Commit]:
         yield from _calls(history, f, _wheres)
 
 
-def commits_of_transactions(history: History) -> Iterator[Commit]:
+def commits_of_transactions(history: History) -> Iterator[RequestedCommit]:
     """Commits within transactions, acknowledged where the transaction's commit was, in no order.
 
     Raises:
@@ -148,7 +148,9 @@ def commits_of_transactions(history: History) -> Iterator[Commit]:
         yield commit._replace(transacted=True)
 
 
-def _calls(history: History, f: str, wheres: Callable[[Operation], Iterable[Where]]) -> Iterator[Commit]:
+def _calls(
+    history: History, f: str, wheres: Callable[[Operation], Iterable[Where]]
+) -> Iterator[RequestedCommit]:
     asked: dict[int | str, Operation] = {}
     for operation in history.of(f):
         began = asked.pop(operation.process, None)
@@ -157,10 +159,10 @@ def _calls(history: History, f: str, wheres: Callable[[Operation], Iterable[Wher
         elif began is not None:
             told_ns = operation.time_ns if operation.type is OK else NEVER
             for where in wheres(began):
-                yield Commit(where, began.time_ns, told_ns, operation.index)
+                yield RequestedCommit(where, began.time_ns, told_ns, operation.index)
     for began in asked.values():
         for where in wheres(began):
-            yield Commit(where, began.time_ns, NEVER, began.index)
+            yield RequestedCommit(where, began.time_ns, NEVER, began.index)
 
 
 def _wheres_of_transaction(asked: Operation) -> Iterator[Where]:

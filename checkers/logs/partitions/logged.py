@@ -39,7 +39,7 @@ from checkers.licences.facts import Facts
 from checkers.licences.internal import Loss, losses
 from checkers.logs.partitions.anomalies import COMMIT_IN_NO_LOG
 from checkers.logs.partitions.commits import (
-    Commit,
+    RequestedCommit,
     acknowledged_early,
     commits_of_transactions,
     requested_commits,
@@ -52,11 +52,11 @@ from checkers.verdict.verdict import Anomaly
 class _Witness(NamedTuple):
     """A commit that only one request made, and its last record, up to which the whole log was read."""
 
-    commit: Commit
+    commit: RequestedCommit
     row: RecordPlace
 
 
-class Logged:
+class LoggedCommits:
     """Acknowledged commits, and those that are in no log.
 
     Args:
@@ -91,7 +91,7 @@ class Logged:
             yield Lack(COMMIT_IN_NO_LOG, len(self._found), self._found)
 
     def _lacking(
-        self, partition: PartitionName, part: Written, commits: Sequence[Commit]
+        self, partition: PartitionName, part: Written, commits: Sequence[RequestedCommit]
     ) -> Iterator[Anomaly]:
         witnesses = _Witnesses(part, commits)
         lost = losses(self._facts.history, OFFSETS_TOPIC, partition.partition)
@@ -112,7 +112,7 @@ class Logged:
 class _Witnesses:
     """Commits against which others of a partition are held."""
 
-    def __init__(self, part: Written, commits: Sequence[Commit]) -> None:
+    def __init__(self, part: Written, commits: Sequence[RequestedCommit]) -> None:
         self._part = part
         self._of_epoch: dict[int, list[_Witness]] = defaultdict(list)
         times = Counter(commit.where for commit in commits)
@@ -122,7 +122,7 @@ class _Witnesses:
                 if part.reaches(row):
                     self._of_epoch[row.epoch].append(_Witness(commit, row))
 
-    def after(self, commit: Commit, epoch: int) -> _Witness | None:
+    def after(self, commit: RequestedCommit, epoch: int) -> _Witness | None:
         """The first that was requested after a commit was acknowledged, appended in an epoch or later."""
         found: list[_Witness] = []
         for number, some in self._of_epoch.items():
@@ -131,15 +131,15 @@ class _Witnesses:
                 found.append(some[place])
         return min(found, key=lambda one: one.commit.sent_ns, default=None)
 
-    def logs(self, witness: _Witness, commit: Commit) -> bool:
+    def logs(self, witness: _Witness, commit: RequestedCommit) -> bool:
         """Whether the log up to a witness has a commit."""
         log = self._part.chain(witness.row)
         return log is not None and any(log.has(row) for row in self._part.places.get(commit.where, ()))
 
 
-def _by_partition(history: History) -> Mapping[PartitionName, Sequence[Commit]]:
+def _by_partition(history: History) -> Mapping[PartitionName, Sequence[RequestedCommit]]:
     """All commits that were requested, by the partition of the offsets topic that keeps them."""
-    found: dict[PartitionName, list[Commit]] = defaultdict(list)
+    found: dict[PartitionName, list[RequestedCommit]] = defaultdict(list)
     for commit in chain(requested_commits(history), commits_of_transactions(history)):
         partition = offsets_partition(history, commit.where.group)
         if partition is not None:
@@ -147,7 +147,9 @@ def _by_partition(history: History) -> Mapping[PartitionName, Sequence[Commit]]:
     return found
 
 
-def _found(partition: PartitionName, commit: Commit, witness: _Witness, lost: Sequence[Loss]) -> Anomaly:
+def _found(
+    partition: PartitionName, commit: RequestedCommit, witness: _Witness, lost: Sequence[Loss]
+) -> Anomaly:
     where, later = commit.where, witness.commit.where
     anomaly = COMMIT_IN_NO_LOG.found(
         f"The commit of offset {where.offset} of {where.topic}/{where.partition} by group "

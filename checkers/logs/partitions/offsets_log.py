@@ -64,7 +64,7 @@ class Marker(NamedTuple):
     aborts: bool
 
 
-class Segment(NamedTuple):
+class EpochRange(NamedTuple):
     """Offsets from one to before another that were appended in one leader epoch."""
 
     epoch: int
@@ -82,7 +82,7 @@ class Chain:
         whole: whether they begin at offset 0.
     """
 
-    def __init__(self, segments: Sequence[Segment]) -> None:
+    def __init__(self, segments: Sequence[EpochRange]) -> None:
         self.whole = segments[-1].first == 0
         self._of_epoch = {segment.epoch: segment for segment in segments}
 
@@ -151,11 +151,11 @@ class Written:
 
     def chain(self, row: RecordPlace) -> Chain | None:
         """The log up to a record, as far back as it was read; None where the record was not."""
-        segments: list[Segment] = []
+        segments: list[EpochRange] = []
         at, epoch = row
         first = self._beginning(at, epoch)
         while first is not None:
-            segments.append(Segment(epoch, first, at + 1))
+            segments.append(EpochRange(epoch, first, at + 1))
             before = self._before.get(RecordPlace(first, epoch))
             if before is None:
                 break

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from checkers.evidence.faults import FaultWindow
-from checkers.evidence.metadata_log import Span
-from checkers.evidence.partition_changes import CHANGED, Step
+from checkers.evidence.metadata_log import TimeBounds
+from checkers.evidence.partition_changes import CHANGED, PartitionChange
 from checkers.history.replicas import MetadataRecord
 
 REGISTERED = "REGISTER_BROKER_RECORD"
@@ -47,7 +47,7 @@ class _Process(msgspec.Struct):
     """
 
     incarnation: str
-    span: Span
+    span: TimeBounds
     fenced: bool
     leaving: bool
     killed: str | None = None
@@ -105,7 +105,7 @@ class Registrations:
         self._eligible = False
         self.judged = 0
 
-    def take(self, kind: str, data: Any, span: Span) -> Back | None:
+    def take(self, kind: str, data: Any, span: TimeBounds) -> Back | None:
         """Apply a record; return the broker that it unfences, if that broker's last process was killed.
 
         Raises:
@@ -123,7 +123,7 @@ class Registrations:
                 self._eligible = feature.feature_level > 0
         return None
 
-    def wrongly_chosen(self, step: Step) -> Iterator[str]:
+    def wrongly_chosen(self, step: PartitionChange) -> Iterator[str]:
         """Of each broker that a change lets into the ISR, or elects, and must not: why that is wrong."""
         before, after = step.before, step.after
         if step.kind != CHANGED or before is None or after is None:
@@ -135,7 +135,7 @@ class Registrations:
                 why = "is fenced" if process.fenced else "is about to shut down"
                 yield f"broker {broker} {why}, but is added to the ISR or elected"
 
-    def _register(self, told: _BrokerRecord, span: Span) -> None:
+    def _register(self, told: _BrokerRecord, span: TimeBounds) -> None:
         before = self._processes.get(told.broker_id)
         fenced, leaving = bool(told.fenced), bool(told.in_controlled_shutdown)
         process = _Process(told.incarnation_id, span, fenced, leaving)
@@ -158,7 +158,7 @@ class Registrations:
         self.judged += 1
         return Back(told.broker_id, killed)
 
-    def _killed(self, broker: int, before: _Process, span: Span) -> str | None:
+    def _killed(self, broker: int, before: _Process, span: TimeBounds) -> str | None:
         """The fault that certainly killed a process between its registration and the next one's.
 
         It is the first that ended a process of this broker in that time.

@@ -8,8 +8,8 @@ and that the ELR is a subset of the replicas.  The end of a reassignment breaks 
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from checkers.evidence.min_isr import Bounds
-from checkers.evidence.partition_changes import CHANGED, MADE, NOBODY, PartitionState, Step
+from checkers.evidence.min_isr import MinIsrBounds
+from checkers.evidence.partition_changes import CHANGED, MADE, NOBODY, PartitionChange, PartitionState
 from checkers.logs.partitions.anomalies import (
     CHANGE_OF_NOTHING,
     ELR_BESIDE_ISR,
@@ -33,7 +33,7 @@ class Broken(NamedTuple):
 _Rule = Callable[[PartitionState], str | None]
 
 
-def broken_by(step: Step, needed: Bounds) -> Iterator[Broken]:
+def broken_by(step: PartitionChange, needed: MinIsrBounds) -> Iterator[Broken]:
     """Judge one record.
 
     Args:
@@ -54,7 +54,9 @@ def broken_by(step: Step, needed: Bounds) -> Iterator[Broken]:
         yield from _changed(step, before, after, needed)
 
 
-def _changed(step: Step, before: PartitionState, after: PartitionState, needed: Bounds) -> Iterator[Broken]:
+def _changed(
+    step: PartitionChange, before: PartitionState, after: PartitionState, needed: MinIsrBounds
+) -> Iterator[Broken]:
     if step.kind == MADE:
         yield Broken(
             EPOCH_WENT_BACK,
@@ -94,7 +96,9 @@ _STATES: tuple[tuple[AnomalyKind, _Rule], ...] = (
 )
 
 
-def _restated(step: Step, before: PartitionState, after: PartitionState) -> Iterator[tuple[str, bool]]:
+def _restated(
+    step: PartitionChange, before: PartitionState, after: PartitionState
+) -> Iterator[tuple[str, bool]]:
     """Each optional field of a record: whether the record has it and repeats the value from before."""
     told = step.content
     yield "the leader", told.leader == before.leader and not _begins_an_epoch(before, after)

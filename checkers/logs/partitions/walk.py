@@ -5,7 +5,7 @@ from checkers.evidence.faults import fault_windows
 from checkers.evidence.metadata_log import MetadataLog, append_times, farthest
 from checkers.evidence.metadata_whole import thinned_logs
 from checkers.evidence.min_isr import CONFIG_RECORD, min_isr_of
-from checkers.evidence.partition_changes import REMOVED, PartitionState, Replay, Step
+from checkers.evidence.partition_changes import REMOVED, PartitionChange, PartitionReplay, PartitionState
 from checkers.history.operations import History
 from checkers.history.replicas import MetadataRecord
 from checkers.history.setup import setup_of
@@ -46,12 +46,12 @@ class Walk:
         self._is_whole = self._log is not None and _is_whole(history, self._log)
         if self._log is not None:
             self._with_registration = written_with(self._log.seen.records)
-            replay = Replay(self._log.seen)
+            replay = PartitionReplay(self._log.seen)
             for record in self._log.seen.records:
                 self._take(record, replay)
             self.figures["killed_brokers_back"] = self._registrations.judged
 
-    def _take(self, record: MetadataRecord, replay: Replay) -> None:
+    def _take(self, record: MetadataRecord, replay: PartitionReplay) -> None:
         _, _, kind, data = record
         self.figures["records"] += 1
         if kind == CONFIG_RECORD:
@@ -69,7 +69,7 @@ class Walk:
         for step in replay.take(record):
             self._judge(step)
 
-    def _judge(self, step: Step) -> None:
+    def _judge(self, step: PartitionChange) -> None:
         self.figures["states"] += 1
         self.figures["states_of_internal_topics"] += step.partition.topic.startswith("__")
         for text in self._registrations.wrongly_chosen(step):
@@ -80,7 +80,7 @@ class Walk:
             if kind is not CHANGE_OF_NOTHING or self._is_whole:
                 self._add(kind, str(step.partition), step.record, text, step.before, step.after)
 
-    def _is_repeated(self, step: Step) -> bool:
+    def _is_repeated(self, step: PartitionChange) -> bool:
         """Whether the same registration of a broker had changed the partition already."""
         first = self._with_registration.get(step.record[0])
         return first is not None and step.before is not None and step.before.offset >= first

@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 from checkers.columns.tables import PartitionName
 from checkers.evidence.faults import FaultWindow
-from checkers.evidence.metadata_log import Span
-from checkers.evidence.min_isr import Piece, logged_min_isr
+from checkers.evidence.metadata_log import TimeBounds
+from checkers.evidence.min_isr import MinIsrPeriod, logged_min_isr
 from checkers.evidence.partition_changes import NOBODY, PartitionState
 from checkers.history.observed import nodes_seen
 from checkers.history.units import NS_PER_S
@@ -97,18 +97,18 @@ def member_down(facts: Facts, end_ns: int) -> Iterator[Zone]:
 
 def certain_states(
     facts: Facts, states: Sequence[PartitionState], end_ns: int
-) -> Iterator[tuple[PartitionState, Span]]:
+) -> Iterator[tuple[PartitionState, TimeBounds]]:
     """The states before any unclean election, and between when each was certainly in force."""
     clean = list(takewhile(lambda state: not (state.unclean or state.recovering), states))
     spans = [facts.changes.span(state) for state in states]
     ends = [*(span.from_ns for span in spans[1:]), end_ns]
     for state, span, to_ns in zip(clean, spans, ends, strict=False):
-        yield state, Span(span.to_ns, min(to_ns, end_ns))
+        yield state, TimeBounds(span.to_ns, min(to_ns, end_ns))
 
 
 def memberships(
-    certain: Sequence[tuple[PartitionState, Span]], broker: int
-) -> Iterator[tuple[PartitionState, Span]]:
+    certain: Sequence[tuple[PartitionState, TimeBounds]], broker: int
+) -> Iterator[tuple[PartitionState, TimeBounds]]:
     """Each series of states with a broker in the ISR: its first state, and when it certainly held."""
     first: tuple[PartitionState, int] | None = None
     until_ns = 0
@@ -117,14 +117,14 @@ def memberships(
             first = first or (state, span.from_ns)
             until_ns = span.to_ns
         elif first is not None:
-            yield first[0], Span(first[1], until_ns)
+            yield first[0], TimeBounds(first[1], until_ns)
             first = None
     if first is not None:
-        yield first[0], Span(first[1], until_ns)
+        yield first[0], TimeBounds(first[1], until_ns)
 
 
 def _known_to_leader(
-    facts: Facts, partition: PartitionName, state: PartitionState, piece: Piece
+    facts: Facts, partition: PartitionName, state: PartitionState, piece: MinIsrPeriod
 ) -> Iterator[Zone]:
     """The stretch from which on the leader certainly acted by a state, and by the value of the config."""
     node = next((name for name, number in facts.ids.items() if number == state.leader), "")

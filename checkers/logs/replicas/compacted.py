@@ -33,9 +33,9 @@ from checkers.logs.replicas.anomalies import (
     REPLICA_DIVERGENCE,
 )
 from checkers.logs.replicas.deleted_keys import Newest, find_deleted_keys, without_expired
-from checkers.logs.replicas.early import Led, find_early
-from checkers.logs.replicas.returned import FinalRead, due, final_reads, truncated_since
-from checkers.logs.replicas.together import Stretch
+from checkers.logs.replicas.early import LastLeader, find_early
+from checkers.logs.replicas.returned import CompletedFinalRead, due, final_reads, truncated_since
+from checkers.logs.replicas.together import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
 _COMPRESSION = 0b111
@@ -46,7 +46,7 @@ _KEPT = ("last_offset", "leader_epoch", "producer_id", "producer_epoch", "base_s
 
 
 def find_in_compacted(
-    history: History, logs: Sequence[ReplicaLog], committed: Stretch, figures: Counter[str]
+    history: History, logs: Sequence[ReplicaLog], committed: ComparedRange, figures: Counter[str]
 ) -> Iterator[Anomaly]:
     """Find what compaction does not explain in the replicas of one partition.
 
@@ -80,11 +80,11 @@ def find_in_compacted(
         yield from find_brought_back(history, leader, reads)
         yield from find_deleted_keys(history, leader, reads, figures)
     if columns.acks == "all" and not licences_of(history).of(logs[0].partition):
-        led = None if leader is None else Led(leader.node, epoch)
+        led = None if leader is None else LastLeader(leader.node, epoch)
         yield from find_early(history, logs, led, reads, figures)
 
 
-def find_apart(reference: ReplicaLog, other: ReplicaLog, committed: Stretch) -> Iterator[Anomaly]:
+def find_apart(reference: ReplicaLog, other: ReplicaLog, committed: ComparedRange) -> Iterator[Anomaly]:
     """One finding if two logs have batches that cleaning can't have made from the same log."""
     left, right = _shared(reference, other, committed)
     differs = np.zeros(len(left), dtype=np.bool_)
@@ -114,7 +114,7 @@ def find_apart(reference: ReplicaLog, other: ReplicaLog, committed: Stretch) -> 
         )
 
 
-def find_away(log: ReplicaLog, newest: Newest, reads: Sequence[FinalRead]) -> Iterator[Anomaly]:
+def find_away(log: ReplicaLog, newest: Newest, reads: Sequence[CompletedFinalRead]) -> Iterator[Anomaly]:
     """One finding if a replica lacks the last record of a key: no batch has it, or a batch has too few."""
     there = log.has(newest.offset) & (newest.offset >= log.start)
     rows = np.where(there, log.rows_at(newest.offset), NONE)
@@ -135,7 +135,7 @@ def find_away(log: ReplicaLog, newest: Newest, reads: Sequence[FinalRead]) -> It
         )
 
 
-def find_not_given(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
+def find_not_given(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly]:
     """One finding if a read from the leader was given fewer records than are left of a batch on its disk."""
     first, end = max(read.start, log.start), min(read.end, log.end)
     base, last = log["base_offset"], log["last_offset"]
@@ -159,13 +159,15 @@ def find_not_given(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
         )
 
 
-def _passed_over(log: ReplicaLog, read: FinalRead) -> Integers:
+def _passed_over(log: ReplicaLog, read: CompletedFinalRead) -> Integers:
     """Rows of the batches that lost some records, of which a read was not given one that is left."""
     left = np.empty(0, dtype=np.int64) if log.left is None else log.left
     return log.rows_at(np.setdiff1d(left, read.offsets))
 
 
-def find_brought_back(history: History, log: ReplicaLog, reads: Sequence[FinalRead]) -> Iterator[Anomaly]:
+def find_brought_back(
+    history: History, log: ReplicaLog, reads: Sequence[CompletedFinalRead]
+) -> Iterator[Anomaly]:
     """One finding for each final read that was given what one before it, of the same leader, was not."""
     transactional = bool(log.transactional.any())
     for late in reads:
@@ -233,7 +235,7 @@ def _within(log: ReplicaLog, first: int, end: int) -> Booleans:
     return (log["last_offset"] >= first) & (log["base_offset"] < end)
 
 
-def _shared(left: ReplicaLog, right: ReplicaLog, committed: Stretch) -> tuple[Integers, Integers]:
+def _shared(left: ReplicaLog, right: ReplicaLog, committed: ComparedRange) -> tuple[Integers, Integers]:
     """Rows of the batches that begin at the same offset in two logs, within what both must have."""
     first, end = max(left.start, right.start), committed.end
     one, another = (np.flatnonzero(_within(log, first, end)) for log in (left, right))
@@ -243,7 +245,7 @@ def _shared(left: ReplicaLog, right: ReplicaLog, committed: Stretch) -> tuple[In
     return one[mine], another[others]
 
 
-def _out_of_line(left: ReplicaLog, right: ReplicaLog, committed: Stretch) -> list[int]:
+def _out_of_line(left: ReplicaLog, right: ReplicaLog, committed: ComparedRange) -> list[int]:
     """Where two logs taken as one have batches that overlap, or an epoch that goes down."""
     first, end = max(left.start, right.start), committed.end
     names = ("base_offset", "last_offset", "leader_epoch")

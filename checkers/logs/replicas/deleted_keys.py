@@ -13,14 +13,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import NEVER, NONE, Columns, Integers, Outcome, PartitionName, Tombstones
+from checkers.columns.tables import NEVER, NONE, Columns, Integers, PartitionName, SendOutcome, Tombstones
 from checkers.evidence.loading import all_columns_of
 from checkers.evidence.partition_changes import partition_changes
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
 from checkers.history.setup import recorded_setup
 from checkers.logs.replicas.anomalies import DELETED_KEY_RETURNED
-from checkers.logs.replicas.returned import FinalRead
+from checkers.logs.replicas.returned import CompletedFinalRead
 from checkers.verdict.verdict import Anomaly
 
 
@@ -62,7 +62,7 @@ def _deleted_until(columns: Columns, code: int, marks: Tombstones, sent_ns: int)
     rows = np.flatnonzero(
         (sends.partition == code) & (sends.invoked_ns <= sent_ns) & marks.among(sends.value)
     )
-    rows = rows[sends.outcome[rows] != Outcome.FAIL]
+    rows = rows[sends.outcome[rows] != SendOutcome.FAIL]
     deleted = np.full(marks.keys, NONE, dtype=np.int64)
     offset = np.where(sends.offset[rows] == NONE, np.iinfo(np.int64).max, sends.offset[rows])
     np.maximum.at(deleted, sends.value[rows] % marks.keys, offset)
@@ -70,7 +70,7 @@ def _deleted_until(columns: Columns, code: int, marks: Tombstones, sent_ns: int)
 
 
 def find_deleted_keys(
-    history: History, log: ReplicaLog, reads: Sequence[FinalRead], figures: Counter[str]
+    history: History, log: ReplicaLog, reads: Sequence[CompletedFinalRead], figures: Counter[str]
 ) -> Iterator[Anomaly]:
     """One finding for each final read that returned a record of a key, but not the key's tombstone.
 

@@ -18,18 +18,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, Columns, Integers, Outcome, Tombstones
+from checkers.columns.tables import NONE, Booleans, Columns, Integers, SendOutcome, Tombstones
 from checkers.evidence.cleanings import cleaned_by
 from checkers.evidence.loading import all_columns_of
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
 from checkers.logs.replicas.anomalies import COMPACTED_EARLY
 from checkers.logs.replicas.deleted_keys import known_of
-from checkers.logs.replicas.returned import FinalRead
+from checkers.logs.replicas.returned import CompletedFinalRead
 from checkers.verdict.verdict import Anomaly
 
 
-class Led(NamedTuple):
+class LastLeader(NamedTuple):
     """Who led from before the final reads until its disk was read, and in which epoch."""
 
     node: str
@@ -51,8 +51,8 @@ class _Replaced(NamedTuple):
 def find_early(
     history: History,
     logs: Sequence[ReplicaLog],
-    led: Led | None,
-    reads: Sequence[FinalRead],
+    led: LastLeader | None,
+    reads: Sequence[CompletedFinalRead],
     figures: Counter[str],
 ) -> Iterator[Anomaly]:
     """At most one finding for each replica.
@@ -107,7 +107,9 @@ def _replaced(columns: Columns, code: int) -> _Replaced:
 def _doubtful(columns: Columns, code: int, marks: Tombstones, keys: Integers) -> Booleans:
     """Keys with a tombstone of unknown outcome or offset: it may have been there and be gone."""
     sends = columns.sends
-    placed = (sends.outcome == Outcome.FAIL) | ((sends.outcome == Outcome.OK) & (sends.offset != NONE))
+    placed = (sends.outcome == SendOutcome.FAIL) | (
+        (sends.outcome == SendOutcome.OK) & (sends.offset != NONE)
+    )
     rows = np.flatnonzero((sends.partition == code) & ~placed)
     values = sends.value[rows]
     return np.isin(keys, values[marks.among(values)] % marks.keys)
@@ -122,7 +124,11 @@ def _in_active(log: ReplicaLog, epoch: int, following: Integers) -> Booleans:
 
 
 def _gone(
-    log: ReplicaLog, due: Integers, reads: Sequence[FinalRead], why: str, witness: tuple[int, ...] = ()
+    log: ReplicaLog,
+    due: Integers,
+    reads: Sequence[CompletedFinalRead],
+    why: str,
+    witness: tuple[int, ...] = (),
 ) -> list[Anomaly]:
     """One finding if a record that no cleaned record replaces is gone from a disk, or was not read."""
     told = [(log.op, f"{log.node}'s disk", due[~log.has(due) & (due >= log.start)])]

@@ -24,11 +24,11 @@ from checkers.logs.replicas.anomalies import (
     EPOCH_START_DIVERGENCE,
     EPOCH_WITHOUT_ELECTION,
 )
-from checkers.logs.replicas.together import Stretch
+from checkers.logs.replicas.together import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
 
-def find_contradicted(log: ReplicaLog, noted: Noted, committed: Stretch) -> Iterator[Anomaly]:
+def find_contradicted(log: ReplicaLog, noted: Noted, committed: ComparedRange) -> Iterator[Anomaly]:
     """One finding if a replica's notes are out of order, or its own batches contradict them.
 
     Args:
@@ -64,13 +64,13 @@ def find_disordered(noted: Noted, log: ReplicaLog | None = None) -> Iterator[Ano
             return
 
 
-def judged_rows(log: ReplicaLog, committed: Stretch) -> Integers:
+def judged_rows(log: ReplicaLog, committed: ComparedRange) -> Integers:
     """Rows of the batches whose epochs are compared with the notes."""
     first = max(log.start, committed.first)
     return np.flatnonzero((log["base_offset"] >= first) & (log["last_offset"] < committed.end))
 
 
-def find_different_starts(reference: Noted, other: Noted, committed: Stretch) -> Iterator[Anomaly]:
+def find_different_starts(reference: Noted, other: Noted, committed: ComparedRange) -> Iterator[Anomaly]:
     """One finding if two replicas noted different beginnings of an epoch below the committed end."""
     known = dict(reference.entries[1:])
     for epoch, start in other.entries[1:]:

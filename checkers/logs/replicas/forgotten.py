@@ -26,7 +26,7 @@ from checkers.history.observed import EVIDENCE_PRODUCERS, PRODUCERS, KnownProduc
 from checkers.history.operations import History, once
 from checkers.history.setup import recorded_setup
 from checkers.logs.replicas.anomalies import PRODUCER_FORGOTTEN
-from checkers.logs.replicas.together import Stretch
+from checkers.logs.replicas.together import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
 _NUMBERS = 2**31
@@ -34,7 +34,7 @@ _NUMBERS = 2**31
 _NONE = -1
 
 
-class Answer(NamedTuple):
+class DescribedProducers(NamedTuple):
     """What a broker knew of a partition's producers.
 
     Attributes:
@@ -67,20 +67,20 @@ class Last(NamedTuple):
 
 
 @once
-def answers_of(history: History) -> dict[tuple[str, PartitionName], Answer]:
+def answers_of(history: History) -> dict[tuple[str, PartitionName], DescribedProducers]:
     """The last answer of each broker for each partition; refusals are left out.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    found: dict[tuple[str, PartitionName], Answer] = {}
+    found: dict[tuple[str, PartitionName], DescribedProducers] = {}
     for operation in history.observed(PRODUCERS):
         seen = msgspec.convert(operation.value, ProducersSeen)
         for topic, partitions in seen.topics.items():
             for each in partitions:
                 if each.error == 0:
                     known = {producer.id: producer for producer in each.known}
-                    answer = Answer(operation.index, operation.time_ns, seen.began_ns, known)
+                    answer = DescribedProducers(operation.index, operation.time_ns, seen.began_ns, known)
                     found[operation.node or "", PartitionName(topic, each.partition)] = answer
     return found
 
@@ -121,7 +121,7 @@ def last_of(log: ReplicaLog, end: int) -> Last:
 
 
 def find_forgotten(
-    history: History, logs: Sequence[ReplicaLog], committed: Stretch, figures: Counter[str]
+    history: History, logs: Sequence[ReplicaLog], committed: ComparedRange, figures: Counter[str]
 ) -> Iterator[Anomaly]:
     """At most one finding for each log, of the last batch that its broker should know.
 
@@ -149,7 +149,7 @@ def find_forgotten(
 
 
 def _found(
-    whose: tuple[ReplicaLog, Answer], last: Last, row: int, committed: Stretch, number: int
+    whose: tuple[ReplicaLog, DescribedProducers], last: Last, row: int, committed: ComparedRange, number: int
 ) -> Anomaly:
     log, answer = whose
     producer, epoch = int(last.producer_id[row]), int(last.epoch[row])

@@ -50,7 +50,7 @@ class Produced(NamedTuple):
     same: Booleans
 
 
-class Pair(NamedTuple):
+class BatchPair(NamedTuple):
     """Two batches of one log that don't go together, the earlier one first; rows of that log."""
 
     log: ReplicaLog
@@ -66,17 +66,17 @@ class Pair(NamedTuple):
 
 def find_missing_offsets(logs: Sequence[ReplicaLog], first: int) -> Iterator[Finds]:
     """Find offsets, from `first` on, that no batch of a log has; what several logs share is one finding."""
-    pairs = [Pair(log, row, row + 1) for log in logs for row in _missing_offsets(log, first)]
+    pairs = [BatchPair(log, row, row + 1) for log in logs for row in _missing_offsets(log, first)]
     yield from _finds(OFFSET_GAP, pairs, "no batch has the offsets between {} and {}")
 
 
 def find_wrong_numbers(logs: Sequence[ReplicaLog]) -> Iterator[Finds]:
     """Find batches that a leader had to refuse; what several logs share is one finding."""
     told = [(log, produced(log)) for log in logs]
-    back = [Pair(log, *rows) for log, found in told for rows in epochs_back(found)]
+    back = [BatchPair(log, *rows) for log, found in told for rows in epochs_back(found)]
     said = "after offset {} the batch at {} has an old producer epoch"
     yield from _finds(PRODUCER_EPOCH_REGRESSION, back, said)
-    wrong = [Pair(log, *rows) for log, found in told for rows in out_of_sequence(found)]
+    wrong = [BatchPair(log, *rows) for log, found in told for rows in out_of_sequence(found)]
     said = "after offset {} the batch at {} does not have its producer's next sequence number"
     yield from _finds(SEQUENCE_GAP, wrong, said)
 
@@ -139,9 +139,9 @@ def _sorted(before: Integers, after: Integers) -> list[tuple[int, int]]:
     return list(zip(before[order].tolist(), after[order].tolist(), strict=True))
 
 
-def _finds(kind: AnomalyKind, pairs: Sequence[Pair], said: str) -> Iterator[Finds]:
+def _finds(kind: AnomalyKind, pairs: Sequence[BatchPair], said: str) -> Iterator[Finds]:
     """Findings of one kind, one for each place in a partition."""
-    places: dict[tuple[int, int], list[Pair]] = {}
+    places: dict[tuple[int, int], list[BatchPair]] = {}
     for pair in pairs:
         places.setdefault(pair.offsets, []).append(pair)
     if places:
@@ -150,7 +150,7 @@ def _finds(kind: AnomalyKind, pairs: Sequence[Pair], said: str) -> Iterator[Find
         yield Finds(kind, len(shared), tuple(examples))
 
 
-def _found(kind: AnomalyKind, same: Sequence[Pair], said: str) -> Anomaly:
+def _found(kind: AnomalyKind, same: Sequence[BatchPair], said: str) -> Anomaly:
     pair, *others = same
     log = pair.log
     lines = [batch_text(log, pair.before), batch_text(log, pair.after)]

@@ -65,7 +65,13 @@ from checkers.logs.replicas.metadata_logs import compare_metadata_logs
 from checkers.logs.replicas.own_topics import find_in_own
 from checkers.logs.replicas.removed import find_returned
 from checkers.logs.replicas.stray import find_stray
-from checkers.logs.replicas.together import Stretch, batches_within, find_divergence, find_late, find_short
+from checkers.logs.replicas.together import (
+    ComparedRange,
+    batches_within,
+    find_divergence,
+    find_late,
+    find_short,
+)
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
@@ -234,7 +240,7 @@ def _judge_partition(
     logs = _leader_first([found[node] for node in synced.nodes if node in found], synced.leader)
     logs = _of_one_topic(logs, findings)
     reason = f"{', '.join(synced.nodes)} were in sync; a final read listed {end.offset} as the end."
-    committed = Stretch(0, end.offset, (synced.op, end.op), reason)
+    committed = ComparedRange(0, end.offset, (synced.op, end.op), reason)
     findings.add(find_short(logs, committed))
     if partition.topic not in limits.retained:
         findings.add(find_late(logs, committed._replace(first=end.start)))
@@ -319,7 +325,7 @@ def _judge_notes(
     end, synced = told
     partition = logs[0].partition
     reason = f"{', '.join(synced.nodes)} were in sync; {end.offset} was committed."
-    committed = Stretch(end.start, end.offset, (synced.op, end.op), reason)
+    committed = ComparedRange(end.start, end.offset, (synced.op, end.op), reason)
     reference = notes.get(logs[0].node)
     for log in logs:
         noted = notes.get(log.node)
@@ -340,7 +346,7 @@ def _judge_notes(
             findings.add(find_different_starts(reference, noted, committed))
 
 
-def _shared(left: ReplicaLog, right: ReplicaLog, committed: Stretch) -> Stretch:
+def _shared(left: ReplicaLog, right: ReplicaLog, committed: ComparedRange) -> ComparedRange:
     """The part of what is committed that both logs have to hold."""
     first, end = max(left.start, right.start), min(committed.end, left.end, right.end)
     return committed._replace(first=first, end=end)

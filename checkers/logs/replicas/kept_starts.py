@@ -34,7 +34,7 @@ from checkers.licences.facts import Facts
 from checkers.logs.partitions.lives import held_up_ns, one_life
 from checkers.logs.replicas.anomalies import DELETION_NOT_KEPT
 from checkers.logs.replicas.limits import limits_of
-from checkers.logs.replicas.removed import CLEAN_CODES, MARGIN_NS, Deletion, Licensing, deletions_of
+from checkers.logs.replicas.removed import CLEAN_CODES, MARGIN_NS, Licensing, RecordsDeletion, deletions_of
 from checkers.verdict.verdict import Anomaly
 
 LATE_NS = 15_000_000_000
@@ -127,14 +127,14 @@ class _Promises:
             topic, start.topic_id
         )
 
-    def why(self, deletion: Deletion, start: _Start) -> str | None:
+    def why(self, deletion: RecordsDeletion, start: _Start) -> str | None:
         """Why the start on a disk can't be below a deletion; None where it may be."""
         early = start.from_ns <= deletion.to_ns
         if early or not self._moved(deletion, start) or self._lowered(deletion, start):
             return None
         return self._stopped(deletion, start) or self._ran(deletion, start)
 
-    def _moved(self, deletion: Deletion, start: _Start) -> bool:
+    def _moved(self, deletion: RecordsDeletion, start: _Start) -> bool:
         """Whether the leader certainly had to wait for this replica before it answered."""
         changes, number = self._facts.changes, self._facts.ids.get(start.node)
         if number is None or not changes.is_complete(start.where, start.until_ns):
@@ -143,7 +143,7 @@ class _Promises:
         in_sync = all(state.leader != NOBODY and number in state.isr for state in states)
         return in_sync and len({state.leader_epoch for state in states}) == 1
 
-    def _lowered(self, deletion: Deletion, start: _Start) -> bool:
+    def _lowered(self, deletion: RecordsDeletion, start: _Start) -> bool:
         """Whether the replica may have truncated committed records, or be another one.
 
         Events before do not matter: the replica was in sync, and had reported its start to the leader.
@@ -159,7 +159,7 @@ class _Promises:
             or self._licensing.truncated(deletion) is not None
         )
 
-    def _stopped(self, deletion: Deletion, start: _Start) -> str | None:
+    def _stopped(self, deletion: RecordsDeletion, start: _Start) -> str | None:
         """That the process that had moved the start was stopped later, and exited cleanly."""
         from_ns, node = deletion.from_ns - MARGIN_NS, start.node
         ended = [w for w in self._facts.windows if w.ends_processes and w.concerns(node)]
@@ -183,7 +183,7 @@ class _Promises:
         begun = {each.value.started_at for each in before + since[: since.index(ended) + 1]}
         return ended.operation if len(begun) == 1 and None not in begun else None
 
-    def _ran(self, deletion: Deletion, start: _Start) -> str | None:
+    def _ran(self, deletion: RecordsDeletion, start: _Start) -> str | None:
         """That the process that had moved the start ran for long enough, without what holds it up."""
         to_ns, until_ns = deletion.to_ns, start.from_ns
         holding = (w for w in self._facts.windows if w.concerns(start.node) and not w.cut)
@@ -204,7 +204,7 @@ def _directory(state: PartitionState, number: int) -> str | None:
     return dict(zip(state.replicas, state.directories, strict=False)).get(number)
 
 
-def _found(deletion: Deletion, start: _Start, why: str) -> Anomaly:
+def _found(deletion: RecordsDeletion, start: _Start, why: str) -> Anomaly:
     where, below = start.where, deletion.below
     return DELETION_NOT_KEPT.found(
         f"on the disk of {start.node} the log of {where} begins at {start.start}, although its records below "

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.columns.tables import NEVER, Columns, Outcome, PartitionName
+from checkers.columns.tables import NEVER, Columns, PartitionName, SendOutcome
 from checkers.evidence.faults import fault_windows
 from checkers.evidence.loading import columns_of
 from checkers.evidence.partition_changes import PartitionChanges, partition_changes
@@ -23,7 +23,7 @@ from checkers.history.setup import Setup
 from checkers.history.sources import Source, lacking
 from checkers.logs.replicas.anomalies import REPLICA_DIVERGENCE
 from checkers.logs.replicas.committed import InSync, in_sync
-from checkers.logs.replicas.together import Stretch, find_divergence, find_short
+from checkers.logs.replicas.together import ComparedRange, find_divergence, find_short
 from checkers.verdict.verdict import Anomaly
 
 
@@ -54,7 +54,9 @@ def committed_by(columns: Columns, partition: PartitionName, until_ns: int) -> i
         return 0
     sends = columns.sends
     here = sends.partition == columns.partitions.index(partition)
-    then = (sends.invoked_ns >= from_ns) & (sends.completed_ns <= until_ns) & (sends.outcome == Outcome.OK)
+    then = (
+        (sends.invoked_ns >= from_ns) & (sends.completed_ns <= until_ns) & (sends.outcome == SendOutcome.OK)
+    )
     rows = np.flatnonzero(here & then)
     if columns.acks != "all":
         rows = rows[columns.is_strict(rows)]
@@ -78,7 +80,7 @@ def find_in_left(
         f"{log.node} was in sync when recovery ended; {committed} was committed, and there was no "
         "later fault."
     )
-    due = Stretch(max(reference.start, log.start), committed, (synced.op,), reason)
+    due = ComparedRange(max(reference.start, log.start), committed, (synced.op,), reason)
     yield from find_short([log], due)
     both = due._replace(end=min(committed, reference.end, log.end))
     yield from find_divergence(REPLICA_DIVERGENCE, reference, log, both)

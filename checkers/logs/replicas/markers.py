@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Columns, Integers, Outcome, PartitionName
+from checkers.columns.tables import NONE, Columns, Integers, PartitionName, SendOutcome
 from checkers.evidence.replicas import ABORT, COMMIT, ReplicaLog
 from checkers.licences.permits import Decisions
 from checkers.logs.replicas.anomalies import MARKER_AGAINST_ANSWER, MARKER_SHARED, MARKERS_DIFFER
@@ -86,17 +86,17 @@ def _marked_in(columns: Columns, code: int, log: ReplicaLog) -> Integers:
 def find_against_answers(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
     """One finding for each transaction with a marker that its client's answer rules out."""
     outcome = columns.sends.outcome[marked.send]
-    wrong = (outcome == Outcome.OK) & (marked.end == ABORT)
-    wrong |= (outcome == Outcome.ABORTED) & (marked.end == COMMIT)
+    wrong = (outcome == SendOutcome.OK) & (marked.end == ABORT)
+    wrong |= (outcome == SendOutcome.ABORTED) & (marked.end == COMMIT)
     rows = np.flatnonzero(wrong)
     for row in rows[np.unique(marked.transaction[rows], return_index=True)[1]].tolist():
-        told = "whose commit was acknowledged" if outcome[row] == Outcome.OK else "that did not commit"
+        told = "whose commit was acknowledged" if outcome[row] == SendOutcome.OK else "that did not commit"
         yield _found(MARKER_AGAINST_ANSWER, columns, marked, (row,), told)
 
 
 def find_differing(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
     """One finding for each transaction of unknown end that has markers of both types."""
-    known = columns.sends.outcome[marked.send] == Outcome.INFO
+    known = columns.sends.outcome[marked.send] == SendOutcome.INFO
     same = (marked.transaction[1:] == marked.transaction[:-1]) & known[1:]
     rows = np.flatnonzero(same & (marked.end[1:] != marked.end[:-1]))
     for row in rows[np.unique(marked.transaction[rows], return_index=True)[1]].tolist():
@@ -110,7 +110,7 @@ def find_shared(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
     before, after = rows[:-1], rows[1:]
     same = (partition[before] == partition[after]) & (marked.marker[before] == marked.marker[after])
     other = same & (marked.transaction[before] != marked.transaction[after])
-    committed = columns.sends.outcome[marked.send[before]] == Outcome.OK
+    committed = columns.sends.outcome[marked.send[before]] == SendOutcome.OK
     for place in np.flatnonzero(other & committed).tolist():
         yield _shared(columns, marked, int(before[place]), int(after[place]))
 

@@ -24,11 +24,11 @@ from checkers.logs.replicas.anomalies import METADATA_DIVERGENCE
 from checkers.logs.replicas.committed import MetadataEnd, metadata_end
 from checkers.logs.replicas.gaps import find_missing_offsets
 from checkers.logs.replicas.limits import limits_of
-from checkers.logs.replicas.together import Stretch, batches_within, find_divergence
+from checkers.logs.replicas.together import ComparedRange, batches_within, find_divergence
 from checkers.verdict.verdict import Anomaly
 
 
-class Compared(NamedTuple):
+class MetadataLogComparison(NamedTuple):
     """What comparing metadata logs showed.
 
     Attributes:
@@ -44,7 +44,9 @@ class Compared(NamedTuple):
     batches: list[int]
 
 
-def compare_metadata_logs(history: History, logs: Sequence[ReplicaLog], meant: Setup) -> Compared:
+def compare_metadata_logs(
+    history: History, logs: Sequence[ReplicaLog], meant: Setup
+) -> MetadataLogComparison:
     """Compare every node's metadata log with the leader's; nothing is compared if the leader is unknown.
 
     Raises:
@@ -57,11 +59,11 @@ def compare_metadata_logs(history: History, logs: Sequence[ReplicaLog], meant: S
     committed = metadata_end(history, meant.names)
     if committed is None or committed.leader not in readable:
         untold = ["the metadata log of the quorum's leader is unknown"] if readable else []
-        return Compared([], gaps, [*doubts, *untold], [])
+        return MetadataLogComparison([], gaps, [*doubts, *untold], [])
     reference = readable.pop(committed.leader)
     matching = not any(window.wipes for window in fault_windows(history))
     pairs = [(log, _stretch(reference, log, committed, matching=matching)) for log in readable.values()]
-    return Compared(
+    return MetadataLogComparison(
         [found for log, at in pairs for found in find_divergence(METADATA_DIVERGENCE, reference, log, at)],
         gaps,
         doubts,
@@ -95,7 +97,9 @@ def _not_decoded(log: ReplicaLog | None) -> str | None:
     return problem and f"was not decoded: {problem}"
 
 
-def _stretch(reference: ReplicaLog, log: ReplicaLog, committed: MetadataEnd, *, matching: bool) -> Stretch:
+def _stretch(
+    reference: ReplicaLog, log: ReplicaLog, committed: MetadataEnd, *, matching: bool
+) -> ComparedRange:
     """The part that both logs have to hold alike."""
     known = min(committed.high_watermark, committed.fetched.get(log.node, 0), reference.end, log.end)
     reason = (
@@ -106,7 +110,7 @@ def _stretch(reference: ReplicaLog, log: ReplicaLog, committed: MetadataEnd, *, 
     if shared > known:
         known = shared
         reason = f"{reference.node} and {log.node} both have a batch of one epoch that ends at {known - 1}."
-    return Stretch(max(reference.start, log.start), known, (committed.op,), reason)
+    return ComparedRange(max(reference.start, log.start), known, (committed.op,), reason)
 
 
 def _shared_end(reference: ReplicaLog, log: ReplicaLog) -> int:

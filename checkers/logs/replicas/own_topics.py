@@ -16,7 +16,7 @@ from checkers.history.operations import INVOKE, History
 from checkers.history.setup import Setup
 from checkers.logs.replicas.epochs import find_different_starts, find_disordered
 from checkers.logs.replicas.limits import Limits
-from checkers.logs.replicas.together import Stretch
+from checkers.logs.replicas.together import ComparedRange
 from checkers.verdict.verdict import Anomaly
 
 _CLOSING = ("log.roll.", "log.segment.", "offsets.topic.segment.", "transaction.state.log.segment.")
@@ -49,7 +49,7 @@ def find_in_own(history: History, notes: Sequence[Noted], meant: Setup, limits: 
 
 def _steady(
     history: History, partition: PartitionName, meant: Setup
-) -> tuple[str, frozenset[str], Stretch] | None:
+) -> tuple[str, frozenset[str], ComparedRange] | None:
     """The leader since the end of recovery, and its ISR; None if the leader changed or is unknown."""
     changes = partition_changes(history)
     recovered = [operation for operation in history.of("recover") if operation.type is not INVOKE]
@@ -63,7 +63,7 @@ def _steady(
     leader = meant.names.get(states[0].leader, str(states[0].leader))
     reason = f"{', '.join(sorted(nodes))} were in sync since recovery ended, and {leader} led."
     witness = (recovered[-1].index, *(() if changes.op is None else (changes.op,)))
-    return leader, nodes, Stretch(0, _EVERYTHING, witness, reason)
+    return leader, nodes, ComparedRange(0, _EVERYTHING, witness, reason)
 
 
 def _closes_early(meant: Setup) -> bool:

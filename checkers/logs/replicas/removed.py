@@ -36,7 +36,7 @@ _SETTLING_NS = 30_000_000_000
 """How long after a fault, or an election, a broker may be out of date; three session timeouts."""
 
 
-class Deletion(NamedTuple):
+class RecordsDeletion(NamedTuple):
     """A deletion that was acknowledged.
 
     Attributes:
@@ -94,14 +94,16 @@ def find_returned(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
                 yield from _in_polls(columns, code, of_it, licensing, begun_ns)
 
 
-def deletions_of(history: History) -> dict[PartitionName, list[Deletion]]:
+def deletions_of(history: History) -> dict[PartitionName, list[RecordsDeletion]]:
     """All deletions that were acknowledged, by partition, those of the largest offset first."""
-    found: dict[PartitionName, list[Deletion]] = {}
+    found: dict[PartitionName, list[RecordsDeletion]] = {}
     for request in requests_of(history, "delete-records"):
         if request.ended is not None and request.ended.type is OK:
             for number, below in request.began.value:
                 where = PartitionName(request.began.key, number)
-                deletion = Deletion(where, below, request.from_ns, request.ended.time_ns, request.operations)
+                deletion = RecordsDeletion(
+                    where, below, request.from_ns, request.ended.time_ns, request.operations
+                )
                 found.setdefault(where, []).append(deletion)
     return {where: sorted(some, key=lambda each: -each.below) for where, some in found.items()}
 
@@ -112,9 +114,9 @@ class Licensing:
     def __init__(self, history: History) -> None:
         self._facts = Facts(history)
         self._history = history
-        self._starts: dict[Deletion, str | None] = {}
+        self._starts: dict[RecordsDeletion, str | None] = {}
 
-    def of_start(self, deletion: Deletion) -> str | None:
+    def of_start(self, deletion: RecordsDeletion) -> str | None:
         """What permits that a log begins below the offset of a deletion; None where nothing does."""
         if deletion not in self._starts:
             self._starts[deletion] = (
@@ -125,13 +127,13 @@ class Licensing:
             )
         return self._starts[deletion]
 
-    def of_poll(self, deletion: Deletion, until_ns: int) -> str | None:
+    def of_poll(self, deletion: RecordsDeletion, until_ns: int) -> str | None:
         """What permits that a consumer is given a deleted record until some time."""
         return (
             self.of_start(deletion) or self._disturbed(deletion, until_ns) or self._moved(deletion, until_ns)
         )
 
-    def truncated(self, deletion: Deletion) -> str | None:
+    def truncated(self, deletion: RecordsDeletion) -> str | None:
         """An event that lets a replica lead that was out of sync or wiped; None without one."""
         for permit in licences_of(self._history).of(deletion.where):
             event = permit.event
@@ -139,7 +141,7 @@ class Licensing:
                 return permit.text
         return None
 
-    def _killed(self, deletion: Deletion) -> str | None:
+    def _killed(self, deletion: RecordsDeletion) -> str | None:
         """A process that was ended without warning, unless its broker certainly fetched before it led."""
         for window in self._facts.windows:
             if (window.may_kill or window.strikes) and window.end_ns >= deletion.from_ns:
@@ -162,7 +164,7 @@ class Licensing:
                 return True
         return left
 
-    def _died(self, deletion: Deletion) -> str | None:
+    def _died(self, deletion: RecordsDeletion) -> str | None:
         """A process that ended in another way than it should, other than by a kill."""
         names = [name for name, _ in self._replicas(deletion.where)]
         kills = [window for window in self._facts.windows if _only_kills(window)]
@@ -174,7 +176,7 @@ class Licensing:
                 return f"{node} ended with exit code {seen.exit_code}: {_CHECKPOINT}"
         return None
 
-    def _not_alive(self, deletion: Deletion) -> str | None:
+    def _not_alive(self, deletion: RecordsDeletion) -> str | None:
         """Whether an eligible replica may not have been alive at the answer."""
         changes, where = self._facts.changes, deletion.where
         if not self._facts.eligible_replicas:
@@ -188,11 +190,11 @@ class Licensing:
             "its log start offset"
         )
 
-    def _disturbed(self, deletion: Deletion, until_ns: int) -> str | None:
+    def _disturbed(self, deletion: RecordsDeletion, until_ns: int) -> str | None:
         fault = self._fault(deletion.from_ns, until_ns)
         return fault and f"{fault}; an older leader may answer consumers"
 
-    def _moved(self, deletion: Deletion, until_ns: int) -> str | None:
+    def _moved(self, deletion: RecordsDeletion, until_ns: int) -> str | None:
         """Whether the partition may have had several leaders since some time before a deletion."""
         changes, where = self._facts.changes, deletion.where
         if changes.is_complete(where, until_ns):
@@ -227,7 +229,7 @@ _CHECKPOINT = (
 
 
 def _in_final_reads(
-    columns: Columns, code: int, deletions: Sequence[Deletion], licensing: Licensing
+    columns: Columns, code: int, deletions: Sequence[RecordsDeletion], licensing: Licensing
 ) -> Iterator[Anomaly]:
     finals, calls = columns.final_reads, columns.calls
     rows = np.flatnonzero((finals.partition == code) & (finals.start < deletions[0].below))
@@ -245,7 +247,11 @@ def _in_final_reads(
 
 
 def _in_polls(
-    columns: Columns, code: int, deletions: Sequence[Deletion], licensing: Licensing, begun_ns: Integers
+    columns: Columns,
+    code: int,
+    deletions: Sequence[RecordsDeletion],
+    licensing: Licensing,
+    begun_ns: Integers,
 ) -> Iterator[Anomaly]:
     reads, calls = columns.reads, columns.calls
     since_ns = begun_ns[np.maximum(calls.assignment, NONE)]
@@ -282,14 +288,14 @@ def _begun(history: History, columns: Columns) -> Integers:
     return found
 
 
-def _worst(shown: Sequence[tuple[Deletion, _Return, str | None]]) -> Iterator[Anomaly]:
+def _worst(shown: Sequence[tuple[RecordsDeletion, _Return, str | None]]) -> Iterator[Anomaly]:
     """The first that nothing permits; otherwise the first."""
     worst = next((each for each in shown if each[2] is None), None) or next(iter(shown), None)
     if worst is not None:
         yield _found(*worst)
 
 
-def _found(deletion: Deletion, told: _Return, licence: str | None) -> Anomaly:
+def _found(deletion: RecordsDeletion, told: _Return, licence: str | None) -> Anomaly:
     where, below = deletion.where, deletion.below
     found = DELETED_RECORDS_RETURNED.found(
         f"the records of {where} below {below} had been deleted, but {told.text}",

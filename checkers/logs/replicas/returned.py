@@ -21,7 +21,7 @@ from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
 
-class FinalRead(NamedTuple):
+class CompletedFinalRead(NamedTuple):
     """A final read that reached the end that it listed.
 
     Attributes:
@@ -45,16 +45,16 @@ class FinalRead(NamedTuple):
     began_ns: int
 
 
-def final_reads(columns: Columns) -> dict[int, list[FinalRead]]:
+def final_reads(columns: Columns) -> dict[int, list[CompletedFinalRead]]:
     """All whole final reads, by codes of partitions."""
     finals, calls, reads = columns.final_reads, columns.calls, columns.reads
-    found: dict[int, list[FinalRead]] = {}
+    found: dict[int, list[CompletedFinalRead]] = {}
     for row in np.flatnonzero(finals.whole).tolist():
         call, partition = int(finals.call[row]), int(finals.partition[row])
         first, last = np.searchsorted(reads.call, [call, call + 1])
         offsets = reads.offset[first:last][reads.partition[first:last] == partition]
         reader = columns.readers[int(calls.reader[call])]
-        read = FinalRead(
+        read = CompletedFinalRead(
             client=str(reader),
             committed=reader.committed,
             start=int(finals.start[row]),
@@ -68,7 +68,7 @@ def final_reads(columns: Columns) -> dict[int, list[FinalRead]]:
     return found
 
 
-def truncated_since(history: History, partition: PartitionName, read: FinalRead) -> bool:
+def truncated_since(history: History, partition: PartitionName, read: CompletedFinalRead) -> bool:
     """Whether an unclean election may have truncated a log since a read listed its end."""
     changes = partition_changes(history)
     states = changes.states.get(partition, ())
@@ -85,13 +85,13 @@ def due(log: ReplicaLog, *, committed: bool) -> Booleans:
     return visible
 
 
-def offsets_compared(log: ReplicaLog, read: FinalRead) -> int:
+def offsets_compared(log: ReplicaLog, read: CompletedFinalRead) -> int:
     """How many of the offsets that a read returned are looked for in a log."""
     first, end = _within(log, read)
     return int(((read.offsets >= first) & (read.offsets < end)).sum())
 
 
-def find_not_on_disk(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
+def find_not_on_disk(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly]:
     """One finding if a read returned what the log does not have, or has as something else."""
     first, end = _within(log, read)
     offsets = read.offsets[(read.offsets >= first) & (read.offsets < end)]
@@ -108,7 +108,7 @@ def find_not_on_disk(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
         )
 
 
-def find_not_read(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
+def find_not_read(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly]:
     """One finding if a read passed over a record that the log has."""
     first, end = _within(log, read)
     base, last = np.maximum(log["base_offset"], first), np.minimum(log["last_offset"], end - 1)
@@ -128,7 +128,7 @@ def find_not_read(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
         )
 
 
-def find_unended(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
+def find_unended(log: ReplicaLog, read: CompletedFinalRead) -> Iterator[Anomaly]:
     """One finding if a read of committed records came past a transaction that no marker ends."""
     first, end = _within(log, read)
     open_ = log.transactional & ~log.control & (markers_of(log) == NONE)
@@ -144,7 +144,7 @@ def find_unended(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
 
 
 def _found(
-    kind: AnomalyKind, where: tuple[ReplicaLog, FinalRead, int, str], summary: str, did: str
+    kind: AnomalyKind, where: tuple[ReplicaLog, CompletedFinalRead, int, str], summary: str, did: str
 ) -> Anomaly:
     """A contradiction between a log and a final read at an offset, where the log holds what is reported."""
     log, read, offset, there = where
@@ -157,7 +157,7 @@ def _found(
     )
 
 
-def _within(log: ReplicaLog, read: FinalRead) -> tuple[int, int]:
+def _within(log: ReplicaLog, read: CompletedFinalRead) -> tuple[int, int]:
     """First offset that both must have, and the one after the last."""
     return max(read.start, log.start), min(read.end, log.end)
 

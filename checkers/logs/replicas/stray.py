@@ -16,7 +16,7 @@ import msgspec
 from checkers.columns.tables import NEVER
 from checkers.evidence.faults import fault_windows
 from checkers.evidence.metadata_log import append_times, farthest
-from checkers.evidence.partition_changes import REMOVED, PartitionState, Replay, partition_changes
+from checkers.evidence.partition_changes import REMOVED, PartitionReplay, PartitionState, partition_changes
 from checkers.history.observed import nodes_seen
 from checkers.history.operations import History, Operation
 from checkers.history.replicas import FOLDERS, FoldersSeen
@@ -92,7 +92,7 @@ class _Placed:
         log, times = farthest(history), append_times(history)
         if log is None:
             return
-        replay = Replay(log.seen)
+        replay = PartitionReplay(log.seen)
         for record in log.seen.records:
             offset, epoch, kind, data = record
             if kind == REMOVED:

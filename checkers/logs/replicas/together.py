@@ -26,7 +26,7 @@ COMPARED = (
 """Columns that must be equal; the CRC represents the content."""
 
 
-class Stretch(NamedTuple):
+class ComparedRange(NamedTuple):
     """Where logs are compared.
 
     Attributes:
@@ -42,13 +42,13 @@ class Stretch(NamedTuple):
     reason: str
 
 
-def batches_within(log: ReplicaLog, stretch: Stretch) -> int:
+def batches_within(log: ReplicaLog, stretch: ComparedRange) -> int:
     """How many batches of a log lie in a stretch, in part or whole."""
     return len(_rows(log, stretch))
 
 
 def find_divergence(
-    kind: AnomalyKind, reference: ReplicaLog, other: ReplicaLog, stretch: Stretch
+    kind: AnomalyKind, reference: ReplicaLog, other: ReplicaLog, stretch: ComparedRange
 ) -> Iterator[Anomaly]:
     """One finding, at the first difference, if two logs do not hold the same batches in a stretch."""
     expected, held = _table(reference, stretch), _table(other, stretch)
@@ -56,7 +56,7 @@ def find_divergence(
         yield _divergence(kind, (reference, expected), (other, held), stretch)
 
 
-def find_short(logs: Iterable[ReplicaLog], committed: Stretch) -> Iterator[Anomaly]:
+def find_short(logs: Iterable[ReplicaLog], committed: ComparedRange) -> Iterator[Anomaly]:
     """One finding for each log that ends below the end of what is committed."""
     for log in logs:
         if log.end < committed.end:
@@ -72,7 +72,7 @@ def find_short(logs: Iterable[ReplicaLog], committed: Stretch) -> Iterator[Anoma
             )
 
 
-def find_late(logs: Iterable[ReplicaLog], committed: Stretch) -> Iterator[Anomaly]:
+def find_late(logs: Iterable[ReplicaLog], committed: ComparedRange) -> Iterator[Anomaly]:
     """One finding for each log that begins above the start of what is committed."""
     for log in logs:
         if log.start > committed.first:
@@ -97,12 +97,12 @@ def _tail(log: ReplicaLog) -> str:
     return f"; {size} bytes of {file} from byte {position} are not a whole batch ({kind})"
 
 
-def _rows(log: ReplicaLog, stretch: Stretch) -> Integers:
+def _rows(log: ReplicaLog, stretch: ComparedRange) -> Integers:
     inside = (log["last_offset"] >= stretch.first) & (log["base_offset"] < stretch.end)
     return np.flatnonzero(inside)
 
 
-def _table(log: ReplicaLog, stretch: Stretch) -> NDArray[Any]:
+def _table(log: ReplicaLog, stretch: ComparedRange) -> NDArray[Any]:
     """Rows of the compared columns, one record each, so that two can be compared as one value."""
     rows = _rows(log, stretch)
     table = np.empty(len(rows), dtype=[(name, np.int64) for name in COMPARED])
@@ -115,7 +115,7 @@ def _divergence(
     kind: AnomalyKind,
     reference: tuple[ReplicaLog, NDArray[Any]],
     other: tuple[ReplicaLog, NDArray[Any]],
-    stretch: Stretch,
+    stretch: ComparedRange,
 ) -> Anomaly:
     (left, expected), (right, held) = reference, other
     shared = min(len(expected), len(held))

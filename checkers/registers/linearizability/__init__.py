@@ -1,7 +1,7 @@
 """General linearizability: whether the operations of a small history fit any order that a model allows.
 
 `check_linearizable` searches for an order of a history's operations that agrees with real time and with the
-rules of a `Model`.  It decides any model, and can take exponential time.  A `Budget` bounds it; if the budget
+rules of a `Model`.  It decides any model, and can take exponential time.  A `SearchBudget` bounds it; if that
 is exhausted, the result is unknown.  Registers with unique values are decided faster, without a search.
 """
 
@@ -17,7 +17,7 @@ from checkers.registers.linearizability.models import (
     set_of_elements,
 )
 from checkers.registers.linearizability.multi_register import multi_register
-from checkers.registers.linearizability.search import Budget
+from checkers.registers.linearizability.search import SearchBudget
 
 __all__ = [
     "DEFAULT",
@@ -25,8 +25,8 @@ __all__ = [
     "MODELS",
     "UNKNOWN",
     "Action",
-    "Budget",
     "Model",
+    "SearchBudget",
     "UnreadableError",
     "cas_register",
     "check_linearizable",

@@ -14,7 +14,7 @@ _OTHERS = ("nemesis", "runner")
 """Processes that are no clients; observers are the third kind, by the beginning of their names."""
 
 
-class Call(msgspec.Struct, frozen=True, gc=False):
+class ObjectCall(msgspec.Struct, frozen=True, gc=False):
     """One operation on the object.
 
     Attributes:
@@ -42,7 +42,7 @@ class Group:
     """Calls that can see each other, in the order of their invocations, and the key that they share."""
 
     key: Hashable
-    calls: tuple[Call, ...]
+    calls: tuple[ObjectCall, ...]
 
 
 def groups_of(history: History, model: Model) -> list[Group]:
@@ -52,7 +52,7 @@ def groups_of(history: History, model: Model) -> list[Group]:
         UnreadableError: for a process that invokes twice, a completion without an invocation, and an
             operation whose name or value the model does not know; it names the operation by its index.
     """
-    by_key: dict[Hashable, list[Call]] = {}
+    by_key: dict[Hashable, list[ObjectCall]] = {}
     actions: dict[Action, Action] = {}
     for invoke, completion in sorted(_pairs(history.operations), key=lambda pair: pair[0].index):
         call = _call(invoke, completion, model, actions)
@@ -61,8 +61,8 @@ def groups_of(history: History, model: Model) -> list[Group]:
     return [group for key, calls in by_key.items() for group in _split(key, calls, model)]
 
 
-def _split(key: Hashable, calls: Sequence[Call], model: Model) -> Iterator[Group]:
-    parts: dict[Hashable, list[Call]] = {}
+def _split(key: Hashable, calls: Sequence[ObjectCall], model: Model) -> Iterator[Group]:
+    parts: dict[Hashable, list[ObjectCall]] = {}
     for name, call in zip(model.partition([call.action for call in calls]), calls, strict=True):
         parts.setdefault(name, []).append(call)
     return (Group(key, tuple(part)) for part in parts.values())
@@ -70,7 +70,7 @@ def _split(key: Hashable, calls: Sequence[Call], model: Model) -> Iterator[Group
 
 def _call(
     invoke: Operation, completion: Operation | None, model: Model, actions: dict[Action, Action]
-) -> Call | None:
+) -> ObjectCall | None:
     """The call of a pair; None where it did not happen or constrains nothing.  Equal actions become one."""
     if completion is not None and completion.type is FAIL:
         return None
@@ -82,7 +82,9 @@ def _call(
     if action is None or (not certain and model.observes(action)):
         return None
     action = actions.setdefault(action, action)
-    return Call(action, invoke.index, None if completion is None else completion.index, certain, invoke.index)
+    return ObjectCall(
+        action, invoke.index, None if completion is None else completion.index, certain, invoke.index
+    )
 
 
 def _pairs(operations: Sequence[Operation]) -> Iterator[tuple[Operation, Operation | None]]:

@@ -8,15 +8,15 @@ from checkers.registers.linearizability.calls import Group, groups_of, is_invoca
 from checkers.registers.linearizability.canonical import UnreadableError, shown
 from checkers.registers.linearizability.contract import Model
 from checkers.registers.linearizability.problem import TooLargeError
-from checkers.registers.linearizability.search import Budget, SearchAnswer
-from checkers.registers.linearizability.witness import Case, anomaly_of
+from checkers.registers.linearizability.search import SearchAnswer, SearchBudget
+from checkers.registers.linearizability.witness import UnlinearizableCalls, anomaly_of
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, CheckerResult, result_of
 
 CHECKER = "linearizability"
-DEFAULT = Budget()
+DEFAULT = SearchBudget()
 
 
-def check_linearizable(history: History, model: Model, *, budget: Budget = DEFAULT) -> CheckerResult:
+def check_linearizable(history: History, model: Model, *, budget: SearchBudget = DEFAULT) -> CheckerResult:
     """Decide whether some order of a history's operations agrees with real time and with the model.
 
     Operations of different keys are judged alone, and so are those that the model's partition separates.
@@ -59,17 +59,19 @@ class _Searched:
 
     def __init__(self, model: Model) -> None:
         self._model = model
-        self.examples: list[tuple[Hashable, Case]] = []
+        self.examples: list[tuple[Hashable, UnlinearizableCalls]] = []
         self.wrong = 0
         self.steps = 0
         self.configurations = 0
 
-    def search(self, groups: Sequence[Group], steps: int, budget: Budget) -> list[tuple[Group, SearchAnswer]]:
+    def search(
+        self, groups: Sequence[Group], steps: int, budget: SearchBudget
+    ) -> list[tuple[Group, SearchAnswer]]:
         """Search groups, each with its share of the steps that are left; those that it did not decide."""
         undecided: list[tuple[Group, SearchAnswer]] = []
         left = steps
         for number, group in enumerate(groups):
-            share = Budget(left // (len(groups) - number), budget.memory_mb)
+            share = SearchBudget(left // (len(groups) - number), budget.memory_mb)
             answer, steps = self._answer(group, share)
             left -= steps
             self.steps += steps
@@ -77,10 +79,10 @@ class _Searched:
                 undecided.append((group, answer))
         return undecided
 
-    def _answer(self, group: Group, budget: Budget) -> tuple[SearchAnswer, int]:
+    def _answer(self, group: Group, budget: SearchBudget) -> tuple[SearchAnswer, int]:
         """What the search of a group found, and its steps; keeps the first cases without a linearization."""
         try:
-            case = Case.of(self._model, group.calls, budget)
+            case = UnlinearizableCalls.of(self._model, group.calls, budget)
         except TooLargeError:
             return SearchAnswer.OUT_OF_MEMORY, 0
         outcome = case.outcome
@@ -92,7 +94,9 @@ class _Searched:
         return outcome.answer, outcome.steps
 
 
-def _doubt(history: History, undecided: Sequence[tuple[Group, SearchAnswer]], budget: Budget) -> str | None:
+def _doubt(
+    history: History, undecided: Sequence[tuple[Group, SearchAnswer]], budget: SearchBudget
+) -> str | None:
     """Why a history without a finding is not valid, where it is not."""
     if undecided:
         group, answer = undecided[0]

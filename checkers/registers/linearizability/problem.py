@@ -12,7 +12,7 @@ from bisect import insort
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from checkers.registers.linearizability.calls import Call
+from checkers.registers.linearizability.calls import ObjectCall
 from checkers.registers.linearizability.contract import Action, Model
 
 _COMPLETION_BYTES = 60
@@ -24,7 +24,7 @@ only observes."""
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class CallGroup:
     """Calls that may have happened and have one action.
 
     Attributes:
@@ -57,7 +57,7 @@ class Problem:
 
     actions: tuple[Action, ...]
     options: tuple[tuple[Option, ...], ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[CallGroup, ...]
     guards: int
 
     size_bytes: int
@@ -67,7 +67,9 @@ class TooLargeError(Exception):
     """The problem itself does not fit into the memory that a check may take."""
 
 
-def problem_of(model: Model, calls: Sequence[Call], bytes_max: int, known: Sequence[Action] = ()) -> Problem:
+def problem_of(
+    model: Model, calls: Sequence[ObjectCall], bytes_max: int, known: Sequence[Action] = ()
+) -> Problem:
     """The problem of a group of calls; each is known by its position in `calls`.
 
     Actions are numbered as in `known`, new ones after them, so that problems can share transitions.
@@ -101,7 +103,7 @@ def problem_of(model: Model, calls: Sequence[Call], bytes_max: int, known: Seque
     return Problem(tuple(numbers), tuple(options), *_kinds(calls, actions, since), size_bytes)
 
 
-def _moments(calls: Sequence[Call]) -> Iterable[tuple[int, int, bool]]:
+def _moments(calls: Sequence[ObjectCall]) -> Iterable[tuple[int, int, bool]]:
     """When, which call, and whether it completes there."""
     for number, call in enumerate(calls):
         yield call.since, number, False
@@ -110,8 +112,8 @@ def _moments(calls: Sequence[Call]) -> Iterable[tuple[int, int, bool]]:
 
 
 def _kinds(
-    calls: Sequence[Call], actions: Sequence[int], since: Sequence[int]
-) -> tuple[tuple[Kind, ...], int]:
+    calls: Sequence[ObjectCall], actions: Sequence[int], since: Sequence[int]
+) -> tuple[tuple[CallGroup, ...], int]:
     members: dict[int, list[int]] = {}
     for number, call in enumerate(calls):
         if not call.certain:
@@ -120,7 +122,7 @@ def _kinds(
     for action, some in members.items():
         some.sort(key=lambda number: since[number])
         width = len(some).bit_length()
-        kinds.append(Kind(action, shift, (1 << width) - 1, tuple(since[n] for n in some), tuple(some)))
+        kinds.append(CallGroup(action, shift, (1 << width) - 1, tuple(since[n] for n in some), tuple(some)))
         guards |= 1 << (shift + width)
         shift += width + 1
     return tuple(sorted(kinds, key=lambda kind: kind.since[0])), guards

@@ -32,7 +32,7 @@ _STUCK_MAX = 4
 _NOTHING: dict[int, int] = {}
 
 
-class Budget(msgspec.Struct, frozen=True):
+class SearchBudget(msgspec.Struct, frozen=True):
     """How much one check may take; what it counts does not depend on the machine or on time.
 
     Attributes:
@@ -78,7 +78,7 @@ class Stuck:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class SearchResult:
     """What a search found.
 
     Attributes:
@@ -97,8 +97,8 @@ class Outcome:
 
 
 def search(
-    problem: Problem, transitions: Transitions, budget: Budget, starts: Iterable[int] = (INITIAL,)
-) -> Outcome:
+    problem: Problem, transitions: Transitions, budget: SearchBudget, starts: Iterable[int] = (INITIAL,)
+) -> SearchResult:
     """Search for a linearization within a budget, from any of some states (by number)."""
     return _Search(problem, transitions, budget, starts).outcome()
 
@@ -110,7 +110,7 @@ that is one that may have happened, else `REFUSED`; the calls taken."""
 
 class _Search:
     def __init__(
-        self, problem: Problem, transitions: Transitions, budget: Budget, starts: Iterable[int]
+        self, problem: Problem, transitions: Transitions, budget: SearchBudget, starts: Iterable[int]
     ) -> None:
         self._problem = problem
         self._transitions = transitions
@@ -123,8 +123,8 @@ class _Search:
         self._deepest = 0
         self._stuck: list[Stuck] = []
 
-    def outcome(self) -> Outcome:
-        return Outcome(self._answer(), self._deepest, tuple(self._stuck), self._steps, self._remembered)
+    def outcome(self) -> SearchResult:
+        return SearchResult(self._answer(), self._deepest, tuple(self._stuck), self._steps, self._remembered)
 
     def _answer(self) -> SearchAnswer:
         stack, end = self._stack, len(self._problem.options)

@@ -16,12 +16,19 @@ import msgspec
 
 from checkers.history.operations import OK, Operation
 from checkers.registers.anomalies import NONLINEARIZABLE
-from checkers.registers.linearizability.calls import Call
+from checkers.registers.linearizability.calls import ObjectCall
 from checkers.registers.linearizability.canonical import canonical, shown
 from checkers.registers.linearizability.contract import INCONSISTENT, Model
 from checkers.registers.linearizability.problem import Problem, problem_of
 from checkers.registers.linearizability.reachability import first_impossible, sees_all_states
-from checkers.registers.linearizability.search import Budget, Outcome, Path, SearchAnswer, Stuck, search
+from checkers.registers.linearizability.search import (
+    Path,
+    SearchAnswer,
+    SearchBudget,
+    SearchResult,
+    Stuck,
+    search,
+)
 from checkers.registers.linearizability.transitions import INITIAL, Transitions
 from checkers.verdict.verdict import Anomaly
 
@@ -36,16 +43,16 @@ _WITHOUT_VALUE = ("acquire", "release")
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class UnlinearizableCalls:
     """Calls, and the search that found no linearization for them."""
 
-    calls: Sequence[Call]
+    calls: Sequence[ObjectCall]
     problem: Problem
     transitions: Transitions
-    outcome: Outcome
+    outcome: SearchResult
 
     @classmethod
-    def of(cls, model: Model, calls: Sequence[Call], budget: Budget) -> "Case":
+    def of(cls, model: Model, calls: Sequence[ObjectCall], budget: SearchBudget) -> "UnlinearizableCalls":
         """Search calls, unless a quick look decides.
 
         Raises:
@@ -56,7 +63,7 @@ class Case:
         hopeless = first_impossible(problem, transitions)
         if hopeless is None:
             return cls(calls, problem, transitions, search(problem, transitions, budget))
-        outcome = Outcome(SearchAnswer.NONLINEARIZABLE, hopeless, (Stuck(None, 0, 0),), 0, 0)
+        outcome = SearchResult(SearchAnswer.NONLINEARIZABLE, hopeless, (Stuck(None, 0, 0),), 0, 0)
         return cls(calls, problem, transitions, outcome)
 
     @property
@@ -65,7 +72,7 @@ class Case:
         return self.outcome.configurations == 0
 
     @property
-    def blocked(self) -> Call:
+    def blocked(self) -> ObjectCall:
         """The call whose completion no order can pass."""
         return self.calls[self.problem.options[self.outcome.completions][0][2]]
 
@@ -80,7 +87,7 @@ class Proof:
         since: operation before which nothing matters; None if the proof begins with the initial state.
     """
 
-    kept: Sequence[Call]
+    kept: Sequence[ObjectCall]
     fewest: bool
     since: int | None = None
 
@@ -92,12 +99,12 @@ class Effort:
     steps: int
     steps_each: int
     memory_mb: int
-    case: Case
+    case: UnlinearizableCalls
     starts: Sequence[int] = (INITIAL,)
 
-    def shows(self, model: Model, calls: Sequence[Call]) -> bool:
+    def shows(self, model: Model, calls: Sequence[ObjectCall]) -> bool:
         """Whether calls certainly have no linearization; False also if the budget does not suffice."""
-        budget = Budget(min(self.steps, self.steps_each), self.memory_mb)
+        budget = SearchBudget(min(self.steps, self.steps_each), self.memory_mb)
         problem = problem_of(model, calls, budget.memory_bytes, self.case.problem.actions)
         outcome = search(problem, self.case.transitions, budget, self.starts)
         self.steps -= outcome.steps + len(calls)
@@ -105,7 +112,7 @@ class Effort:
 
 
 def anomaly_of(
-    operations: Sequence[Operation], model: Model, key: Hashable, case: Case, memory_mb: int
+    operations: Sequence[Operation], model: Model, key: Hashable, case: UnlinearizableCalls, memory_mb: int
 ) -> Anomaly:
     """The finding for a case without a linearization."""
     proof = _proof(model, case, memory_mb)
@@ -128,7 +135,7 @@ def anomaly_of(
     )
 
 
-def _proof(model: Model, case: Case, memory_mb: int) -> Proof:
+def _proof(model: Model, case: UnlinearizableCalls, memory_mb: int) -> Proof:
     """Calls that have no linearization, as few as can be found."""
     if case.is_hopeless:
         return Proof([case.blocked], fewest=True)
@@ -140,7 +147,7 @@ def _proof(model: Model, case: Case, memory_mb: int) -> Proof:
     return Proof(kept, fewest=False) if recent is None else recent
 
 
-def recent_proof(model: Model, case: Case, memory_mb: int) -> Proof | None:
+def recent_proof(model: Model, case: UnlinearizableCalls, memory_mb: int) -> Proof | None:
     """A proof from the last calls only, for any state before them; None if none is found."""
     if not sees_all_states(case.problem, case.transitions):
         return None
@@ -156,23 +163,23 @@ def recent_proof(model: Model, case: Case, memory_mb: int) -> Proof | None:
     return None
 
 
-def _is_over(model: Model, call: Call, since: int) -> bool:
+def _is_over(model: Model, call: ObjectCall, since: int) -> bool:
     """Whether a call constrains nothing after an operation: it had ended, or only observes."""
     began_before = call.invoked < since
     return began_before and call.certain and (call.end < since or model.observes(call.action))
 
 
-def _since(call: Call, since: int) -> Call:
+def _since(call: ObjectCall, since: int) -> ObjectCall:
     """A call as seen after an operation: one that was under way may have happened before it."""
     return _freed(call) if call.invoked < since else call
 
 
-def _last(calls: Sequence[Call], count: int) -> list[Call]:
+def _last(calls: Sequence[ObjectCall], count: int) -> list[ObjectCall]:
     """The last calls to be completed."""
     return sorted(calls, key=lambda call: call.end)[-count:]
 
 
-def _prefix(model: Model, case: Case) -> list[Call]:
+def _prefix(model: Model, case: UnlinearizableCalls) -> list[ObjectCall]:
     """The calls up to the first completion that no order gets past; what was open then may have happened."""
     end = case.blocked.end
     prefix = []
@@ -184,9 +191,9 @@ def _prefix(model: Model, case: Case) -> list[Call]:
     return prefix
 
 
-def _needed(model: Model, calls: list[Call], effort: Effort) -> list[Call]:
+def _needed(model: Model, calls: list[ObjectCall], effort: Effort) -> list[ObjectCall]:
     """The calls that can't be weakened; ever smaller runs of calls are tried, the oldest first."""
-    kept, others = calls, list[Call]()
+    kept, others = calls, list[ObjectCall]()
     size = len(kept) // 2
     while size:
         begin = 0
@@ -201,7 +208,7 @@ def _needed(model: Model, calls: list[Call], effort: Effort) -> list[Call]:
     return kept
 
 
-def _freed(call: Call) -> Call:
+def _freed(call: ObjectCall) -> ObjectCall:
     return msgspec.structs.replace(call, certain=False, since=_ALWAYS)
 
 
@@ -211,9 +218,9 @@ class _Texts:
 
     operations: Sequence[Operation]
     model: Model
-    case: Case
+    case: UnlinearizableCalls
 
-    def named(self, call: Call) -> str:
+    def named(self, call: ObjectCall) -> str:
         """A call with its value, process and place."""
         process = self.operations[call.invoked].process
         until = "" if call.completed is None else f" to {call.end}"
@@ -265,19 +272,19 @@ class _Texts:
             if refusal:
                 yield f"Nor can {self._briefly(call)}, which is open too, be next: {refusal}."
 
-    def _refusal(self, stuck: Stuck, call: Call) -> str:
+    def _refusal(self, stuck: Stuck, call: ObjectCall) -> str:
         """Why a call is impossible in a configuration; empty where it is possible."""
         state = self.case.transitions.states[stuck.state]
         if self.model.step(state, call.action) is not INCONSISTENT:
             return ""
         return self.model.refusal(state, call.action)
 
-    def _happened(self, call: Call) -> str:
+    def _happened(self, call: ObjectCall) -> str:
         if call.certain:
             return f"{self.named(call)} happened."
         return f"{self.named(call)} may have happened, not before its invocation."
 
-    def _briefly(self, call: Call) -> str:
+    def _briefly(self, call: ObjectCall) -> str:
         invoke, last = self.operations[call.invoked], self.operations[call.end]
         known = last.type is OK and last.value is not None
         value = last.value if known else invoke.value

@@ -18,7 +18,7 @@ import msgspec
 
 from checkers.columns.tables import NEVER
 from checkers.evidence.producers import (
-    Call,
+    OperationPair,
     asked_ns,
     earlier_transactions,
     initialisations,
@@ -55,7 +55,7 @@ _CODES = _FENCING | _FORGETTING
 
 
 @once
-def refused_transactions(history: History) -> tuple[Call, ...]:
+def refused_transactions(history: History) -> tuple[OperationPair, ...]:
     """Transactions that ended with an error of fencing, or of a state that the coordinator forgot."""
     return tuple(
         call
@@ -76,7 +76,7 @@ def refusals(history: History, setup: Setup) -> Iterator[Anomaly]:
             yield _found(history, call, producer)
 
 
-def _unknown_partition(call: Call, producer: Call | None, doubt: str | None) -> Anomaly:
+def _unknown_partition(call: OperationPair, producer: OperationPair | None, doubt: str | None) -> Anomaly:
     ended = call.ended or call.begun
     return _anomaly(
         TRANSACTION_FORGOTTEN,
@@ -90,7 +90,7 @@ def _unknown_partition(call: Call, producer: Call | None, doubt: str | None) -> 
     )
 
 
-def _found(history: History, call: Call, producer: Call | None) -> Anomaly:
+def _found(history: History, call: OperationPair, producer: OperationPair | None) -> Anomaly:
     ended = call.ended or call.begun
     fenced = bool(codes_in(ended.error or "") & _FENCING)
     doubt = _doubt(history, call, producer, fenced=fenced)
@@ -110,7 +110,11 @@ def _found(history: History, call: Call, producer: Call | None) -> Anomaly:
 
 
 def _anomaly(
-    kind: AnomalyKind, call: Call, producer: Call | None, explanation: tuple[str, ...], doubt: str | None
+    kind: AnomalyKind,
+    call: OperationPair,
+    producer: OperationPair | None,
+    explanation: tuple[str, ...],
+    doubt: str | None,
 ) -> Anomaly:
     ended = call.ended or call.begun
     begun = () if producer is None or producer.ended is None else (producer.ended.index,)
@@ -124,7 +128,9 @@ def _anomaly(
     return anomaly if doubt is None else msgspec.structs.replace(anomaly, illegal=False, licence=doubt)
 
 
-def _doubt(history: History, call: Call, producer: Call | None, *, fenced: bool) -> str | None:
+def _doubt(
+    history: History, call: OperationPair, producer: OperationPair | None, *, fenced: bool
+) -> str | None:
     """Why a refusal may be the client's own doing; None where it can't be."""
     ended = call.ended or call.begun
     if producer is None or producer.ended is None:
@@ -144,7 +150,9 @@ def _doubt(history: History, call: Call, producer: Call | None, *, fenced: bool)
     return _lost(history, call, producer, decided)
 
 
-def _lost(history: History, call: Call, producer: Call, decided: Sequence[Call]) -> str | None:
+def _lost(
+    history: History, call: OperationPair, producer: OperationPair, decided: Sequence[OperationPair]
+) -> str | None:
     """An event by which the coordinator may have lost what it had decided for a producer last.
 
     What it decides again after a loss it knows: that explains no refusal any more.
@@ -154,7 +162,7 @@ def _lost(history: History, call: Call, producer: Call, decided: Sequence[Call])
     return lost_state(history, str(call.begun.key), max(asked), ended.time_ns)
 
 
-def _producer(history: History, call: Call) -> Call | None:
+def _producer(history: History, call: OperationPair) -> OperationPair | None:
     """The latest acknowledged initialisation of the transactional id by the transaction's own process."""
     mine = [
         each
@@ -167,7 +175,7 @@ def _producer(history: History, call: Call) -> Call | None:
     return mine[-1] if mine else None
 
 
-def _rivals(history: History, call: Call, producer: Call | None) -> bool:
+def _rivals(history: History, call: OperationPair, producer: OperationPair | None) -> bool:
     """Whether another producer may have initialised the transactional id since the call's producer did."""
     since_ns = 0 if producer is None else producer.begun.time_ns
     until_ns = NEVER if call.ended is None else call.ended.time_ns
@@ -181,7 +189,7 @@ def _rivals(history: History, call: Call, producer: Call | None) -> bool:
     )
 
 
-def _timed_out(setup: Setup, call: Call, producer: Call | None) -> bool:
+def _timed_out(setup: Setup, call: OperationPair, producer: OperationPair | None) -> bool:
     """Whether a transaction may have exceeded its timeout; also where that is not known.
 
     What its producer requested when it initialised goes before what the workload has.
@@ -194,6 +202,6 @@ def _timed_out(setup: Setup, call: Call, producer: Call | None) -> bool:
     return call.ended.time_ns - call.begun.time_ns >= timeout_ms * NS_PER_MS
 
 
-def _decided(history: History, call: Call, producer: Call) -> list[Call]:
+def _decided(history: History, call: OperationPair, producer: OperationPair) -> list[OperationPair]:
     """Earlier transactions of the same producer that the coordinator ended as the producer asked."""
     return [each for each in earlier_transactions(history, call, producer) if is_decided(each)]

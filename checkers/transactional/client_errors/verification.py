@@ -16,7 +16,7 @@ moved: a former coordinator can answer from what it knew.
 
 from checkers.evidence.coordinators import transactions_partition
 from checkers.evidence.partition_changes import partition_changes
-from checkers.evidence.producers import Call, asked_ns, earlier_transactions, is_decided
+from checkers.evidence.producers import OperationPair, asked_ns, earlier_transactions, is_decided
 from checkers.history.operations import History
 from checkers.transactional.client_errors.named_errors import TXN_STATE, nothing_but
 
@@ -29,13 +29,13 @@ ASKED_ONCE_NS = 1_000_000_000
 """Within this no library has given an attempt up: its requests may take two seconds."""
 
 
-def refused_by_leader(call: Call) -> bool:
+def refused_by_leader(call: OperationPair) -> bool:
     """Whether a transaction failed only because a leader was told that a partition was not added to it."""
     error = (call.ended.error if call.ended is not None else None) or ""
     return _NOT_ADDED in error and nothing_but(error, (TXN_STATE,))
 
 
-def doubt_of_refusal(history: History, call: Call, producer: Call | None) -> str | None:
+def doubt_of_refusal(history: History, call: OperationPair, producer: OperationPair | None) -> str | None:
     """Why the coordinator may have been right about a partition; None if it can't have been.
 
     Args:
@@ -55,7 +55,7 @@ def doubt_of_refusal(history: History, call: Call, producer: Call | None) -> str
     return _moved(history, str(call.begun.key), producer.begun.time_ns, call.ended.time_ns)
 
 
-def _ended_once(call: Call) -> bool:
+def _ended_once(call: OperationPair) -> bool:
     ended = call.ended
     return ended is not None and is_decided(call) and ended.time_ns - asked_ns(call) <= ASKED_ONCE_NS
 

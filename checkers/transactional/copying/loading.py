@@ -60,7 +60,7 @@ class Copies(NamedTuple):
 
 
 @dataclass(slots=True)
-class Transaction:
+class CopyTransaction:
     """One transaction that copies; positions in the history, and its outcome, None while it is open."""
 
     begin: int
@@ -91,7 +91,7 @@ class Copying:
         acknowledged: per place code, the same for the largest offset whose commit was acknowledged.
     """
 
-    transactions: list[Transaction]
+    transactions: list[CopyTransaction]
     attempts: Attempts
     copies: Copies
     places: tuple[InputPartition, ...]
@@ -121,7 +121,7 @@ def copying_of(history: History) -> Copying:
 class _Loader:
     """Takes the operations of a history in their order."""
 
-    transactions: list[Transaction] = field(default_factory=list)
+    transactions: list[CopyTransaction] = field(default_factory=list)
     open: dict[int | str, int] = field(default_factory=dict)
     places: Codes[InputPartition] = field(default_factory=Codes)
     outputs: dict[tuple[str, int], None] = field(default_factory=dict)
@@ -157,7 +157,7 @@ class _Loader:
     def _begin(self, operation: Operation) -> None:
         row = len(self.transactions)
         self.open[operation.process] = row
-        self.transactions.append(Transaction(operation.index))
+        self.transactions.append(CopyTransaction(operation.index))
         group = next((mop[1] for mop in operation.value["mops"] if mop[0] == "offsets"), "")
         sources = [
             (self.places[InputPartition(group, topic, partition)], offset)

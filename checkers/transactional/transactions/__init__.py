@@ -27,19 +27,20 @@ The method is Adya's (Weak Consistency, 1999), made to work on what clients obse
    (`cycles.version_orders`).  If no order explains the history, it is invalid.
 6.  `judge_edges` makes a proof from each cycle, with the models that it rules out; `draw_cycle` draws it.
 
-To judge edges of another source: build a `Graph`, write a `Story` (what a transaction is, why an edge holds),
-and call ``judge_edges(graph, story, forbidden)`` with a function that reports which anomaly ids are illegal.
+To judge edges of another source: build a `Graph`, write a `GraphDescriber` (what a transaction is, why an
+edge holds), and call ``judge_edges(graph, story, forbidden)`` with a function that reports which anomaly ids
+are illegal.
 
 Real time is the order of operations in the history.  A transaction with an unknown outcome counts as
 committed if something that it wrote was read; otherwise it gives no edges.
 """
 
-from checkers.transactional.transactions.graph.dependencies import Graph, GraphBuilder, Kind
+from checkers.transactional.transactions.graph.dependencies import EdgeKind, Graph, GraphBuilder
 from checkers.transactional.transactions.kafka.transactions import ENTRY, check_transactions
 from checkers.transactional.transactions.lists.list_append import check_list_append
 from checkers.transactional.transactions.models.consistency import ConsistencyModel
 from checkers.transactional.transactions.proofs.drawing import draw_cycle
-from checkers.transactional.transactions.proofs.judging import Judged, Story, judge_edges
+from checkers.transactional.transactions.proofs.judging import GraphDescriber, GraphResult, judge_edges
 from checkers.transactional.transactions.registers.orders import NOTHING_DECLARED, Declared
 from checkers.transactional.transactions.registers.rw_register import check_rw_register
 
@@ -48,11 +49,11 @@ __all__ = [
     "NOTHING_DECLARED",
     "ConsistencyModel",
     "Declared",
+    "EdgeKind",
     "Graph",
     "GraphBuilder",
-    "Judged",
-    "Kind",
-    "Story",
+    "GraphDescriber",
+    "GraphResult",
     "check_list_append",
     "check_rw_register",
     "check_transactions",

@@ -14,7 +14,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
 
-from harness.campaigns.apart.messages import Answer, Began, Failed, Judged, Order, Word, sendable
+from harness.campaigns.apart.messages import Answer, Began, Failed, Order, RunJudged, StopRequest, sendable
 from harness.campaigns.cancelling import CANCELLING
 from harness.campaigns.exits import EXIT_INTERRUPTED, forgive_streams
 from harness.campaigns.performing import perform
@@ -38,7 +38,7 @@ def main(words: list[str]) -> int:
     faulthandler.enable(all_threads=False)
     handle, runs = int(words[0]), Path(words[1])
     os.set_inheritable(handle, False)  # noqa: FBT003 - it takes no keyword
-    desk = Desk(Connection(handle))
+    desk = OrderInbox(Connection(handle))
     for number in CANCELLING:
         signal.signal(number, desk.on_signal)
     threading.Thread(target=desk.listen, name="orders", daemon=True).start()
@@ -52,7 +52,7 @@ def main(words: list[str]) -> int:
     return 0
 
 
-class Desk:
+class OrderInbox:
     """Receives orders and sends answers.
 
     Args:
@@ -62,7 +62,7 @@ class Desk:
         cancelled: whether the current run is to end early.
     """
 
-    def __init__(self, connection: "Connection[Answer, Order | Word]") -> None:
+    def __init__(self, connection: "Connection[Answer, Order | StopRequest]") -> None:
         self.cancelled = threading.Event()
         self._connection = connection
         self._orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
@@ -102,24 +102,24 @@ class Desk:
         if self._stopped.is_set():
             raise KeyboardInterrupt
 
-    def _take(self, message: Order | Word) -> None:
+    def _take(self, message: Order | StopRequest) -> None:
         if isinstance(message, Order):
             self._busy.set()
             self._orders.put(message)
-        elif message is Word.CANCEL:
+        elif message is StopRequest.CANCEL:
             self.cancelled.set()
         else:
             self._stopped.set()
             signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
 
 
-def _answer(order: Order, host: Host, desk: Desk) -> Answer:
+def _answer(order: Order, host: Host, desk: OrderInbox) -> Answer:
     def hear(event: Event) -> None:
         if isinstance(event, RunBegan):
             desk.reply(Began(Path(event.folder)))
 
     try:
-        return Judged(*perform(order.plan, host, desk.cancelled, hear))
+        return RunJudged(*perform(order.plan, host, desk.cancelled, hear))
     except Exception as error:  # noqa: BLE001 - raised again by the parent
         return Failed(sendable(error))
 

@@ -31,7 +31,7 @@ class Order(NamedTuple):
     following: RunPlan | None = None
 
 
-class Word(StrEnum):
+class StopRequest(StrEnum):
     """Messages other than orders."""
 
     CANCEL = "end the run early, heal and judge it"
@@ -44,7 +44,7 @@ class Began(NamedTuple):
     folder: Path
 
 
-class Judged(NamedTuple):
+class RunJudged(NamedTuple):
     """The run is over, and its cluster is removed."""
 
     folder: Path
@@ -57,7 +57,7 @@ class Failed(NamedTuple):
     error: Exception
 
 
-Answer = Began | Judged | Failed
+Answer = Began | RunJudged | Failed
 
 
 def sendable(error: Exception) -> Exception:

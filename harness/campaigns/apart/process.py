@@ -16,7 +16,7 @@ from typing import IO, Any, TextIO
 import click
 
 import harness
-from harness.campaigns.apart.messages import Answer, Began, Failed, Judged, Order, Word
+from harness.campaigns.apart.messages import Answer, Began, Failed, Order, RunJudged, StopRequest
 from harness.record.ownership import this_process
 
 CHILD = f"{__package__}.child"
@@ -48,11 +48,11 @@ class Process:
             self._process = start(
                 CHILD, theirs.fileno(), runs, stderr=subprocess.PIPE, pass_fds=[theirs.fileno()]
             )
-        self._connection: Connection[Order | Word, Answer] = Connection(ours.detach())
+        self._connection: Connection[Order | StopRequest, Answer] = Connection(ours.detach())
         self.owner = this_process(self._process.pid)
         self._said = _Stderr(self._process.stderr)
 
-    def perform(self, order: Order, cancelled: threading.Event, began: Callable[[Path], None]) -> Judged:
+    def perform(self, order: Order, cancelled: threading.Event, began: Callable[[Path], None]) -> RunJudged:
         """Let the child make a run.
 
         Args:
@@ -86,7 +86,7 @@ class Process:
     def cancel(self) -> None:
         """Order the process to begin no more runs; a dead process begins none."""
         with suppress(DiedError):
-            self._send(Word.CANCEL)
+            self._send(StopRequest.CANCEL)
 
     def close(self) -> None:
         """Order the process to end and to remove the cluster that waits; a second signal ends it at once."""
@@ -97,7 +97,7 @@ class Process:
             self._end_all()
             self._said.lines()
 
-    def _send(self, message: Order | Word) -> None:
+    def _send(self, message: Order | StopRequest) -> None:
         try:
             self._connection.send(message)
         except OSError as error:
@@ -108,7 +108,7 @@ class Process:
         try:
             while not self._connection.poll(_POLL_S):
                 if cancelled.is_set() and not told:
-                    self._send(Word.CANCEL)
+                    self._send(StopRequest.CANCEL)
                     told = True
             return self._connection.recv()
         except (EOFError, OSError) as error:
@@ -118,7 +118,7 @@ class Process:
         """Stop the process as a second interrupt does; another signal kills it."""
         try:
             with suppress(DiedError):
-                self._send(Word.STOP)
+                self._send(StopRequest.STOP)
             self._process.wait()
         finally:
             self._end_all()

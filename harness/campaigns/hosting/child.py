@@ -20,7 +20,7 @@ from harness.campaigns.cancelling import cancellable
 from harness.campaigns.console import LineConsole
 from harness.campaigns.hosting.hand_over import clear, hand_over
 from harness.campaigns.hosting.identity import host_name
-from harness.campaigns.hosting.orders import Begun, Desk, Order, Report, decode
+from harness.campaigns.hosting.orders import Begun, Order, Report, ReportFolder, decode
 from harness.campaigns.hosting.slots import slot
 from harness.campaigns.keeping import keep
 from harness.errors import KrucibleError
@@ -42,7 +42,7 @@ def main() -> None:
     with cancellable() as cancelled:
         lost = threading.Event()
         threading.Thread(target=_watch_stdin, args=(stdin, lost, cancelled), daemon=True).start()
-        desk = Desk(order.place)
+        desk = ReportFolder(order.place)
         threading.Thread(target=_watch_desk, args=(desk, cancelled), daemon=True).start()
         with slot(order.site.slot_numbers, cancelled.is_set) as number:
             if number is not None and desk.report(order.number) is None:
@@ -50,7 +50,7 @@ def main() -> None:
 
 
 def _carry_out(
-    order: Order, desk: Desk, number: int, cancelled: threading.Event, lost: threading.Event
+    order: Order, desk: ReportFolder, number: int, cancelled: threading.Event, lost: threading.Event
 ) -> None:
     try:
         for left in clear(order.site, number):
@@ -65,7 +65,7 @@ def _carry_out(
         click.echo("another host has already done this run; this one does not count")
 
 
-def _run(order: Order, desk: Desk, scratch: Path, cancelled: threading.Event) -> Report:
+def _run(order: Order, desk: ReportFolder, scratch: Path, cancelled: threading.Event) -> Report:
     """Run, hand over, judge and keep, as `krucible run` does."""
     plan = plan_run(order.options)
     console = LineConsole(sys.stdout)
@@ -86,7 +86,7 @@ def _run(order: Order, desk: Desk, scratch: Path, cancelled: threading.Event) ->
     )
 
 
-def _noting(hear: Callable[[Event], None], desk: Desk, number: int) -> Callable[[Event], None]:
+def _noting(hear: Callable[[Event], None], desk: ReportFolder, number: int) -> Callable[[Event], None]:
     def note(event: Event) -> None:
         if isinstance(event, RunBegan):
             desk.begin(number, Begun(host_name(), event.folder, datetime.now(UTC).isoformat()))
@@ -113,7 +113,7 @@ def _watch_stdin(handle: int, lost: threading.Event, cancelled: threading.Event)
     cancelled.set()
 
 
-def _watch_desk(desk: Desk, cancelled: threading.Event) -> None:
+def _watch_desk(desk: ReportFolder, cancelled: threading.Event) -> None:
     while not cancelled.wait(_POLL_S):
         try:
             if desk.stopped:

@@ -13,8 +13,8 @@ from typing import NamedTuple, Protocol
 import click
 
 from harness.campaigns.hosting.on_hosts import OnHosts
-from harness.campaigns.hosting.orders import Desk, Order, Report, Site, decode, encode
-from harness.campaigns.hosting.table import Host, able, hosts_text, look_at
+from harness.campaigns.hosting.orders import Order, Report, ReportFolder, Site, decode, encode
+from harness.campaigns.hosting.table import ListedHost, able, hosts_text, look_at
 from harness.campaigns.hosting.tasks import CARRY_OUT, CLEAR_SLOTS, Clearing
 from harness.campaigns.keeping import show
 from harness.errors import KrucibleError
@@ -62,13 +62,13 @@ class WorkingHosts:
         desk: where they report; its folder is in the store.
     """
 
-    def __init__(self, hosts: Hosts, usable: Sequence[Host], clusters: int, desk: Desk) -> None:
+    def __init__(self, hosts: Hosts, usable: Sequence[ListedHost], clusters: int, desk: ReportFolder) -> None:
         self._hosts = hosts
         self._usable = tuple(usable)
         self._clusters = clusters
         self._desk = desk
         self._free = deque(host for _ in range(clusters) for host in self._usable)
-        self._busy: dict[int, tuple[RunToDo, Host]] = {}
+        self._busy: dict[int, tuple[RunToDo, ListedHost]] = {}
         self._ended: queue.SimpleQueue[tuple[int, Report | PipelineError | OSError]] = queue.SimpleQueue()
         self._numbers = count(1)
         self._lost = False
@@ -109,7 +109,7 @@ class WorkingHosts:
             given = True
         return given
 
-    def _give(self, place: int, asked: RunToDo, host: Host) -> None:
+    def _give(self, place: int, asked: RunToDo, host: ListedHost) -> None:
         self._busy[place] = asked, host
         click.echo(f"--- {asked.title}, to {host.name}: {asked.plan.reproduce}")
         click.echo(f"log        {self._desk.log(place)}")
@@ -122,10 +122,10 @@ class WorkingHosts:
         )
         threading.Thread(target=self._await, args=(host, order), daemon=True).start()
 
-    def _site(self, host: Host) -> Site:
+    def _site(self, host: ListedHost) -> Site:
         return Site(store=self._desk.store, scratch=host.seen.scratch, slots=self._clusters)
 
-    def _await(self, host: Host, order: Order) -> None:
+    def _await(self, host: ListedHost, order: Order) -> None:
         try:
             answer = self._hosts.ask(host.name, CARRY_OUT, encode(order))
         except (PipelineError, OSError) as error:
@@ -197,7 +197,7 @@ def working_hosts(asked: OnHosts, runs: Path, images: Iterable[RequestedImage]) 
         KrucibleError: no host can make runs.
         PipelineError: there is no Spark, no master, or no host.
     """
-    desk = Desk.opened(runs.resolve())
+    desk = ReportFolder.opened(runs.resolve())
     with hosts_of(asked.master) as hosts:
         found = look_at(hosts, desk, asked.scratch, tuple(dict.fromkeys(images)))
         click.echo(hosts_text(found))

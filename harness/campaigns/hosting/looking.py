@@ -10,7 +10,7 @@ import msgspec
 from harness.campaigns.hosting.identity import host_name, krucible_digest, machine
 from harness.campaigns.hosting.orders import PROOF_FILE, decode, encode
 from harness.cluster.folders import cache_folder
-from harness.host.doctor import Check, State, checks_for_runs
+from harness.host.doctor import Check, CheckState, checks_for_runs
 from harness.plan.planning import RequestedImage
 from harness.run.identification import commit
 
@@ -51,7 +51,7 @@ class Question(msgspec.Struct, frozen=True):
     images: tuple[RequestedImage, ...]
 
 
-class Seen(msgspec.Struct, frozen=True):
+class HostChecks(msgspec.Struct, frozen=True):
     """A host's identity and the results of its checks.
 
     Attributes:
@@ -71,7 +71,7 @@ class Seen(msgspec.Struct, frozen=True):
     @property
     def lacks(self) -> tuple[Check, ...]:
         """The checks that found something missing."""
-        return tuple(check for check in self.checks if check.state is State.MISSING)
+        return tuple(check for check in self.checks if check.state is CheckState.MISSING)
 
 
 def look(data: bytes) -> bytes:
@@ -81,21 +81,21 @@ def look(data: bytes) -> bytes:
         data: the `Question`.
 
     Returns:
-        `Seen`.
+        `HostChecks`.
     """
     question = decode(data, Question)
     scratch = question.scratch or cache_folder() / "hosts"
     store, mark = _store(question)
     checks = (_krucible(question), store, *_scratch(scratch), *checks_for_runs(question.images, scratch))
-    return encode(Seen(host_name(), machine(), scratch.absolute(), checks, mark))
+    return encode(HostChecks(host_name(), machine(), scratch.absolute(), checks, mark))
 
 
 def _krucible(question: Question) -> Check:
     here = commit() or "not a checkout"
     if krucible_digest() == question.digest:
-        return Check("krucible", State.OK, here)
+        return Check("krucible", CheckState.OK, here)
     found = f"{here}; its files differ from those of {question.commit or 'krucible on the driver'}"
-    return Check("krucible", State.MISSING, found, "install the same krucible there")
+    return Check("krucible", CheckState.MISSING, found, "install the same krucible there")
 
 
 def _store(question: Question) -> tuple[Check, str]:
@@ -107,10 +107,10 @@ def _store(question: Question) -> tuple[Check, str]:
         (question.place / mark).write_text(host_name())
     except OSError as error:
         found = f"{question.place}: {error.strerror}"
-        return Check("store", State.MISSING, found, mend), ""
+        return Check("store", CheckState.MISSING, found, mend), ""
     if proof != question.proof:
-        return Check("store", State.MISSING, f"{question.place} is another folder there", mend), ""
-    return Check("store", State.OK, str(question.place.parent.parent)), mark
+        return Check("store", CheckState.MISSING, f"{question.place} is another folder there", mend), ""
+    return Check("store", CheckState.OK, str(question.place.parent.parent)), mark
 
 
 def _scratch(scratch: Path) -> Iterator[Check]:
@@ -120,15 +120,15 @@ def _scratch(scratch: Path) -> Iterator[Check]:
         scratch.mkdir(parents=True, exist_ok=True)
         writable = os.access(scratch, os.W_OK | os.X_OK)
     except OSError as error:
-        yield Check("scratch", State.MISSING, f"{scratch}: {error.strerror}", mend)
+        yield Check("scratch", CheckState.MISSING, f"{scratch}: {error.strerror}", mend)
         return
     kind = file_system_of(scratch)
     if not writable:
-        yield Check("scratch", State.MISSING, f"{scratch} can't be written to", mend)
+        yield Check("scratch", CheckState.MISSING, f"{scratch} can't be written to", mend)
     elif kind.startswith(_OVER_NETWORK):
-        yield Check("scratch", State.MISSING, f"{scratch} is on {kind}", mend)
+        yield Check("scratch", CheckState.MISSING, f"{scratch} is on {kind}", mend)
     else:
-        yield Check("scratch", State.OK, f"{scratch}, {kind or 'unknown file system'}")
+        yield Check("scratch", CheckState.OK, f"{scratch}, {kind or 'unknown file system'}")
 
 
 def file_system_of(folder: Path, mounts: Path = _MOUNTS) -> str:

@@ -109,7 +109,7 @@ def decode(data: bytes, kind: type[_Record]) -> _Record:
     return msgspec.json.decode(data, type=kind, dec_hook=lambda of, text: of(text))
 
 
-class Desk:
+class ReportFolder:
     """The folder of a command, to which hosts write their reports.
 
     Args:
@@ -120,7 +120,7 @@ class Desk:
         self.place = place
 
     @classmethod
-    def opened(cls, store: Path) -> "Desk":
+    def opened(cls, store: Path) -> "ReportFolder":
         """Create the folder in a store.
 
         Raises:

@@ -8,16 +8,16 @@ from typing import NamedTuple
 import msgspec
 
 from harness.campaigns.hosting.identity import krucible_digest
-from harness.campaigns.hosting.looking import LOOK, Question, Seen
-from harness.campaigns.hosting.orders import Desk, decode, encode
-from harness.host.doctor import Check, State
+from harness.campaigns.hosting.looking import LOOK, HostChecks, Question
+from harness.campaigns.hosting.orders import ReportFolder, decode, encode
+from harness.host.doctor import Check, CheckState
 from harness.plan.planning import RequestedImage
 from harness.run.identification import commit
 from results.markup.markdown import number
 from results.pipeline.spark.hosts import Hosts
 
 
-class Host(NamedTuple):
+class ListedHost(NamedTuple):
     """A host.
 
     Attributes:
@@ -26,10 +26,12 @@ class Host(NamedTuple):
     """
 
     name: str
-    seen: Seen
+    seen: HostChecks
 
 
-def look_at(hosts: Hosts, desk: Desk, scratch: Path | None, images: tuple[RequestedImage, ...]) -> list[Host]:
+def look_at(
+    hosts: Hosts, desk: ReportFolder, scratch: Path | None, images: tuple[RequestedImage, ...]
+) -> list[ListedHost]:
     """Every host with the results of its checks.
 
     Args:
@@ -43,30 +45,30 @@ def look_at(hosts: Hosts, desk: Desk, scratch: Path | None, images: tuple[Reques
     """
     question = Question(krucible_digest(), commit(), desk.place, desk.proof, scratch, images)
     asked = encode(question)
-    return [Host(name, _seen(hosts, name, asked, desk)) for name in hosts.settled()]
+    return [ListedHost(name, _seen(hosts, name, asked, desk)) for name in hosts.settled()]
 
 
-def _seen(hosts: Hosts, name: str, question: bytes, desk: Desk) -> Seen:
+def _seen(hosts: Hosts, name: str, question: bytes, desk: ReportFolder) -> HostChecks:
     answer = hosts.ask(name, LOOK, question)
     if answer.problem:
         mend = "install this krucible there, with its extra spark, for the Python that Spark's workers start"
-        return Seen(name, name, Path(), (Check("krucible", State.MISSING, answer.problem, mend),))
-    seen = decode(answer.data, Seen)
+        return HostChecks(name, name, Path(), (Check("krucible", CheckState.MISSING, answer.problem, mend),))
+    seen = decode(answer.data, HostChecks)
     if not seen.mark or (desk.place / seen.mark).exists():
         return seen
     found = f"the file that it wrote into {desk.place} is not visible on {socket.gethostname()}"
-    missing = Check("store", State.MISSING, found, "mount the same store in both places")
+    missing = Check("store", CheckState.MISSING, found, "mount the same store in both places")
     kept = tuple(check for check in seen.checks if check.name != missing.name)
     return msgspec.structs.replace(seen, checks=(*kept, missing))
 
 
-def able(found: Sequence[Host]) -> list[Host]:
+def able(found: Sequence[ListedHost]) -> list[ListedHost]:
     """Hosts that can make runs; each machine once, even if Spark has several names for it."""
     machines = {host.seen.machine: host for host in reversed(found) if not host.seen.lacks}
     return [host for host in found if machines.get(host.seen.machine) is host]
 
 
-def hosts_text(found: Sequence[Host]) -> str:
+def hosts_text(found: Sequence[ListedHost]) -> str:
     """The table: one line for a host without problems, one line for every problem of another host."""
     usable = able(found)
     wide = max(len(host.name) for host in found)

@@ -13,7 +13,7 @@ import msgspec
 from harness.campaigns.apart.aftermath import judge_left
 from harness.campaigns.hosting.hand_over import clear
 from harness.campaigns.hosting.identity import host_name, machine
-from harness.campaigns.hosting.orders import Desk, Order, Report, Site, decode, encode
+from harness.campaigns.hosting.orders import Order, Report, ReportFolder, Site, decode, encode
 from harness.campaigns.hosting.slots import slot
 from harness.campaigns.keeping import identity_of
 from harness.errors import KrucibleError
@@ -49,7 +49,7 @@ def carry_out(data: bytes) -> bytes:
     if machine() not in order.machines:
         lacking = f"a run was lost, and its next host, {host_name()}, lacks what runs need"
         return encode(Report(host_name(), failure=lacking))
-    desk = Desk(order.place)
+    desk = ReportFolder(order.place)
     report = desk.report(order.number)
     if report is None:
         code = _in_process(data, desk, order.number)
@@ -61,7 +61,7 @@ def carry_out(data: bytes) -> bytes:
     return encode(report)
 
 
-def _in_process(order: bytes, desk: Desk, number: int) -> int:
+def _in_process(order: bytes, desk: ReportFolder, number: int) -> int:
     command = [sys.executable, "-m", "harness.campaigns.hosting.child"]
     with desk.log(number).open("ab") as log:
         # A separate session gets no signal that ends an executor; it only notices that stdin is closed.
@@ -78,7 +78,7 @@ def _in_process(order: bytes, desk: Desk, number: int) -> int:
         return process.wait()
 
 
-def _take_up(order: Order, desk: Desk, code: int) -> None:
+def _take_up(order: Order, desk: ReportFolder, code: int) -> None:
     """Remove what a dead process left, and judge the run that it had begun, if any."""
     left = [folder for number in order.site.slot_numbers for folder in _cleared(order.site, number, [])]
     begun = [Path(note.folder).name for note in desk.begun(order.number) if note.host == host_name()]

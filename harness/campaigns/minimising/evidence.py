@@ -1,8 +1,8 @@
 """Whether an anomaly returns often enough, decided by few runs: Wald's sequential test.
 
 A. Wald, "Sequential Tests of Statistical Hypotheses", Annals of Mathematical Statistics 16 (1945), 117-186.
-After each run the odds of what was seen, under "it comes back at least `Level.high` of the time" against
-"at most `Level.low`", are compared with two bounds that follow from the share of wrong decisions.
+After each run the odds of what was seen, under "it comes back at least `RateTest.high` of the time" against
+"at most `RateTest.low`", are compared with two bounds that follow from the share of wrong decisions.
 """
 
 import math
@@ -18,7 +18,7 @@ UNDECIDED_MAX = 2
 """A candidate with this many runs without a verdict is abandoned."""
 
 
-class Outcome(StrEnum):
+class ReproductionOutcome(StrEnum):
     """Result of one run with regard to the wanted anomaly."""
 
     SHOWN = "shown"
@@ -26,7 +26,7 @@ class Outcome(StrEnum):
     UNDECIDED = "undecided"
 
 
-class Level(NamedTuple):
+class RateTest(NamedTuple):
     """A test: the rate at which an anomaly must come back, and the rate that is too low.
 
     Attributes:
@@ -45,7 +45,7 @@ class Level(NamedTuple):
         )
 
 
-LEVELS = (Level(0.5, 0.9), Level(0.2, 0.5), Level(0.05, 0.25))
+LEVELS = (RateTest(0.5, 0.9), RateTest(0.2, 0.5), RateTest(0.05, 0.25))
 """The levels, from the highest rate to the lowest."""
 
 
@@ -53,24 +53,24 @@ class Evidence:
     """What the runs of one candidate showed."""
 
     def __init__(self) -> None:
-        self._counts: Counter[Outcome] = Counter()
+        self._counts: Counter[ReproductionOutcome] = Counter()
 
-    def add(self, outcome: Outcome) -> None:
+    def add(self, outcome: ReproductionOutcome) -> None:
         """Add the outcome of one more run."""
         self._counts[outcome] += 1
 
-    def decision(self, level: Level) -> bool | None:
+    def decision(self, level: RateTest) -> bool | None:
         """Whether the candidate shows the anomaly often enough; None: another run is needed."""
         odds = self._log_odds(level)
         bound = math.log((1 - ERROR) / ERROR)
         if odds >= bound:
             return True
-        if odds <= -bound or self._counts[Outcome.UNDECIDED] >= UNDECIDED_MAX:
+        if odds <= -bound or self._counts[ReproductionOutcome.UNDECIDED] >= UNDECIDED_MAX:
             return False
         return odds > 0 if self._counts.total() >= RUNS_MAX else None
 
-    def _log_odds(self, level: Level) -> float:
-        shown, missed = self._counts[Outcome.SHOWN], self._counts[Outcome.MISSED]
+    def _log_odds(self, level: RateTest) -> float:
+        shown, missed = self._counts[ReproductionOutcome.SHOWN], self._counts[ReproductionOutcome.MISSED]
         return shown * math.log(level.high / level.low) + missed * math.log(
             (1 - level.high) / (1 - level.low)
         )

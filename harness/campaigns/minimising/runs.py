@@ -14,11 +14,11 @@ from msgspec.structs import replace
 from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import Validity
 from harness.campaigns.making import run_one
-from harness.campaigns.minimising.evidence import Outcome
+from harness.campaigns.minimising.evidence import ReproductionOutcome
 from harness.campaigns.minimising.passes import PASSES
 from harness.campaigns.minimising.search import Search, Trial, key_of
 from harness.campaigns.minimising.starting import Start, shows
-from harness.campaigns.minimising.state import CANDIDATES, RESULT_FILE, Kept, Tried
+from harness.campaigns.minimising.state import CANDIDATES, RESULT_FILE, MinimisationFile, Tried
 from harness.campaigns.series import Series, Venue
 from harness.errors import KrucibleError, disk_errors_named
 from harness.plan.planning import RunPlan, plan_run
@@ -28,7 +28,7 @@ from harness.vocabulary.scenario import Scenario
 from results.store.runs import StoreError, write_whole
 
 
-class Budget(NamedTuple):
+class RunBudget(NamedTuple):
     """Limits of a command's runs.
 
     Attributes:
@@ -67,10 +67,10 @@ class Minimising:
     def __init__(
         self,
         start: Start,
-        kept: Kept,
+        kept: MinimisationFile,
         runs: Path,
         *,
-        budget: Budget,
+        budget: RunBudget,
         cancelled: threading.Event,
         replay_of: str,
     ) -> None:
@@ -97,7 +97,7 @@ class Minimising:
             why = "interrupted" if self._cancelled.is_set() else "the budget is spent"
             click.echo(f"minimise   {why}; the same command continues", err=True)
 
-    def outcomes(self, scenario: Scenario) -> tuple[list[Outcome], bool]:
+    def outcomes(self, scenario: Scenario) -> tuple[list[ReproductionOutcome], bool]:
         """What the runs of a scenario showed: those after the search, else those by which it was chosen."""
         key = key_of(scenario)
         confirming = self._kept.outcomes(key, confirming=True)
@@ -147,7 +147,7 @@ class Minimising:
         while len(self._kept.outcomes(key_of(best), confirming=True)) < self._budget.confirming:
             self._run(Trial(best, "how often it comes back"), venue, confirming=True)
 
-    def _run(self, trial: Trial, venue: Venue, *, confirming: bool) -> Outcome:
+    def _run(self, trial: Trial, venue: Venue, *, confirming: bool) -> ReproductionOutcome:
         """The outcome of one more run; it is repeated once if the harness failed."""
         while True:
             self._require_budget(confirming=confirming)
@@ -169,9 +169,13 @@ class Minimising:
             self._failed_before = False
             self._last_s = time.monotonic() - began
             self._longest_s = max(self._longest_s, self._last_s)
-            outcome = Outcome.SHOWN if shows(verdict, self._start.wanted) else Outcome.MISSED
-            if outcome is Outcome.MISSED and verdict.validity is Validity.UNKNOWN:
-                outcome = Outcome.UNDECIDED
+            outcome = (
+                ReproductionOutcome.SHOWN
+                if shows(verdict, self._start.wanted)
+                else ReproductionOutcome.MISSED
+            )
+            if outcome is ReproductionOutcome.MISSED and verdict.validity is Validity.UNKNOWN:
+                outcome = ReproductionOutcome.UNDECIDED
             self._kept.add(Tried(key_of(trial.scenario), outcome, str(folder), confirming))
             click.echo(f"minimise   {self._start.wanted} was {outcome}: {folder}", err=True)
             return outcome

@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple
 
-from harness.campaigns.minimising.evidence import LEVELS, Evidence, Level, Outcome
+from harness.campaigns.minimising.evidence import LEVELS, Evidence, RateTest, ReproductionOutcome
 from harness.plan.writing import write_scenario
 from harness.vocabulary.scenario import Scenario
 
@@ -24,7 +24,7 @@ class Trial(NamedTuple):
 
 Pass = Callable[[Scenario], Generator[Trial, bool, None]]
 """Ways to make a scenario smaller: yields smaller ones, and is sent whether each was kept."""
-RunsNeeded = Generator[Trial, Outcome, None]
+RunsNeeded = Generator[Trial, ReproductionOutcome, None]
 """Yields a trial for each run, and is sent the outcome of that run."""
 
 
@@ -75,7 +75,7 @@ class Search:
         except StopIteration:
             return
 
-    def _judged(self, trial: Trial) -> Generator[Trial, Outcome, bool]:
+    def _judged(self, trial: Trial) -> Generator[Trial, ReproductionOutcome, bool]:
         """Whether a trial shows the anomaly often enough; a decided trial is not run again."""
         key = key_of(trial.scenario)
         if key not in self._decided:
@@ -89,7 +89,7 @@ class Search:
         return self._decided[key]
 
 
-def _level_of(start: Trial) -> Generator[Trial, Outcome, Level | None]:
+def _level_of(start: Trial) -> Generator[Trial, ReproductionOutcome, RateTest | None]:
     """The strictest level that a start reaches; None where it shows the anomaly too seldom."""
     evidence = Evidence()
     for level in LEVELS:

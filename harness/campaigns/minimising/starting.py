@@ -11,7 +11,7 @@ from checkers.verdict.verdict import Anomaly, Validity, Verdict
 from harness.campaigns.minimising.search import Trial
 from harness.errors import UsageError
 from harness.plan.planning import RunOptions
-from harness.plan.replaying_plan import Instead, Recorded, Replay, is_resolved, plan_replay
+from harness.plan.replaying_plan import Instead, RecordedActions, Replay, is_resolved, plan_replay
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.vocabulary.scenario import Expectation, Scenario
 from results.markup.cleaning import clean
@@ -38,7 +38,7 @@ class Start(NamedTuple):
     options: RunOptions
 
 
-def start_of(recorded: Recorded, verdict: Verdict, asked: str | None) -> Start:
+def start_of(recorded: RecordedActions, verdict: Verdict, asked: str | None) -> Start:
     """Choose the anomaly and the scenarios to start from.
 
     Args:
@@ -79,7 +79,7 @@ def shows(verdict: Verdict, wanted: str) -> bool:
     return any(anomaly.id == wanted for anomaly in _illegal(verdict))
 
 
-def _wanted(recorded: Recorded, verdict: Verdict, asked: str | None) -> str:
+def _wanted(recorded: RecordedActions, verdict: Verdict, asked: str | None) -> str:
     where, illegal = str(recorded.folder), sorted(_illegal(verdict), key=_moment)
     found = list(dict.fromkeys(anomaly.id for anomaly in illegal))
     if verdict.validity is not Validity.INVALID or not found:
@@ -112,7 +112,7 @@ def _wanted(recorded: Recorded, verdict: Verdict, asked: str | None) -> str:
     return asked or (likely or found)[0]
 
 
-def _scenario(replay: Replay, recorded: Recorded, wanted: str) -> Scenario:
+def _scenario(replay: Replay, recorded: RecordedActions, wanted: str) -> Scenario:
     """The scenario of a replay, as a separate scenario."""
     identity, plan = recorded.identity, replay.plan
     expected = Expectation(Validity.INVALID, (wanted,), why=f"run {identity.run} of {identity.scenario}")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from harness.campaigns.minimising.evidence import Outcome
+from harness.campaigns.minimising.evidence import ReproductionOutcome
 from harness.errors import KrucibleError, disk_errors_named
 from results.store.runs import RunUnreadableError, load_record, save_record
 
@@ -30,12 +30,12 @@ class Tried(msgspec.Struct, frozen=True):
     """
 
     key: str
-    outcome: Outcome
+    outcome: ReproductionOutcome
     folder: str
     confirming: bool = False
 
 
-class State(msgspec.Struct, frozen=True):
+class MinimisationState(msgspec.Struct, frozen=True):
     """The runs of a minimisation of one run for one anomaly.
 
     Attributes:
@@ -49,7 +49,7 @@ class State(msgspec.Struct, frozen=True):
     tried: tuple[Tried, ...] = ()
 
 
-class Kept:
+class MinimisationFile:
     """The state of a minimisation on disk.
 
     Args:
@@ -67,11 +67,11 @@ class Kept:
     def __init__(self, run_folder: Path, run: str, wanted: str) -> None:
         self.folder = run_folder / FOLDER / wanted
         self._path = self.folder / STATE_FILE
-        self.state = State(run, wanted)
+        self.state = MinimisationState(run, wanted)
         if self._path.exists():
             self.state = self._read()
 
-    def outcomes(self, key: str, *, confirming: bool = False) -> list[Outcome]:
+    def outcomes(self, key: str, *, confirming: bool = False) -> list[ReproductionOutcome]:
         """The outcomes of a scenario's runs, in order."""
         return [each.outcome for each in self.state.tried if (each.key, each.confirming) == (key, confirming)]
 
@@ -109,9 +109,9 @@ class Kept:
                 self.state = self._read()
             yield
 
-    def _read(self) -> State:
+    def _read(self) -> MinimisationState:
         try:
-            state = load_record(self._path, State)
+            state = load_record(self._path, MinimisationState)
         except RunUnreadableError as error:
             raise self._refused(str(error)) from error
         if (state.run, state.wanted) != (self.state.run, self.state.wanted):

@@ -13,11 +13,11 @@ from harness.errors import KrucibleError
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.planning import RunOptions, reproduce_line
 from harness.seeded_bugs.header import SeededBug
-from results.sensitivity import Control, Ending, Trial
-from results.sensitivity.outcomes import Line, MeasurementOptions, line_of_control, line_of_trial
+from results.sensitivity import BugOutcome, BugRun, ControlRun
+from results.sensitivity.outcomes import MeasurementOptions, OutcomeLine, line_of_control, line_of_trial
 
 
-def adopted(store: StoredRuns, bugs: Iterable[SeededBug], asked: MeasurementOptions) -> Iterator[Line]:
+def adopted(store: StoredRuns, bugs: Iterable[SeededBug], asked: MeasurementOptions) -> Iterator[OutcomeLine]:
     """The tries of each bug in the order in which they began, up to the one in which it was seen.
 
     Runs of another version or duration, of another form of the bug, and those that repeat a command are left
@@ -34,7 +34,7 @@ def adopted(store: StoredRuns, bugs: Iterable[SeededBug], asked: MeasurementOpti
             line = line_of_trial(bug.name, trial, run.origin, fitting=_fits(bug, options))
             yield line
             yield from _controls(store, bug, number, options)
-            if line.as_trial(bug.anomalies).ending is Ending.SEEN or number == asked.runs:
+            if line.as_trial(bug.anomalies).ending is BugOutcome.SEEN or number == asked.runs:
                 break
 
 
@@ -75,15 +75,15 @@ def _options(run: StoredRun) -> RunOptions:
         ) from error
 
 
-def _trial(number: int, identity: RunIdentity, options: RunOptions) -> Trial:
-    return Trial(number=number, scenario=identity.scenario, mode=_mode(options), command=identity.reproduce)
+def _trial(number: int, identity: RunIdentity, options: RunOptions) -> BugRun:
+    return BugRun(number=number, scenario=identity.scenario, mode=_mode(options), command=identity.reproduce)
 
 
-def _controls(store: StoredRuns, bug: SeededBug, number: int, options: RunOptions) -> Iterator[Line]:
+def _controls(store: StoredRuns, bug: SeededBug, number: int, options: RunOptions) -> Iterator[OutcomeLine]:
     """The oldest run of the same command without the bug, if there is one."""
     command = reproduce_line(msgspec.structs.replace(options, seeded_bug=None))
     for run in store.of(command):
-        planned = Control(scenario=options.scenario, mode=_mode(options), command=command)
+        planned = ControlRun(scenario=options.scenario, mode=_mode(options), command=command)
         yield line_of_control(bug.name, number, read_control(planned, run.folder), run.origin)
         return
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from harness.errors import UsageError, disk_errors_named
 from results.sensitivity.outcomes import (
-    Line,
     MeasurementOptions,
+    OutcomeLine,
     Outcomes,
     Place,
     decode_outcomes,
@@ -46,17 +46,17 @@ class KeptOutcomes:
         self.series = series or next(iter(named), target.stem if target else "")
         fitting = {path: kept for path, kept in read.items() if self._counts(kept)}
         self.ignored = {path: _series_text(kept) for path, kept in read.items() if path not in fitting}
-        self._lines: dict[Place, Line] = {}
+        self._lines: dict[Place, OutcomeLine] = {}
         for kept in (*([mine] if mine else []), *fitting.values()):
             for line in kept.runs:
                 self._lines.setdefault(line.place, line)
 
     @property
-    def lines(self) -> Mapping[Place, Line]:
+    def lines(self) -> Mapping[Place, OutcomeLine]:
         """The known outcomes, by bug, number of the try, and whether it is the control."""
         return self._lines
 
-    def renew(self, lines: Iterable[Line]) -> None:
+    def renew(self, lines: Iterable[OutcomeLine]) -> None:
         """Add the current outcomes to the target, before the older ones; nothing is removed.
 
         The target is read again first: another process may have changed it meanwhile.

@@ -8,8 +8,8 @@ from harness.campaigns.sensitivity.kept import read_all
 from harness.errors import UsageError
 from harness.seeded_bugs.catalogue import fits_version, seeded_bugs
 from harness.seeded_bugs.header import SeededBug
-from results.sensitivity import Control, Ending, LeftOut, Sensitivity, Sought, Trial
-from results.sensitivity.outcomes import Line, MeasurementOptions, Outcomes, Place
+from results.sensitivity import BugOutcome, BugRun, ControlRun, LeftOut, Sensitivity, Sought
+from results.sensitivity.outcomes import MeasurementOptions, OutcomeLine, Outcomes, Place
 
 
 def measurements_in(paths: Iterable[Path]) -> tuple[Sensitivity, ...]:
@@ -25,7 +25,7 @@ def measurements_in(paths: Iterable[Path]) -> tuple[Sensitivity, ...]:
 
 
 def measurement_of(
-    series: str, asked: MeasurementOptions, lines: Mapping[Place, Line], bugs: Collection[SeededBug]
+    series: str, asked: MeasurementOptions, lines: Mapping[Place, OutcomeLine], bugs: Collection[SeededBug]
 ) -> Sensitivity:
     """Make a measurement from its lines.
 
@@ -59,7 +59,7 @@ def measurement_of(
 
 def _measured(series: str, files: Mapping[Path, Outcomes]) -> Sensitivity:
     asked = _options_in(series, files)
-    lines: dict[Place, Line] = {}
+    lines: dict[Place, OutcomeLine] = {}
     for kept in files.values():
         for line in kept.runs:
             lines.setdefault(line.place, line)
@@ -86,7 +86,7 @@ def _options_in(series: str, files: Mapping[Path, Outcomes]) -> MeasurementOptio
     return asked
 
 
-def _misfit(line: Line, asked: MeasurementOptions) -> str:
+def _misfit(line: OutcomeLine, asked: MeasurementOptions) -> str:
     """Why a line does not count; an older krucible may have planned its run differently."""
     bug = seeded_bugs().get(line.bug)
     if bug is None:
@@ -98,7 +98,7 @@ def _misfit(line: Line, asked: MeasurementOptions) -> str:
     )
 
 
-def _sought(bug: SeededBug, asked: MeasurementOptions, lines: Mapping[Place, Line]) -> Sought:
+def _sought(bug: SeededBug, asked: MeasurementOptions, lines: Mapping[Place, OutcomeLine]) -> Sought:
     mine = [line for line in lines.values() if line.bug == bug.name]
     return Sought(
         name=bug.name,
@@ -109,21 +109,23 @@ def _sought(bug: SeededBug, asked: MeasurementOptions, lines: Mapping[Place, Lin
     )
 
 
-def _trials(bug: SeededBug, asked: MeasurementOptions, lines: Mapping[Place, Line]) -> Iterator[Trial]:
+def _trials(
+    bug: SeededBug, asked: MeasurementOptions, lines: Mapping[Place, OutcomeLine]
+) -> Iterator[BugRun]:
     for number in range(1, asked.runs + 1):
         line = lines.get((bug.name, number, False))
-        none = Trial(number=number, scenario="", mode="", command="")
+        none = BugRun(number=number, scenario="", mode="", command="")
         trial = none if line is None else line.as_trial(bug.anomalies)
         yield trial
-        if trial.ending is Ending.SEEN:
+        if trial.ending is BugOutcome.SEEN:
             return
 
 
-def _controls(sought: Sought, lines: Mapping[Place, Line]) -> Iterator[Control]:
+def _controls(sought: Sought, lines: Mapping[Place, OutcomeLine]) -> Iterator[ControlRun]:
     """The controls of all runs that were made; the control of any other run is unknown."""
     for trial in sought.trials:
         line = lines.get((sought.name, trial.number, True))
         if line is not None:
             yield line.as_control()
-        elif trial.ending is not Ending.NOT_RUN:
-            yield Control(scenario=trial.scenario, mode=trial.mode, command="")
+        elif trial.ending is not BugOutcome.NOT_RUN:
+            yield ControlRun(scenario=trial.scenario, mode=trial.mode, command="")

@@ -56,7 +56,7 @@ _SCHEDULES = 24
 """Number of schedules of a scenario from which frequencies of faults are estimated."""
 
 
-class Budget(NamedTuple):
+class RunsPerBug(NamedTuple):
     """Maximum number and the length of the runs for each bug."""
 
     runs: int
@@ -110,7 +110,7 @@ class Slot(NamedTuple):
 
 
 def slots(
-    bugs: Iterable[SeededBug], budget: Budget, preset: Preset, version: str, seed: int
+    bugs: Iterable[SeededBug], budget: RunsPerBug, preset: Preset, version: str, seed: int
 ) -> tuple[Slot, ...]:
     """Every try in the order in which they are made: the first of all bugs, then the second, and so on.
 
@@ -226,7 +226,9 @@ def _loaded(bug: SeededBug, scenario: str) -> bool:
     return not loads_of(load_scenario(scenario).workload).isdisjoint(bug.workloads)
 
 
-def _of_bug(bug: SeededBug, budget: Budget, pool: Sequence[Drawn], version: str, seed: int) -> Iterator[Slot]:
+def _of_bug(
+    bug: SeededBug, budget: RunsPerBug, pool: Sequence[Drawn], version: str, seed: int
+) -> Iterator[Slot]:
     fitting = [run for run in pool if fits(bug, run.scenario)]
     loaded = [run for run in pool if _loaded(bug, run.scenario)]
     chosen = _in_drawn_order(bug, sorted(fitting or loaded or pool), random.Random(f"{seed} {bug.name} runs"))

@@ -7,15 +7,15 @@ from msgspec.structs import replace
 from harness.seeded_bugs.reach import stage_in
 from results.campaigns.summary import Outcome, outcome_of
 from results.run.measures import load_measures
-from results.sensitivity import Control, Reach, Trial, ending_of, found_in
+from results.sensitivity import BugReach, BugRun, ControlRun, ending_of, found_in
 from results.store.runs import RunUnreadableError, load_verdict
 
 
-def read_trial(planned: Trial, bug: str, folder: Path) -> Trial:
+def read_trial(planned: BugRun, bug: str, folder: Path) -> BugRun:
     """The outcome of a run with a bug, from its folder."""
     ended = outcome_of(folder)
     stage = stage_in(folder, bug)
-    reach = None if stage is None else Reach(stage.value)
+    reach = None if stage is None else BugReach(stage.value)
     return replace(
         planned,
         ending=ending_of(ended.outcome, reach),
@@ -27,7 +27,7 @@ def read_trial(planned: Trial, bug: str, folder: Path) -> Trial:
     )
 
 
-def read_control(planned: Control, folder: Path) -> Control:
+def read_control(planned: ControlRun, folder: Path) -> ControlRun:
     """The outcome of a run without a bug, from its folder."""
     ended = outcome_of(folder)
     return replace(

@@ -21,8 +21,8 @@ from harness.campaigns.series import Series, Venue
 from harness.plan.planning import RunPlan, plan_run
 from results.campaigns.summary import Outcome
 from results.markup.markdown import number
-from results.sensitivity import Control, Ending, LeftOut, Sought, Trial
-from results.sensitivity.outcomes import Line, Origin, Place, line_of_control, line_of_trial
+from results.sensitivity import BugOutcome, BugRun, ControlRun, LeftOut, Sought
+from results.sensitivity.outcomes import Origin, OutcomeLine, Place, line_of_control, line_of_trial
 
 
 class Planned(NamedTuple):
@@ -55,7 +55,7 @@ class Planned(NamedTuple):
             return "the bug's file has changed since"
         return "" if origin.schedule == self.schedule else "the scenario plans other faults now"
 
-    def read(self, run: StoredRun) -> Line:
+    def read(self, run: StoredRun) -> OutcomeLine:
         """Its outcome, from a run of a store."""
         bug = self.slot.bug.name
         if self.control:
@@ -64,24 +64,24 @@ class Planned(NamedTuple):
         trial = read_trial(self.as_trial(), bug, run.folder)
         return line_of_trial(bug, trial, run.origin, fitting=self.slot.fitting)
 
-    def failed(self, why: str) -> Line:
+    def failed(self, why: str) -> OutcomeLine:
         """The outcome of a run in which the harness failed."""
         bug, origin = self.slot.bug.name, Origin(bug=self.bug, schedule=self.schedule)
         if self.control:
             control = replace(self.as_control(), outcome=Outcome.FAILED, why=why)
             return line_of_control(bug, self.slot.number, control, origin)
-        trial = replace(self.as_trial(), ending=Ending.FAILED, why=why)
+        trial = replace(self.as_trial(), ending=BugOutcome.FAILED, why=why)
         return line_of_trial(bug, trial, origin, fitting=self.slot.fitting)
 
-    def as_trial(self) -> Trial:
+    def as_trial(self) -> BugRun:
         """The outcome of a run with a bug that was not made."""
         scenario, mode = self.plan.options.scenario, self.plan.scenario.topology.mode
-        return Trial(number=self.slot.number, scenario=scenario, mode=mode, command=self.plan.reproduce)
+        return BugRun(number=self.slot.number, scenario=scenario, mode=mode, command=self.plan.reproduce)
 
-    def as_control(self) -> Control:
+    def as_control(self) -> ControlRun:
         """The outcome of a run without a bug that was not made."""
         scenario, mode = self.plan.options.scenario, self.plan.scenario.topology.mode
-        return Control(scenario=scenario, mode=mode, command=self.plan.reproduce)
+        return ControlRun(scenario=scenario, mode=mode, command=self.plan.reproduce)
 
 
 class Measuring:
@@ -98,7 +98,7 @@ class Measuring:
     """
 
     def __init__(
-        self, slots: Sequence[Slot], runs: Path, controls: Controls, kept: Mapping[Place, Line]
+        self, slots: Sequence[Slot], runs: Path, controls: Controls, kept: Mapping[Place, OutcomeLine]
     ) -> None:
         self._slots = tuple(slots)
         planned = [_planned(slot, control=control) for slot in slots for control in (False, True)]
@@ -112,7 +112,7 @@ class Measuring:
         self._stored = StoredRuns(runs)
         self._stored.look()
         self._kept = kept
-        self._lines: dict[Place, Line | None] = {}
+        self._lines: dict[Place, OutcomeLine | None] = {}
 
     def plan_text(self) -> str:
         """A line for each run that would be made if no bug were found, then their number."""
@@ -199,11 +199,11 @@ class Measuring:
             for name, bug in sorted(bugs.items(), key=lambda item: (item[1].area, item[0]))
         )
 
-    def controls(self) -> tuple[Control, ...]:
+    def controls(self) -> tuple[ControlRun, ...]:
         """The control of every such run, in the order of the plan."""
         return tuple(self._control(slot) for slot in self._slots if self._is_sought(slot))
 
-    def lines(self) -> Iterator[Line]:
+    def lines(self) -> Iterator[OutcomeLine]:
         """The outcome of every run that was made."""
         return (line for one in self._planned.values() if (line := self._line(one)) is not None)
 
@@ -226,7 +226,7 @@ class Measuring:
         slots = (one for one in self._slots if one.bug.name == name)
         for slot in sorted(slots, key=lambda one: one.number):
             yield slot
-            if self._trial(slot).ending is Ending.SEEN:
+            if self._trial(slot).ending is BugOutcome.SEEN:
                 return
 
     def _is_sought(self, slot: Slot) -> bool:
@@ -238,23 +238,23 @@ class Measuring:
         line = self._line(one)
         return line is not None and not line.failed
 
-    def _trial(self, slot: Slot) -> Trial:
+    def _trial(self, slot: Slot) -> BugRun:
         one = self._planned[slot.bug.name, slot.number, False]
         line = self._line(one)
         return one.as_trial() if line is None else line.as_trial(slot.bug.anomalies)
 
-    def _control(self, slot: Slot) -> Control:
+    def _control(self, slot: Slot) -> ControlRun:
         one = self._planned[slot.bug.name, slot.number, True]
         line = self._line(one)
         return one.as_control() if line is None else line.as_control()
 
-    def _line(self, one: Planned) -> Line | None:
+    def _line(self, one: Planned) -> OutcomeLine | None:
         """The outcome of a run: from the store, from a file, or else why the harness failed."""
         if one.place not in self._lines:
             self._lines[one.place] = self._looked_up(one)
         return self._lines[one.place]
 
-    def _looked_up(self, one: Planned) -> Line | None:
+    def _looked_up(self, one: Planned) -> OutcomeLine | None:
         command = one.plan.reproduce
         for run in self._stored.of(command):
             if not one.misfit(command, run.origin):

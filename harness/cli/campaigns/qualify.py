@@ -16,12 +16,12 @@ from harness.campaigns.cancelling import cancellable
 from harness.campaigns.contents import Contents, require_two
 from harness.campaigns.making import run_missing
 from harness.campaigns.provisions import require_images
-from harness.campaigns.qualifying_runs import Gathered, Stores, gather_planned, gather_stored, on_record
+from harness.campaigns.qualifying_runs import GatheredRuns, Stores, gather_planned, gather_stored, on_record
 from harness.campaigns.rerunning import QUALIFICATIONS, record_qualification
 from harness.campaigns.series import Series, Venue
 from harness.cli.options.origins import settled
 from harness.cli.options.places import File, Folder
-from harness.cli.options.shared import Seeds, Whole, runs_option
+from harness.cli.options.shared import Seeds, WholeNumber, runs_option
 from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
 from harness.plan.planning import plan_run
@@ -40,9 +40,9 @@ from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError, parse
 from results.campaigns.step_summary import append_blocks
 from results.markup.markdown import number
 from results.qualification import (
+    ComparisonQuestion,
     Decision,
     Qualification,
-    Question,
     encode_qualification,
     markdown_blocks,
     qualify,
@@ -98,7 +98,7 @@ class _Arguments(NamedTuple):
 @click.option("--seeds", type=Seeds(), help="Seeds of every scenario, instead of the preset's.")
 @click.option(
     "--night",
-    type=Whole(0, NIGHTS_MAX),
+    type=WholeNumber(0, NIGHTS_MAX),
     default=0,
     metavar="N",
     help=f"Take the preset's seeds from {SEEDS_A_NIGHT} x N on, so that every night has new schedules.",
@@ -269,14 +269,14 @@ def _run_all(
 
 def _report(asked: _Arguments, planned: Matrix) -> Qualification:
     stores = asked.stores
-    found: Gathered
+    found: GatheredRuns
     if asked.preset is None:
         found = gather_stored(asked.candidate, asked.baseline, stores)
         required: tuple[str, ...] = ()
     else:
         found = gather_planned(planned.jobs, stores)
         required = PRESETS[asked.preset].required
-    question = Question(
+    question = ComparisonQuestion(
         preset=asked.preset or STORED,
         candidate=asked.candidate.name,
         baseline=asked.baseline.name if asked.baseline else None,
@@ -318,7 +318,7 @@ def _print_shard(jobs: Sequence[Job], stores: Stores) -> int:
     return 0 if done == len(jobs) else 2
 
 
-class _Line(msgspec.Struct, frozen=True):
+class _PlanLine(msgspec.Struct, frozen=True):
     """One line of a plan: runs of one scenario, mode and role, and how long they take."""
 
     role: str
@@ -330,7 +330,7 @@ class _Line(msgspec.Struct, frozen=True):
     load_ms: int
 
 
-def _plan_lines(planned: Matrix) -> list[_Line]:
+def _plan_lines(planned: Matrix) -> list[_PlanLine]:
     groups: dict[tuple[str, str, str, str], list[Job]] = {}
     for job in planned.jobs:
         options = plan_run(job.options)
@@ -342,7 +342,7 @@ def _plan_lines(planned: Matrix) -> list[_Line]:
         )
         groups.setdefault(key, []).append(job)
     return [
-        _Line(*key, len(jobs), sum(map(expected_ms, jobs)), sum(map(load_ms, jobs)))
+        _PlanLine(*key, len(jobs), sum(map(expected_ms, jobs)), sum(map(load_ms, jobs)))
         for key, jobs in groups.items()
     ]
 

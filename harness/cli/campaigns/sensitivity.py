@@ -14,13 +14,13 @@ from harness.campaigns.hosting.on_hosts import OnHosts
 from harness.campaigns.sensitivity.adopting import adopted
 from harness.campaigns.sensitivity.kept import KeptOutcomes
 from harness.campaigns.sensitivity.pages import measurement_of, measurements_in
-from harness.campaigns.sensitivity.planning import Budget, Controls, slots
+from harness.campaigns.sensitivity.planning import Controls, RunsPerBug, slots
 from harness.campaigns.sensitivity.runs import Measuring
 from harness.campaigns.sensitivity.stored_runs import StoredRuns
 from harness.cli.options.completion import complete_bug
 from harness.cli.options.hosts import hosts_options, requested_hosts
 from harness.cli.options.places import File
-from harness.cli.options.shared import SEED_MAX, Time, Whole, Word, runs_option
+from harness.cli.options.shared import SEED_MAX, Time, VocabularyChoice, WholeNumber, runs_option
 from harness.cli.parsing import Command
 from harness.errors import disk_errors_named
 from harness.plan.planning import DURATION_S_MIN
@@ -45,17 +45,17 @@ DURATION_S_MAX = 3_600
 EXIT_COMPLETE, EXIT_ALARMED, EXIT_UNFINISHED = 0, 1, 2
 
 
-class BudgetShape(click.ParamType[Budget]):
+class BudgetShape(click.ParamType[RunsPerBug]):
     """``NxS``: runs of each bug, and seconds of each run."""
 
     name = "NxS"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Budget:
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> RunsPerBug:
         """Read both numbers."""
-        if isinstance(value, Budget):
+        if isinstance(value, RunsPerBug):
             return value
         found = re.fullmatch(r"([0-9]{1,4})x([0-9]{1,5})", str(value))
-        budget = Budget(*map(int, found.groups())) if found else Budget(0, 0)
+        budget = RunsPerBug(*map(int, found.groups())) if found else RunsPerBug(0, 0)
         if not (1 <= budget.runs <= RUNS_MAX and DURATION_S_MIN <= budget.duration_s <= DURATION_S_MAX):
             self.fail(
                 f"got {value!r}, expected RUNSxSECONDS such as 3x120, at most {RUNS_MAX} runs, "
@@ -71,7 +71,7 @@ class BudgetShape(click.ParamType[Budget]):
 @click.option(
     "--area",
     "areas",
-    type=Word(list(Area)),
+    type=VocabularyChoice(list(Area)),
     multiple=True,
     metavar="AREA",
     help=f"All bugs of an area of Kafka, in addition to each BUG; repeatable. One of {', '.join(Area)}.",
@@ -93,10 +93,12 @@ class BudgetShape(click.ParamType[Budget]):
 @click.option(
     "--kafka-version", metavar="V", default=DEFAULT_VERSION, show_default=True, help="Kafka's version."
 )
-@click.option("--seed", type=Whole(0, SEED_MAX), default=1, show_default=True, help="Seed of the whole plan.")
+@click.option(
+    "--seed", type=WholeNumber(0, SEED_MAX), default=1, show_default=True, help="Seed of the whole plan."
+)
 @click.option(
     "--controls",
-    type=Word(list(Controls)),
+    type=VocabularyChoice(list(Controls)),
     default=Controls.BETWEEN.value,
     show_default=True,
     help="Make the control runs, without a bug, between the others, after them, or not now.",
@@ -142,7 +144,7 @@ def sensitivity_command(
     *,
     bugs: tuple[str, ...],
     areas: tuple[Area, ...],
-    budget: Budget,
+    budget: RunsPerBug,
     preset: str,
     kafka_version: str,
     seed: int,

@@ -15,22 +15,27 @@ from harness.campaigns.making import run_missing
 from harness.campaigns.series import Series, Venue
 from harness.cli.options.completion import complete_known
 from harness.cli.options.places import File
-from harness.cli.options.shared import Whole, runs_option
+from harness.cli.options.shared import WholeNumber, runs_option
 from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
 from harness.plan.catalogue import known_outcomes
 from harness.plan.planning import RunOptions, plan_run, reproduce_line
 from harness.vocabulary.known import KnownOutcome, Side
 from results.campaigns.track_record import (
+    ExpectationStatus,
     SideRecord,
-    Standing,
     encode_track_record,
     render_track_record,
     standing_of,
 )
 from results.store.runs import write_whole
 
-EXIT_CODES = {Standing.AS_EXPECTED: 0, Standing.UNEXPECTED: 1, Standing.UNKNOWN: 2, Standing.FAILED: 3}
+EXIT_CODES = {
+    ExpectationStatus.AS_EXPECTED: 0,
+    ExpectationStatus.UNEXPECTED: 1,
+    ExpectationStatus.UNKNOWN: 2,
+    ExpectationStatus.FAILED: 3,
+}
 
 
 @click.command("track-record", cls=Command)
@@ -43,7 +48,7 @@ EXIT_CODES = {Standing.AS_EXPECTED: 0, Standing.UNEXPECTED: 1, Standing.UNKNOWN:
 )
 @click.option(
     "--seeds",
-    type=Whole(1, 100),
+    type=WholeNumber(1, 100),
     default=1,
     show_default=True,
     help="Runs for each expected outcome, with seeds 1..N.",

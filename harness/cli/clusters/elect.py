@@ -17,7 +17,7 @@ from harness.administration.elections import (
     ElectionResult,
     elect_leaders,
 )
-from harness.cli.options.shared import Whole, Word
+from harness.cli.options.shared import VocabularyChoice, WholeNumber
 from harness.cli.parsing import Command
 from harness.errors import KrucibleError, UsageError
 from harness.kafka.wire import WireError
@@ -36,7 +36,7 @@ _INT32_MAX = 2**31 - 1
 Partitions = tuple[tuple[str, int], ...]
 
 
-class _Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _ListedPartition(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One entry of the file; a field more, such as the draft's ``election``, is not silently ignored."""
 
     topic: Annotated[str, msgspec.Meta(min_length=1)]
@@ -46,10 +46,10 @@ class _Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class _Places(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The file of partitions that `--file` names."""
 
-    partitions: Annotated[tuple[_Place, ...], msgspec.Meta(min_length=1)]
+    partitions: Annotated[tuple[_ListedPartition, ...], msgspec.Meta(min_length=1)]
 
 
-class Tally(msgspec.Struct, frozen=True):
+class ElectionCounts(msgspec.Struct, frozen=True):
     """How many partitions ended how."""
 
     elected: int
@@ -83,11 +83,13 @@ def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @click.command(cls=Command)
-@click.option("--type", "election", type=Word(list(ElectionType)), required=True, help="Type of election.")
+@click.option(
+    "--type", "election", type=VocabularyChoice(list(ElectionType)), required=True, help="Type of election."
+)
 @click.option("--topic", metavar="T", help="Topic of the partitions.")
 @click.option(
     "--partition",
-    type=Whole(0, _INT32_MAX),
+    type=WholeNumber(0, _INT32_MAX),
     multiple=True,
     help="Partition of the topic; repeatable.",
 )
@@ -97,7 +99,7 @@ def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
 )
 @click.option(
     "--timeout-ms",
-    type=Whole(1, TIMEOUT_MAX_MS),
+    type=WholeNumber(1, TIMEOUT_MAX_MS),
     default=KAFKA_TIMEOUT_MS,
     show_default=True,
     help="How long Kafka may take.",
@@ -187,10 +189,12 @@ def _from_file(file: Path) -> Partitions:
     return named
 
 
-def _tallied(answer: ElectionAnswer, partitions: Partitions | None) -> Tally:
+def _tallied(answer: ElectionAnswer, partitions: Partitions | None) -> ElectionCounts:
     codes = [result.code for result in answer.results]
     elected, not_needed = codes.count(ErrorCode.NONE), codes.count(ErrorCode.ELECTION_NOT_NEEDED)
-    return Tally(elected, not_needed, len(codes) - elected - not_needed, len(_unanswered(answer, partitions)))
+    return ElectionCounts(
+        elected, not_needed, len(codes) - elected - not_needed, len(_unanswered(answer, partitions))
+    )
 
 
 def _unanswered(answer: ElectionAnswer, partitions: Partitions | None) -> Partitions:
@@ -200,7 +204,7 @@ def _unanswered(answer: ElectionAnswer, partitions: Partitions | None) -> Partit
 
 
 def _print_answer(
-    answer: ElectionAnswer, election: ElectionType, partitions: Partitions | None, tally: Tally
+    answer: ElectionAnswer, election: ElectionType, partitions: Partitions | None, tally: ElectionCounts
 ) -> None:
     for result in sorted(answer.results, key=lambda each: (each.topic, each.partition)):
         click.echo(f"{_clean(result.topic)}-{result.partition}  {_words(result)}")
@@ -235,7 +239,7 @@ def _clean(text: str) -> str:
     return clean(text, _MESSAGE_MAX)
 
 
-def _as_json(answer: ElectionAnswer, election: ElectionType, tally: Tally) -> dict[str, Any]:
+def _as_json(answer: ElectionAnswer, election: ElectionType, tally: ElectionCounts) -> dict[str, Any]:
     return {
         "type": election,
         "code": answer.code,

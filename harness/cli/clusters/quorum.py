@@ -20,7 +20,7 @@ from harness.administration.voters import (
 from harness.cli.clusters.quorum_nodes import Address, NodeView, find_voter, listener_of, request_view
 from harness.cli.clusters.quorum_text import outcome_lines, records_lines, replication_lines, status_lines
 from harness.cli.options.places import Folder
-from harness.cli.options.shared import Whole
+from harness.cli.options.shared import WholeNumber
 from harness.cli.parsing import Group
 from harness.errors import KrucibleError, UsageError, disk_errors_named
 from harness.kafka.wire import WireError
@@ -48,7 +48,7 @@ class DirectoryId(click.ParamType[str]):
 _id_option = click.option(
     "--id",
     "node_id",
-    type=Whole(0, _ID_MAX),
+    type=WholeNumber(0, _ID_MAX),
     required=True,
     metavar="N",
     help="The voter's node.id.",
@@ -58,14 +58,14 @@ _directory_option = click.option(
 )
 _controller_option = click.option(
     "--controller",
-    type=Whole(0, _ID_MAX),
+    type=WholeNumber(0, _ID_MAX),
     metavar="N",
     help="Ask only the controller with this node.id; by default, the leader.",
 )
 _json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 _timeout_option = click.option(
     "--timeout-ms",
-    type=Whole(1, TIMEOUT_MAX_MS),
+    type=WholeNumber(1, TIMEOUT_MAX_MS),
     default=TIMEOUT_MS,
     show_default=True,
     help="How long to wait for an answer, and how long to look for a leader.",

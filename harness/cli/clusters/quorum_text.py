@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 from checkers.history.operations import OperationType
 from harness.administration.quorum_view import QuorumReplica, QuorumView
-from harness.administration.voters import Meaning, VoterAnswer, VoterEndpoint, VoterKey
+from harness.administration.voters import AnswerMeaning, VoterAnswer, VoterEndpoint, VoterKey
 from results.markup.cleaning import clean
 
 if TYPE_CHECKING:  # loads numba, half a second
-    from harness.administration.control_records import ControlRecord, Difference, MetadataLog
+    from harness.administration.control_records import ControlRecord, Difference, NodeControlRecords
 
 _HEAD = ("NODE", "STATUS", "DIRECTORY ID", "LOG END", "LAG", "LAST FETCH", "CAUGHT UP", "ENDPOINT", "")
 _UNKNOWN = "?"
@@ -41,7 +41,9 @@ def replication_lines(view: QuorumView) -> list[str]:
     return _columns([_HEAD, *map(_row, view.replicas)])
 
 
-def outcome_lines(verb: str, voter: VoterKey, answer: VoterAnswer, meaning: Meaning, asked: str) -> list[str]:
+def outcome_lines(
+    verb: str, voter: VoterKey, answer: VoterAnswer, meaning: AnswerMeaning, asked: str
+) -> list[str]:
     """What came of a change, whether it may still happen, and why one knows."""
     who = f"node {voter.id} with directory {voter.directory_id}"
     if meaning.outcome is OperationType.OK:
@@ -54,7 +56,7 @@ def outcome_lines(verb: str, voter: VoterKey, answer: VoterAnswer, meaning: Mean
     ]
 
 
-def records_lines(logs: "Mapping[str, MetadataLog]", difference: "Difference | None") -> list[str]:
+def records_lines(logs: "Mapping[str, NodeControlRecords]", difference: "Difference | None") -> list[str]:
     """Every control record, who holds it, and where the nodes differ first."""
     lines = [_log_line(node, log) for node, log in logs.items()]
     readable = {node: log for node, log in logs.items() if log.error is None}
@@ -104,7 +106,7 @@ def _difference_lines(difference: "Difference | None", nodes: int) -> list[str]:
     return [*lines, f"  {because}"]
 
 
-def _log_line(node: str, log: "MetadataLog") -> str:
+def _log_line(node: str, log: "NodeControlRecords") -> str:
     if log.error is not None:
         return f"{node}: can't be read: {clean(log.error, _TEXT_MAX)}"
     damage = "".join(f"; damage in {file} at {at}: {reason}" for file, at, reason in log.damage)

@@ -23,10 +23,10 @@ from harness.administration.requests import (
     FINISHED,
     KEEP_FINISHED_S,
     PartitionStatus,
+    ReassignmentState,
     Request,
     RequestedPartition,
     Requests,
-    State,
     abandoned,
     answered,
     cancelled,
@@ -41,7 +41,7 @@ from harness.administration.requests import (
 from harness.administration.sighting import cluster_of, status_of
 from harness.administration.throttles import Move, Throttle, remove_throttle, set_throttle, throttle_for
 from harness.cli.clusters.reassign_text import as_json, lines, requested_at, view_for
-from harness.cli.options.shared import Whole
+from harness.cli.options.shared import WholeNumber
 from harness.cli.parsing import Group
 from harness.errors import KrucibleError
 from harness.kafka.wire import WireError
@@ -51,7 +51,7 @@ TIMEOUT_MS = 30_000
 _DONE, _OTHERWISE, _NOT_YET = 0, 1, 2
 
 
-class Desk(NamedTuple):
+class RequestStore(NamedTuple):
     """Where requests are made and kept."""
 
     reach: Reach
@@ -83,12 +83,14 @@ class Desk(NamedTuple):
 
 
 def desk_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The options that name a cluster; the command gets a `Desk` as ``desk``."""
+    """The options that name a cluster; the command gets a `RequestStore` as ``desk``."""
 
     @wraps(function)
     def at_desk(*args: Any, reach: Reach, **given: Any) -> Any:
         cluster_id = cluster_of(reach, ()).cluster_id or "unknown"
-        return function(*args, desk=Desk(reach, RequestFile(place_of(reach.folder, cluster_id))), **given)
+        return function(
+            *args, desk=RequestStore(reach, RequestFile(place_of(reach.folder, cluster_id))), **given
+        )
 
     return reach_options(at_desk)
 
@@ -96,7 +98,7 @@ def desk_options(function: Callable[..., Any]) -> Callable[..., Any]:
 request_option = click.option(
     "--request",
     "number",
-    type=Whole(1),
+    type=WholeNumber(1),
     metavar="N",
     help="Number of the request; by default the newest.",
 )
@@ -118,19 +120,19 @@ def reassign() -> None:
 )
 @click.option(
     "--throttle",
-    type=Whole(1),
+    type=WholeNumber(1),
     metavar="BYTES/S",
     help="Limit of each broker's replication traffic, until krucible reassign verify removes it.",
 )
 @click.option(
     "--keep-finished-s",
-    type=Whole(0),
+    type=WholeNumber(0),
     default=KEEP_FINISHED_S,
     show_default=True,
     help="How long krucible remembers the request after it has ended.",
 )
 @desk_options
-def execute(desk: Desk, path: Path, throttle: int | None, keep_finished_s: int) -> int:
+def execute(desk: RequestStore, path: Path, throttle: int | None, keep_finished_s: int) -> int:
     """Start the reassignments of a plan; prints the number of the request."""
     plan = read_plan(path)
     topics = cluster_of(desk.reach, (topic for topic, _, _ in plan)).topics
@@ -160,7 +162,7 @@ def execute(desk: Desk, path: Path, throttle: int | None, keep_finished_s: int) 
 @json_option
 @click.option("--follow", is_flag=True, help="Show the progress until all of the request has ended.")
 @desk_options
-def progress(desk: Desk, number: int | None, json_: bool, follow: bool) -> int:  # noqa: FBT001 - click's way
+def progress(desk: RequestStore, number: int | None, json_: bool, follow: bool) -> int:  # noqa: FBT001 - click's way
     """Show the progress of a request, for each partition and each broker that receives it."""
     request = find(desk.requests(), number)
     if not follow:
@@ -171,7 +173,7 @@ def progress(desk: Desk, number: int | None, json_: bool, follow: bool) -> int: 
         while True:
             statuses = desk.statuses(find(desk.file.read(), request.id))
             view.show(request, statuses)
-            if not any(status.state is State.ONGOING for status in statuses):
+            if not any(status.state is ReassignmentState.ONGOING for status in statuses):
                 return _DONE
             time.sleep(FOLLOW_INTERVAL_S)
 
@@ -179,7 +181,7 @@ def progress(desk: Desk, number: int | None, json_: bool, follow: bool) -> int: 
 @reassign.command()
 @request_option
 @desk_options
-def verify(desk: Desk, number: int | None) -> int:
+def verify(desk: RequestStore, number: int | None) -> int:
     """Report whether a request is complete; remove its throttles once nothing of it is in progress."""
     request = find(desk.requests(), number)
     statuses = desk.statuses(request)
@@ -188,13 +190,13 @@ def verify(desk: Desk, number: int | None) -> int:
         click.echo("not finished" + ("; its throttles stay" if request.throttle else ""))
         return _NOT_YET
     _free(desk, request)
-    return _DONE if all(status.state is State.COMPLETE for status in statuses) else _OTHERWISE
+    return _DONE if all(status.state is ReassignmentState.COMPLETE for status in statuses) else _OTHERWISE
 
 
 @reassign.command()
 @request_option
 @desk_options
-def cancel(desk: Desk, number: int | None) -> int:
+def cancel(desk: RequestStore, number: int | None) -> int:
     """Cancel the reassignments of a request; Kafka restores the replicas that were there before."""
     requests = desk.requests()
     request = find(requests, number)
@@ -219,7 +221,7 @@ def cancel(desk: Desk, number: int | None) -> int:
 @reassign.command("list")
 @json_option
 @desk_options
-def list_command(desk: Desk, json_: bool) -> None:  # noqa: FBT001 - click's way
+def list_command(desk: RequestStore, json_: bool) -> None:  # noqa: FBT001 - click's way
     """List the stored requests, and every reassignment in progress in the cluster."""
     requests = desk.requests()
     try:
@@ -243,7 +245,7 @@ def list_command(desk: Desk, json_: bool) -> None:  # noqa: FBT001 - click's way
         click.echo("no reassignment is ongoing")
 
 
-def _send(desk: Desk, request: Request, targets: list[Any]) -> ReassignmentAnswer:
+def _send(desk: RequestStore, request: Request, targets: list[Any]) -> ReassignmentAnswer:
     try:
         return alter_reassignments(desk.reach.a_broker(), targets, TIMEOUT_MS)
     except WireError as error:
@@ -252,7 +254,7 @@ def _send(desk: Desk, request: Request, targets: list[Any]) -> ReassignmentAnswe
         ) from error
 
 
-def _limit(desk: Desk, request: Request, limit: Throttle) -> None:
+def _limit(desk: RequestStore, request: Request, limit: Throttle) -> None:
     """Set the limits first, as Kafka's tool does; where that fails nothing is requested."""
     try:
         unreached = set_throttle(desk.reach.a_broker(), limit)
@@ -263,7 +265,7 @@ def _limit(desk: Desk, request: Request, limit: Throttle) -> None:
         click.echo(f"  broker {broker} does not answer: it has no throttle")
 
 
-def _free(desk: Desk, request: Request) -> None:
+def _free(desk: RequestStore, request: Request) -> None:
     """Free what it limited, if it did."""
     limit = request.throttle
     if limit is None:

@@ -11,10 +11,10 @@ import msgspec
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
-from harness.administration.requests import PartitionStatus, Received, Request, State
+from harness.administration.requests import PartitionStatus, ReassignmentState, Received, Request
 
 
-class View(Protocol):
+class StatusDisplay(Protocol):
     """What shows statuses while they change."""
 
     def show(self, request: Request, statuses: Sequence[PartitionStatus]) -> None:
@@ -29,7 +29,7 @@ class View(Protocol):
         """Stop drawing the bars."""
 
 
-def view_for(stream: TextIO, *, as_json: bool) -> View:
+def view_for(stream: TextIO, *, as_json: bool) -> StatusDisplay:
     """Bars where a person watches; lines, or JSON one a line, in CI and pipes."""
     if stream.isatty() and not as_json and not os.environ.get("CI"):
         return BarView(Console(file=stream))
@@ -82,7 +82,7 @@ class BarView:
 
     def _move(self, status: PartitionStatus, one: Received | None) -> None:
         bar = (status.topic, status.partition, one.broker if one else None)
-        done = 100.0 if status.state is State.COMPLETE else one.percentage if one else None
+        done = 100.0 if status.state is ReassignmentState.COMPLETE else one.percentage if one else None
         said = f"{status.state}  {_bytes(one)}" if one else f"{status.state}  {status.detail}"
         if bar not in self._bars:
             to = f" to broker {one.broker}" if one else ""
@@ -90,7 +90,7 @@ class BarView:
                 f"{status.topic}/{status.partition}{to}", total=None, said=said
             )
         # Without a total the bar only says that something is in progress: it is unknown how much there is.
-        total = None if done is None and status.state is State.ONGOING else 100.0
+        total = None if done is None and status.state is ReassignmentState.ONGOING else 100.0
         self._progress.update(self._bars[bar], total=total, completed=done or 0.0, said=said.rstrip())
 
     def __enter__(self) -> Self:
@@ -105,7 +105,7 @@ class BarView:
 
 def lines(request: Request, statuses: Sequence[PartitionStatus]) -> list[str]:
     """A line for the request, and one for each partition and broker that receives it."""
-    complete = sum(status.state is State.COMPLETE for status in statuses)
+    complete = sum(status.state is ReassignmentState.COMPLETE for status in statuses)
     said = [f"request {request.id}, asked {requested_at(request)}: {complete} of {len(statuses)} complete"]
     for status in statuses:
         place = f"  {status.topic}/{status.partition}  {status.state}"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.options.shared import Whole, require_store, runs_option
+from harness.cli.options.shared import WholeNumber, require_store, runs_option
 from harness.cli.parsing import Command
 from harness.errors import KrucibleError
 from results.serve import open_browser
@@ -20,7 +20,7 @@ PORT = 8123
 @runs_option
 @click.option(
     "--port",
-    type=Whole(0, 65535),
+    type=WholeNumber(0, 65535),
     default=PORT,
     show_default=True,
     help="Port; 0 means any free port.",

@@ -9,12 +9,12 @@ import msgspec
 from checkers.verdict.verdict import Verdict
 from harness.campaigns.keeping import identity_of
 from harness.cli.options.places import File, Folder
-from harness.cli.options.shared import DAYS_MAX, Whole
+from harness.cli.options.shared import DAYS_MAX, WholeNumber
 from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
 from results.campaigns.step_summary import append_blocks
 from results.failures.nights import part_of, past_runs, remember, signed_runs
-from results.failures.signatures import Seen, issue_of, seen_in
+from results.failures.signatures import SignatureRuns, issue_of, seen_in
 from results.markup.cleaning import clean
 from results.markup.markdown import code, escaped, number, table
 from results.run.issue import render_issue
@@ -41,7 +41,7 @@ _TEXT_MAX = 300
 @click.option("--add", is_flag=True, help="Add the runs of FOLDER to --past afterwards.")
 @click.option(
     "--keep-days",
-    type=Whole(1, DAYS_MAX),
+    type=WholeNumber(1, DAYS_MAX),
     default=90,
     show_default=True,
     help="With --add: drop runs from --past that began so many days before the newest one.",
@@ -135,7 +135,7 @@ def _require_store(folder: Path, *, is_run: bool) -> None:
         )
 
 
-def _text(shown: Sequence[Seen], seen: Sequence[Seen]) -> str:
+def _text(shown: Sequence[SignatureRuns], seen: Sequence[SignatureRuns]) -> str:
     new = sum(one.new for one in seen)
     lines = [f"{number(len(seen), 'signature')}, {new} new"]
     for one in shown:
@@ -145,23 +145,23 @@ def _text(shown: Sequence[Seen], seen: Sequence[Seen]) -> str:
     return "\n".join(lines)
 
 
-def _name(one: Seen) -> str:
+def _name(one: SignatureRuns) -> str:
     return clean(f"{one.signature.checker}/{one.signature.anomaly}", _TEXT_MAX)
 
 
-def _how_often(one: Seen) -> str:
+def _how_often(one: SignatureRuns) -> str:
     runs = number(len(one.runs), "run")
     if one.new:
         return f"{runs}, new"
     return f"{runs}, {number(one.before, 'run')} before, first {clean(one.first_seen, _TEXT_MAX)}"
 
 
-def _as_json(one: Seen) -> dict[str, object]:
+def _as_json(one: SignatureRuns) -> dict[str, object]:
     value: dict[str, object] = msgspec.to_builtins(one)
     return value | {"new": one.new}
 
 
-def _blocks(seen: Sequence[Seen]) -> list[str]:
+def _blocks(seen: Sequence[SignatureRuns]) -> list[str]:
     """For the page of a CI job."""
     new = sum(one.new for one in seen)
     blocks = [f"## Signatures: {len(seen):,}, {new:,} new"]
@@ -174,7 +174,7 @@ def _blocks(seen: Sequence[Seen]) -> list[str]:
     return blocks
 
 
-def _write_issues(new: Sequence[Seen], root: Path, place: Path) -> list[str]:
+def _write_issues(new: Sequence[SignatureRuns], root: Path, place: Path) -> list[str]:
     """Write the texts; returns ids of signatures for which there is no room."""
     place.mkdir(parents=True, exist_ok=True)
     for one in new[:ISSUES_MAX]:

@@ -9,7 +9,7 @@ import click
 from rich.console import Console
 
 from checkers.foreign.judging import JudgingOptions
-from checkers.foreign.workloads import Workload
+from checkers.foreign.workloads import ForeignWorkload
 from checkers.history.reading import read_history
 from checkers.judge import judge
 from checkers.registers.linearizability import MODELS
@@ -54,9 +54,9 @@ _TEXT_MAX = 240
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @click.option(
     "--workload",
-    type=click.Choice([str(name) for name in Workload]),
+    type=click.Choice([str(name) for name in ForeignWorkload]),
     metavar="NAME",
-    help=f"Workload of FILE; inferred if not given. One of {', '.join(Workload)}.",
+    help=f"Workload of FILE; inferred if not given. One of {', '.join(ForeignWorkload)}.",
 )
 @click.option(
     "--model",

@@ -36,7 +36,7 @@ _OPTIONS = "krucible check --help"
 _INITIAL = "--initial"
 
 
-class Judged(NamedTuple):
+class JudgedFile(NamedTuple):
     """What was found in a file.
 
     Attributes:
@@ -58,7 +58,7 @@ class Judged(NamedTuple):
     verdict: Verdict
 
 
-def judge_file(name: str, asked: JudgingOptions, tell: Show = show_nothing) -> Judged:
+def judge_file(name: str, asked: JudgingOptions, tell: Show = show_nothing) -> JudgedFile:
     """Read and judge a history of others, from a file or standard input.
 
     Args:
@@ -86,7 +86,7 @@ def judge_file(name: str, asked: JudgingOptions, tell: Show = show_nothing) -> J
             next_step=_OPTIONS,
         ) from error
     lines = [record.line for record in foreign.records]
-    return Judged(
+    return JudgedFile(
         file=file,
         workload=judgement.workload,
         model=judgement.model,
@@ -107,7 +107,7 @@ def is_journal(name: str) -> bool:
         return stream.readline(_HEADER_MAX).startswith(b'{"krucible_history":')
 
 
-def judge_journal(path: Path, tell: Show = show_nothing) -> Judged:
+def judge_journal(path: Path, tell: Show = show_nothing) -> JudgedFile:
     """Judge one journal of krucible's by itself; `tell` hears which step begins, as in `judge_file`.
 
     Raises:
@@ -118,7 +118,7 @@ def judge_journal(path: Path, tell: Show = show_nothing) -> Judged:
     tell("judging")
     lines = range(2, len(history.operations) + 2)
     begun = sum(operation.type is OperationType.INVOKE for operation in history.operations)
-    return Judged(
+    return JudgedFile(
         file=clean(str(path), _TEXT_MAX),
         workload="a journal of krucible's own",
         model=None,
@@ -209,13 +209,13 @@ def _values_of(text: str) -> list[Any]:
     return read_values(text, FilePlace(_INITIAL, 1, 1), 0)
 
 
-def verdict_as_json(judged: Judged) -> str:
+def verdict_as_json(judged: JudgedFile) -> str:
     """Verdict and anomalies with their stable ids, as ``verdict.json`` has them, and what was judged."""
     about = {"file": judged.file, "workload": judged.workload, "model": judged.model}
     return json.dumps({**about, **msgspec.to_builtins(judged.verdict, enc_hook=str)})
 
 
-def judgement_text(judged: Judged) -> str:
+def judgement_text(judged: JudgedFile) -> str:
     """The verdict, its reasons, and the proofs of the first anomalies; at most a few screens."""
     verdict = judged.verdict
     held_to = f", held to {judged.model}" if judged.model not in {None, judged.workload} else ""
@@ -260,7 +260,7 @@ def _shown(verdict: Verdict) -> Iterator[Anomaly]:
     yield from list(seen.values())[:_SHOWN_MAX]
 
 
-def proof_of(judged: Judged, anomaly: Anomaly) -> list[str]:
+def proof_of(judged: JudgedFile, anomaly: Anomaly) -> list[str]:
     """An anomaly, why it is one, and where in the file the operations stand that show it."""
     subject = f" ({clean(anomaly.subject, _TEXT_MAX)})" if anomaly.subject else ""
     lines = [f"{anomaly.id}{subject}", f"  {clean(anomaly.summary, _TEXT_MAX)}"]
@@ -280,7 +280,7 @@ def _ends_of(texts: Sequence[str], limit: int) -> list[str]:
     return [*texts[:half], f"… {len(texts) - 2 * half} more …", *texts[-half:]]
 
 
-def save_proofs(folder: Path, judged: Judged) -> int:
+def save_proofs(folder: Path, judged: JudgedFile) -> int:
     """Write every listed anomaly as a text, and every cycle as a drawing; how many files these are.
 
     Raises:

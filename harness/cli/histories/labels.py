@@ -19,7 +19,7 @@ from results.markup.cleaning import clean
 _TEXT_MAX = 240
 
 
-class Label(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class VerdictLabel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What somebody said of a history.
 
     Attributes:
@@ -74,14 +74,14 @@ class Compared(NamedTuple):
         return None if self.expected is None else self.found is self.expected
 
 
-def load_labels(path: Path) -> dict[str, Label]:
-    """Read labels: an object with a `Label` for each file.
+def load_labels(path: Path) -> dict[str, VerdictLabel]:
+    """Read labels: an object with a `VerdictLabel` for each file.
 
     Raises:
         UsageError: the file holds something else.
     """
     try:
-        labels = msgspec.json.decode(path.read_bytes(), type=dict[str, Label])
+        labels = msgspec.json.decode(path.read_bytes(), type=dict[str, VerdictLabel])
     except (OSError, msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         got = error.strerror if isinstance(error, OSError) else str(error)
         raise UsageError(
@@ -98,7 +98,7 @@ def load_labels(path: Path) -> dict[str, Label]:
     return labels
 
 
-def compare(folder: Path, labels: dict[str, Label]) -> Iterator[Compared]:
+def compare(folder: Path, labels: dict[str, VerdictLabel]) -> Iterator[Compared]:
     """Judge every labelled file of a folder."""
     for file, label in labels.items():
         began = time.perf_counter()

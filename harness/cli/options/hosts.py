@@ -9,7 +9,7 @@ import click
 
 from harness.campaigns.hosting.on_hosts import OnHosts
 from harness.cli.options.places import Folder
-from harness.cli.options.shared import Whole
+from harness.cli.options.shared import WholeNumber
 from harness.errors import KrucibleError, UsageError
 
 CLUSTERS_MAX = 8
@@ -40,7 +40,7 @@ def hosts_options(function: F) -> F:
         ),
         click.option(
             "--clusters-per-host",
-            type=Whole(1, CLUSTERS_MAX),
+            type=WholeNumber(1, CLUSTERS_MAX),
             help="How many clusters a host runs at the same time, with --master.  [default: 1]",
         ),
         click.option(

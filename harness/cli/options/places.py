@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 
-class _Place(click.Path[Any]):
+class _PathType(click.Path[Any]):
     """A file or a folder, as a `Path` unless `click.Path` is asked for something else.
 
     Args:
@@ -27,14 +27,14 @@ class _Place(click.Path[Any]):
             self.fail(f"got {str(value)!r}, {_problem(value)}; expected {self._expected}", param, ctx)
 
 
-class Folder(_Place):
+class Folder(_PathType):
     """A folder, which need not exist unless `exists` is set."""
 
     def __init__(self, expected: str = "a folder", *, exists: bool = False) -> None:
         super().__init__(expected, file_okay=False, exists=exists)
 
 
-class File(_Place):
+class File(_PathType):
     """A file, which need not exist."""
 
     def __init__(self, expected: str = "a file", **more: Any) -> None:

@@ -28,7 +28,7 @@ _LEVEL = re.compile(r"[0-9]{1,4}")
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Whole(click.IntRange):
+class WholeNumber(click.IntRange):
     """A whole number within bounds; what is refused is said with what was got and what is expected."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -59,7 +59,7 @@ class Pair(click.ParamType[Any]):
         return key, text
 
 
-class Level(Pair):
+class FeatureLevel(Pair):
     """``FEATURE=LEVEL`` with a whole number."""
 
     name = "FEATURE=LEVEL"
@@ -90,7 +90,7 @@ class Mount(click.ParamType[NodeFile]):
         return NodeFile(resolved, destination)
 
 
-class Word(click.Choice[Any]):
+class VocabularyChoice(click.Choice[Any]):
     """A word of the vocabulary, by its value (click would go by the member's name)."""
 
     def normalize_choice(self, choice: Any, ctx: click.Context | None) -> str:
@@ -220,18 +220,21 @@ def topology_options(function: F) -> F:
         click.option("--kafka-version", metavar="V", help="Kafka's version, such as 4.3.1."),
         click.option(
             "--mode",
-            type=Word(list(Mode)),
+            type=VocabularyChoice(list(Mode)),
             help="Whether each node is broker and controller (combined) or one of them (isolated).",
         ),
-        click.option("--controllers", type=Whole(1, 5), help="How many controllers."),
-        click.option("--brokers", type=Whole(1, 5), help="How many brokers."),
+        click.option("--controllers", type=WholeNumber(1, 5), help="How many controllers."),
+        click.option("--brokers", type=WholeNumber(1, 5), help="How many brokers."),
         click.option(
             "--quorum",
-            type=Word(list(Quorum)),
+            type=VocabularyChoice(list(Quorum)),
             help="Where the voters are: configuration (static) or metadata log (dynamic).",
         ),
         click.option(
-            "--feature", type=Level(), multiple=True, help="Feature level of the new cluster; repeatable."
+            "--feature",
+            type=FeatureLevel(),
+            multiple=True,
+            help="Feature level of the new cluster; repeatable.",
         ),
         click.option(
             "--config",

@@ -7,24 +7,24 @@ from importlib.util import find_spec
 
 import click
 
-from harness.cli.entries import Entry, LazyGroup
+from harness.cli.entries import CommandEntry, LazyGroup
 from harness.errors import KrucibleError
 
 COMMANDS = {
-    "all": Entry(
+    "all": CommandEntry(
         "harness.cli.pipeline.everything",
         "everything",
         "Ingest, check and tables in one: faster, journals are read once.",
     ),
-    "ingest": Entry(
+    "ingest": CommandEntry(
         "harness.cli.pipeline.ingest",
         "ingest",
         "Bring the tables up to date with every run below RUNS_FOLDER.",
     ),
-    "check": Entry(
+    "check": CommandEntry(
         "harness.cli.pipeline.check", "check", "Judge the ingested runs by the checkers of this krucible."
     ),
-    "tables": Entry(
+    "tables": CommandEntry(
         "harness.cli.pipeline.tables",
         "tables",
         "Compute availability, latency, flakes, trends and the others from the tables.",

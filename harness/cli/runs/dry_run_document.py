@@ -17,7 +17,7 @@ from harness.vocabulary.scenario import FixedSchedule, Step
 from harness.vocabulary.topology import Topology
 
 
-class Cluster(msgspec.Struct, frozen=True):
+class PlannedCluster(msgspec.Struct, frozen=True):
     """The cluster that a run would have; features and config are those that are not the default.
 
     Attributes:
@@ -34,7 +34,7 @@ class Cluster(msgspec.Struct, frozen=True):
     first_versions: dict[str, str]
 
 
-class Load(msgspec.Struct, frozen=True):
+class PlannedLoad(msgspec.Struct, frozen=True):
     """The load; ``acks`` is null where its producers have no choice."""
 
     workload: str
@@ -45,7 +45,7 @@ class Load(msgspec.Struct, frozen=True):
     acks: str | None
 
 
-class Event(msgspec.Struct, frozen=True):
+class ScheduleEvent(msgspec.Struct, frozen=True):
     """One line of the schedule, in the order of time.
 
     Attributes:
@@ -100,10 +100,10 @@ class Document(msgspec.Struct, frozen=True):
     scenario_file: str | None
     seed: int
     kafka_version: str
-    cluster: Cluster
-    load: Load
+    cluster: PlannedCluster
+    load: PlannedLoad
     duration_ms: int
-    schedule: tuple[Event, ...]
+    schedule: tuple[ScheduleEvent, ...]
     targets: tuple[PossibleTarget, ...]
     assumptions: Assumed
     expected: Expected
@@ -124,7 +124,7 @@ def document_of(plan: RunPlan, store: str = "") -> str:
         seed=plan.options.seed,
         kafka_version=plan.version,
         cluster=_cluster(scenario.topology, plan.version),
-        load=Load(
+        load=PlannedLoad(
             workload=str(workload.__struct_config__.tag),
             rate_per_s=workload.rate,
             partitions=workload.partitions,
@@ -150,9 +150,9 @@ def document_of(plan: RunPlan, store: str = "") -> str:
     return msgspec.json.encode(document).decode()
 
 
-def _cluster(topology: Topology, version: str) -> Cluster:
+def _cluster(topology: Topology, version: str) -> PlannedCluster:
     nodes = topology.nodes()
-    return Cluster(
+    return PlannedCluster(
         mode=topology.mode.value,
         quorum=topology.quorum.value,
         controllers=tuple(node.name for node in nodes if node.is_controller),
@@ -164,7 +164,7 @@ def _cluster(topology: Topology, version: str) -> Cluster:
     )
 
 
-def _events(plan: RunPlan) -> Iterator[Event]:
+def _events(plan: RunPlan) -> Iterator[ScheduleEvent]:
     schedule = plan.schedule
     if not isinstance(schedule, FixedSchedule):
         for move in schedule.moves:
@@ -173,7 +173,7 @@ def _events(plan: RunPlan) -> Iterator[Event]:
     found = [
         _fault("fault", name, due)
         if isinstance(due, Step)
-        else Event(due.at_ms, "gambit", name, due.kind, None, due.lasts_ms, msgspec.to_builtins(due))
+        else ScheduleEvent(due.at_ms, "gambit", name, due.kind, None, due.lasts_ms, msgspec.to_builtins(due))
         for name, due in agenda(schedule)
     ]
     found += [_event(act.at_ms, "operation", act.operation) for act in schedule.acts]
@@ -181,12 +181,12 @@ def _events(plan: RunPlan) -> Iterator[Event]:
     yield from sorted(found, key=lambda event: event.at_ms or 0)
 
 
-def _fault(what: str, name: str, step: Step) -> Event:
+def _fault(what: str, name: str, step: Step) -> ScheduleEvent:
     fault: Fault = step.fault
     event = _event(step.at_ms, what, fault)
     return msgspec.structs.replace(event, name=name, hold_ms=step.hold_ms)
 
 
-def _event(at_ms: int | None, what: str, value: msgspec.Struct) -> Event:
+def _event(at_ms: int | None, what: str, value: msgspec.Struct) -> ScheduleEvent:
     kind = str(value.__struct_config__.tag)
-    return Event(at_ms, what, None, kind, None, None, msgspec.to_builtins(value))
+    return ScheduleEvent(at_ms, what, None, kind, None, None, msgspec.to_builtins(value))

@@ -11,7 +11,7 @@ import msgspec
 
 from checkers.verdict.verdict import Validity
 from harness.cli.options.completion import complete_scenario
-from harness.cli.options.shared import Whole, require_store, runs_option
+from harness.cli.options.shared import WholeNumber, require_store, runs_option
 from harness.cli.parsing import Command
 from harness.cli.runs.catalogue_page import render_catalogue
 from harness.errors import UsageError
@@ -67,7 +67,9 @@ class _Filter(NamedTuple):
     multiple=True,
     help="List only runs with this verdict, and no scenarios; repeatable.",
 )
-@click.option("--limit", type=Whole(1), metavar="N", help="List only the N newest runs, and no scenarios.")
+@click.option(
+    "--limit", type=WholeNumber(1), metavar="N", help="List only the N newest runs, and no scenarios."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--markdown", "as_page", is_flag=True, help="Print the page of scenarios, docs/scenarios.md.")
 @runs_option

@@ -10,16 +10,16 @@ from checkers.history.reading import read_history
 from checkers.judge import judge
 from checkers.verdict.verdict import Verdict
 from harness.campaigns.cancelling import cancellable
-from harness.campaigns.minimising.evidence import Outcome
-from harness.campaigns.minimising.runs import Budget, Minimising
+from harness.campaigns.minimising.evidence import ReproductionOutcome
+from harness.campaigns.minimising.runs import Minimising, RunBudget
 from harness.campaigns.minimising.sizes import reduction_text, size_of, taken_away
 from harness.campaigns.minimising.starting import Start, start_of
-from harness.campaigns.minimising.state import Kept
+from harness.campaigns.minimising.state import MinimisationFile
 from harness.cli.options.completion import complete_run
-from harness.cli.options.shared import Time, Whole, runs_option
+from harness.cli.options.shared import Time, WholeNumber, runs_option
 from harness.cli.parsing import Command
 from harness.plan.planning import reproduce_line
-from harness.plan.replaying_plan import Recorded, load_recorded
+from harness.plan.replaying_plan import RecordedActions, load_recorded
 from harness.plan.scenario_files import name_of
 from harness.vocabulary.scenario import Scenario
 from results.failures.reproduction import rate_of
@@ -43,10 +43,10 @@ _TEXT_MAX = 4_096
     show_default=True,
     help="How long to search; the same command continues the search.",
 )
-@click.option("--runs-at-most", type=Whole(1, _RUNS_MAX), help="Maximum number of runs.")
+@click.option("--runs-at-most", type=WholeNumber(1, _RUNS_MAX), help="Maximum number of runs.")
 @click.option(
     "--confirm",
-    type=Whole(0, _CONFIRMING_MAX),
+    type=WholeNumber(0, _CONFIRMING_MAX),
     default=8,
     show_default=True,
     help="How many runs of the smallest scenario, at the end, measure how often it shows the anomaly.",
@@ -69,14 +69,14 @@ def minimise(
     """
     recorded = load_recorded(find_run(runs, run, originals=True))
     start = start_of(recorded, _verdict(recorded.folder), anomaly)
-    kept = Kept(recorded.folder, recorded.identity.run, start.wanted)
+    kept = MinimisationFile(recorded.folder, recorded.identity.run, start.wanted)
     click.echo(f"minimising {clean(str(recorded.folder), _TEXT_MAX)}: {start.wanted}", err=True)
     with kept.held(), cancellable() as cancelled:
         work = Minimising(
             start,
             kept,
             runs,
-            budget=Budget(limit_s, runs_at_most, confirm),
+            budget=RunBudget(limit_s, runs_at_most, confirm),
             cancelled=cancelled,
             replay_of=recorded.identity.run,
         )
@@ -97,7 +97,7 @@ def _verdict(folder: Path) -> Verdict:
         return judge(read_history(folder))
 
 
-def _nothing_text(work: Minimising, start: Start, kept: Kept, runs: Path) -> str:
+def _nothing_text(work: Minimising, start: Start, kept: MinimisationFile, runs: Path) -> str:
     number = len(kept.state.tried)
     tried = f"{number} {'run' if number == 1 else 'runs'}"
     if not work.complete:
@@ -110,13 +110,13 @@ def _nothing_text(work: Minimising, start: Start, kept: Kept, runs: Path) -> str
 
 
 def _result_lines(
-    work: Minimising, best: Scenario, start: Start, recorded: Recorded, kept: Kept
+    work: Minimising, best: Scenario, start: Start, recorded: RecordedActions, kept: MinimisationFile
 ) -> list[str]:
     """The last lines, a command at their end; writes the scenario that they name."""
     before, after = size_of(start.whole), size_of(best)
     outcomes, fresh = work.outcomes(best)
-    deciding = [each for each in outcomes if each is not Outcome.UNDECIDED]
-    rate = rate_of(deciding.count(Outcome.SHOWN), len(deciding))
+    deciding = [each for each in outcomes if each is not ReproductionOutcome.UNDECIDED]
+    rate = rate_of(deciding.count(ReproductionOutcome.SHOWN), len(deciding))
     found = f"{rate.text()} with {reduction_text(before, after)}"
     path = work.write_result(
         f"{start.wanted} in {found}.\n\nMinimised from run {recorded.identity.run} of "

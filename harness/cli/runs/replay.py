@@ -22,7 +22,7 @@ from harness.campaigns.making import run_one
 from harness.campaigns.series import Series, Venue
 from harness.cli.options.completion import complete_run
 from harness.cli.options.origins import settled
-from harness.cli.options.shared import Whole, image_options, runs_option
+from harness.cli.options.shared import WholeNumber, image_options, runs_option
 from harness.cli.parsing import Command
 from harness.cli.runs.run import print_kept
 from harness.errors import KrucibleError, UsageError
@@ -30,7 +30,7 @@ from harness.plan.replaying import differences
 from harness.plan.replaying_plan import (
     STRIKING,
     Instead,
-    Recorded,
+    RecordedActions,
     Replay,
     is_rerun,
     is_resolved,
@@ -90,7 +90,7 @@ class _Bisectable(Command):
 @click.argument("run", shell_complete=complete_run)
 @click.option(
     "--times",
-    type=Whole(1, _TIMES_MAX),
+    type=WholeNumber(1, _TIMES_MAX),
     default=1,
     show_default=True,
     help="How many runs; after an interruption the same command continues.",
@@ -171,7 +171,7 @@ def _reproduce(asked: _Arguments, given: dict[str, Any]) -> Reproduction:
     return found
 
 
-def _planned(recorded: Recorded, runs: Path, instead: Instead, *, symbolic: bool) -> Replay:
+def _planned(recorded: RecordedActions, runs: Path, instead: Instead, *, symbolic: bool) -> Replay:
     """What is to be carried out; of a replay it is told that it is one, and of which run.
 
     Raises:
@@ -278,7 +278,7 @@ def _run(
     return signature_of(verdict)
 
 
-def _attempts(campaign: Campaign, recorded: Recorded, planned: Replay, times: int) -> list[Attempt]:
+def _attempts(campaign: Campaign, recorded: RecordedActions, planned: Replay, times: int) -> list[Attempt]:
     done = [
         _attempt(number, folder, recorded, planned)
         for number, folder in sorted(campaign.done.items())
@@ -288,7 +288,7 @@ def _attempts(campaign: Campaign, recorded: Recorded, planned: Replay, times: in
     return done + [attempt for attempt in failed if attempt.number <= times]
 
 
-def _attempt(number: int, folder: Path, recorded: Recorded, planned: Replay) -> Attempt:
+def _attempt(number: int, folder: Path, recorded: RecordedActions, planned: Replay) -> Attempt:
     try:
         history = read_journals(journals_of(folder, STRIKING))
         otherwise = (*_image_differs(recorded, folder), *differences(planned.roles, history.operations))
@@ -298,7 +298,7 @@ def _attempt(number: int, folder: Path, recorded: Recorded, planned: Replay) -> 
     return Attempt(number=number, folder=str(folder), found=found, differences=otherwise)
 
 
-def _image_differs(recorded: Recorded, folder: Path) -> tuple[str, ...]:
+def _image_differs(recorded: RecordedActions, folder: Path) -> tuple[str, ...]:
     """Whether other bytes ran under the same version."""
     then, now = recorded.identity, load_identity(folder)
     if then.image is None or now.image is None or then.kafka_version != now.kafka_version:
@@ -331,7 +331,7 @@ def _attempt_text(attempt: Attempt, wanted: Signature) -> str:
     return f"{attempt.found.validity:<8} {back}  {attempt.folder}"
 
 
-def _as_json(found: Reproduction, recorded: Recorded, planned: Replay) -> str:
+def _as_json(found: Reproduction, recorded: RecordedActions, planned: Replay) -> str:
     value: dict[str, Any] = {
         "run": str(recorded.folder),
         "scenario": recorded.identity.scenario,

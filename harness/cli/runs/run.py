@@ -22,7 +22,7 @@ from harness.cli.options.properties import warn_of_unknown_properties
 from harness.cli.options.shared import (
     SEED_MAX,
     Seeds,
-    Whole,
+    WholeNumber,
     require_nothing_else,
     runs_option,
     topology_options,
@@ -59,11 +59,13 @@ _BESIDE = ("runs", "keep", "dry_run", "as_json")
 )
 @click.option(
     "--seed",
-    type=Whole(0, SEED_MAX),
+    type=WholeNumber(0, SEED_MAX),
     help="Seed of the schedule; if not given, one is drawn and printed.",
 )
 @click.option("--seeds", type=Seeds(), help="One run for each seed, and one summary; resumable.")
-@click.option("--duration-s", type=Whole(max=86_400), help="How long the load runs (random schedules only).")
+@click.option(
+    "--duration-s", type=WholeNumber(max=86_400), help="How long the load runs (random schedules only)."
+)
 @click.option(
     "--fault",
     type=click.Choice(KINDS),
@@ -87,7 +89,9 @@ _BESIDE = ("runs", "keep", "dry_run", "as_json")
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="What producers wait for.")
 @click.option("--idempotent/--no-idempotent", default=None, help="Whether producers are idempotent.")
 @click.option(
-    "--rate", type=Whole(1, 1_000_000), help="How many send operations per second all producers do together."
+    "--rate",
+    type=WholeNumber(1, 1_000_000),
+    help="How many send operations per second all producers do together.",
 )
 @click.option(
     "--seeded-bug",

@@ -17,7 +17,7 @@ from typing import Any
 from harness.clients.interface import ClientFailedError, ConsumerOptions, ProducerOptions, ReadError
 from harness.clients.java import jvm
 from harness.clients.java.consuming import JavaConsumer
-from harness.clients.java.messages import Answer, Call, Options, Raised, Returned
+from harness.clients.java.messages import Answer, ClientCall, Options, Raised, Returned
 from harness.clients.java.producing import JavaProducer
 from harness.clients.java.transacting import JavaTransactionalProducer
 from harness.clients.transactional import TransactionError
@@ -77,14 +77,14 @@ def opened(options: Options) -> Any:
     return JavaTransactionalProducer(options)
 
 
-def serve(connection: "Connection[Answer, Options | Call]", make: Callable[[Options], Any]) -> None:
+def serve(connection: "Connection[Answer, Options | ClientCall]", make: Callable[[Options], Any]) -> None:
     """Carry out the calls of one client until it is closed, or its owner is gone."""
     client: Any = None
     with connection:
         try:
             while True:
                 message = connection.recv()
-                if isinstance(message, Call):
+                if isinstance(message, ClientCall):
                     connection.send(_answer(getattr(client, message.method), *message.arguments))
                     continue
                 answer = _answer(make, message)

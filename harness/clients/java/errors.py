@@ -7,7 +7,7 @@ mean what they mean there.
 from collections.abc import Iterator
 
 from harness.clients.errors import TABLE as COMMON
-from harness.clients.errors import Appended, Classified, Row, Source, judged
+from harness.clients.errors import Appended, Classified, ErrorSource, ProduceErrorRule, judged
 
 _NO, _AWAITED, _MAYBE = Appended.NO, Appended.NO_UNLESS_AWAITED, Appended.MAYBE
 
@@ -146,20 +146,22 @@ _OTHERS: dict[str, str] = {
 }
 
 
-def _rows() -> Iterator[Row]:
-    common = {row.key: row for row in COMMON if row.source is Source.BROKER}
+def _rows() -> Iterator[ProduceErrorRule]:
+    common = {row.key: row for row in COMMON if row.source is ErrorSource.BROKER}
     for key, code in CODES.items():
-        yield common[code]._replace(source=Source.JAVA, key=key)
+        yield common[code]._replace(source=ErrorSource.JAVA, key=key)
     for key, appended, reason in _OWN:
-        yield Row(Source.JAVA, key, key, appended, reason)
+        yield ProduceErrorRule(ErrorSource.JAVA, key, key, appended, reason)
     for key in _BASES.split():
-        yield Row(Source.JAVA, key, key, _MAYBE, "a base of many errors, so it may mean any of them")
+        yield ProduceErrorRule(
+            ErrorSource.JAVA, key, key, _MAYBE, "a base of many errors, so it may mean any of them"
+        )
     for about, keys in _OTHERS.items():
         for key in keys.split():
-            yield Row(Source.JAVA, key, _NAMES.get(key, key), _MAYBE, f"about {about}")
+            yield ProduceErrorRule(ErrorSource.JAVA, key, _NAMES.get(key, key), _MAYBE, f"about {about}")
 
 
-TABLE: tuple[Row, ...] = tuple(_rows())
+TABLE: tuple[ProduceErrorRule, ...] = tuple(_rows())
 REFUSALS = frozenset(
     {
         "TimeoutException",

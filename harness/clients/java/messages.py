@@ -8,7 +8,7 @@ from harness.clients.transactional import TransactionalOptions
 Options = ProducerOptions | ConsumerOptions | TransactionalOptions
 
 
-class Call(NamedTuple):
+class ClientCall(NamedTuple):
     """A method of a client, and its arguments; the first message of a connection has the client's options."""
 
     method: str

@@ -14,7 +14,7 @@ from typing import Any
 
 import harness
 from harness.clients.interface import ClientKind
-from harness.clients.java.messages import Answer, Call, Options
+from harness.clients.java.messages import Answer, ClientCall, Options
 from harness.errors import KrucibleError
 from harness.record import deaths
 
@@ -84,7 +84,7 @@ class JavaProcess:
         """The number of the process."""
         return self._process.pid
 
-    def connect(self) -> "Connection[Options | Call, Answer]":
+    def connect(self) -> "Connection[Options | ClientCall, Answer]":
         """A connection for one client.
 
         Raises:
@@ -155,7 +155,9 @@ class JavaProcess:
         return [line for line in lines if not line.startswith(_NO_BACKEND)]
 
 
-def ask(connection: "Connection[Any, Any]", message: Options | Call, patience_s: float) -> Answer | None:
+def ask(
+    connection: "Connection[Any, Any]", message: Options | ClientCall, patience_s: float
+) -> Answer | None:
     """Send a message and wait for its answer; None if there is none in time.
 
     Raises:

@@ -6,7 +6,7 @@ from typing import Any
 
 from checkers.history.operations import OperationType
 from harness.clients.errors import raised_by_send
-from harness.clients.interface import ClientFailedError, ProducerOptions, Record, Sent
+from harness.clients.interface import ClientFailedError, ProducerOptions, ProducerRecord, SendResult
 from harness.clients.java.errors import REFUSALS, classify, told
 from harness.clients.java.jvm import (
     JavaError,
@@ -62,7 +62,7 @@ def made(kind: str, config: dict[str, object]) -> Any:
         raise ClientFailedError(f"{error_told(error)} ({why})") from None
 
 
-def producer_record(topic: str, record: Record) -> Any:
+def producer_record(topic: str, record: ProducerRecord) -> Any:
     """A record as the library takes it."""
     headers = [
         java("org.apache.kafka.common.header.internals.RecordHeader")(name, to_java(value))
@@ -100,18 +100,18 @@ class JavaProducer:
             ),
         )
 
-    def send(self, batch: Sequence[Record]) -> list[Sent]:
+    def send(self, batch: Sequence[ProducerRecord]) -> list[SendResult]:
         """As promised by `LogProducer.send`."""
         deadline = time.monotonic() + self._options.delivery_ms / 1000 + GRACE_S
         queued = self._queue(batch)
-        return [one if isinstance(one, Sent) else self._outcome(one, deadline) for one in queued]
+        return [one if isinstance(one, SendResult) else self._outcome(one, deadline) for one in queued]
 
     def close(self, timeout_s: float) -> None:
         """As promised by `LogProducer.close`; what waits is aborted."""
         del timeout_s
         close(self._producer)
 
-    def _queue(self, batch: Sequence[Record]) -> list[Any]:
+    def _queue(self, batch: Sequence[ProducerRecord]) -> list[Any]:
         """A future, or already the outcome, for each record; after a timeout the others are not tried."""
         queued: list[Any] = []
         for record in batch:
@@ -127,31 +127,31 @@ class JavaProducer:
             queued.append(self._refused(failure))
             if class_of(failure) == "TimeoutException":
                 rest = len(batch) - len(queued)
-                return queued + [Sent(OperationType.FAIL, error="not sent after that")] * rest
+                return queued + [SendResult(OperationType.FAIL, error="not sent after that")] * rest
         return queued
 
-    def _refused(self, error: BaseException) -> Sent:
+    def _refused(self, error: BaseException) -> SendResult:
         """The outcome of a record that the library's own call refused, perhaps after it was queued."""
         if class_of(error) not in REFUSALS:
             return self._failed(error)
         outcome, reason = raised_by_send(error_told(error))
-        return Sent(outcome, error=reason)
+        return SendResult(outcome, error=reason)
 
-    def _outcome(self, future: Any, deadline: float) -> Sent:
+    def _outcome(self, future: Any, deadline: float) -> SendResult:
         error, offset = awaited(future, deadline)
         if error is not None:
-            return Sent(OperationType.INFO, error=_LATE) if error is LATE else self._failed(error)
+            return SendResult(OperationType.INFO, error=_LATE) if error is LATE else self._failed(error)
         if self._options.acks == "0":
-            return Sent(OperationType.OK)
+            return SendResult(OperationType.OK)
         if offset is None:
-            return Sent(OperationType.INFO, error="acknowledged without an offset")
-        return Sent(OperationType.OK, offset)
+            return SendResult(OperationType.INFO, error="acknowledged without an offset")
+        return SendResult(OperationType.OK, offset)
 
-    def _failed(self, error: BaseException) -> Sent:
+    def _failed(self, error: BaseException) -> SendResult:
         outcome, reason = classify(
             class_of(error), only_attempt=not self._options.idempotent, acks=self._options.acks
         )
-        return Sent(outcome, error=f"{error_told(error)} ({reason})")
+        return SendResult(outcome, error=f"{error_told(error)} ({reason})")
 
 
 LATE = TimeoutError(_LATE)

@@ -10,11 +10,11 @@ from harness.clients.interface import (
     ConsumerOptions,
     Message,
     ProducerOptions,
+    ProducerRecord,
     ReadError,
-    Record,
-    Sent,
+    SendResult,
 )
-from harness.clients.java.messages import Call, Options, Raised
+from harness.clients.java.messages import ClientCall, Options, Raised
 from harness.clients.java.process import JavaProcess, ask
 from harness.clients.transactional import (
     GroupOffsets,
@@ -70,7 +70,7 @@ class Remote:
             SilentError: it did not return in time; nothing can be asked any more.
             Exception: what it raised.
         """
-        return self._asked(method, Call(method, arguments), within_s + _GRACE_S)
+        return self._asked(method, ClientCall(method, arguments), within_s + _GRACE_S)
 
     def close(self, timeout_s: float) -> None:
         """Close the client.
@@ -81,13 +81,13 @@ class Remote:
         try:
             if self._silent is not None:
                 raise ClientFailedError(f"{self._silent}, and has not since")
-            self._asked("close", Call("close", (timeout_s,)), timeout_s)
+            self._asked("close", ClientCall("close", (timeout_s,)), timeout_s)
         except SilentError as error:
             raise ClientFailedError(str(error)) from error
         finally:
             self._connection.close()
 
-    def _asked(self, what: str, message: Options | Call, patience_s: float) -> Any:
+    def _asked(self, what: str, message: Options | ClientCall, patience_s: float) -> Any:
         if self._silent is not None:
             raise SilentError(self._silent)
         try:
@@ -109,12 +109,12 @@ class RemoteProducer:
         self._bound_s = options.delivery_ms / 1000
         self._remote = Remote(process, options)
 
-    def send(self, batch: Sequence[Record]) -> list[Sent]:
+    def send(self, batch: Sequence[ProducerRecord]) -> list[SendResult]:
         """As promised by `LogProducer.send`, but for `JavaDiedError`."""
         try:
-            sent: list[Sent] = self._remote.call("send", list(batch), within_s=self._bound_s)
+            sent: list[SendResult] = self._remote.call("send", list(batch), within_s=self._bound_s)
         except SilentError as error:
-            return [Sent(OperationType.INFO, error=str(error))] * len(batch)
+            return [SendResult(OperationType.INFO, error=str(error))] * len(batch)
         return sent
 
     def close(self, timeout_s: float) -> None:
@@ -177,12 +177,12 @@ class RemoteTransactionalProducer:
         """As promised by `TransactionalProducer.begin`."""
         self._step("begin")
 
-    def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
+    def send(self, batch: Sequence[TopicRecord]) -> list[SendResult]:
         """As promised by `TransactionalProducer.send`, but for `JavaDiedError`."""
         try:
-            sent: list[Sent] = self._remote.call("send", list(batch), within_s=2 * self._bound_s)
+            sent: list[SendResult] = self._remote.call("send", list(batch), within_s=2 * self._bound_s)
         except SilentError as error:
-            return [Sent(OperationType.INFO, error=str(error))] * len(batch)
+            return [SendResult(OperationType.INFO, error=str(error))] * len(batch)
         return sent
 
     def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from checkers.history.operations import OperationType
-from harness.clients.errors import Source
-from harness.clients.interface import NotOfferedError, Record, Sent
+from harness.clients.errors import ErrorSource
+from harness.clients.interface import NotOfferedError, ProducerRecord, SendResult
 from harness.clients.java.errors import COMMIT_CODES
 from harness.clients.java.jvm import JavaError, cause_of, class_of
 from harness.clients.java.producing import (
@@ -68,11 +68,11 @@ class JavaTransactionalProducer:
         """As promised by `TransactionalProducer.begin`."""
         self._asked(self._producer.beginTransaction, OperationType.FAIL)
 
-    def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
+    def send(self, batch: Sequence[TopicRecord]) -> list[SendResult]:
         """As promised by `TransactionalProducer.send`."""
         deadline = time.monotonic() + self._options.delivery_ms / 1000 + GRACE_S
         queued = [self._queued(record) for record in batch]
-        return [one if isinstance(one, Sent) else _outcome(one, deadline) for one in queued]
+        return [one if isinstance(one, SendResult) else _outcome(one, deadline) for one in queued]
 
     def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
         """Not offered: no member of a group is the library's.
@@ -89,7 +89,7 @@ class JavaTransactionalProducer:
             self._producer.commitTransaction()
         except JavaError as error:
             code = COMMIT_CODES.get(class_of(error), class_of(error))
-            source = Source.BROKER if isinstance(code, int) else Source.JAVA
+            source = ErrorSource.BROKER if isinstance(code, int) else ErrorSource.JAVA
             outcome, reason = classify_commit(source, code, only_attempt=False)
             raise TransactionError(f"{_told(error)} ({reason})", outcome) from None
 
@@ -112,20 +112,22 @@ class JavaTransactionalProducer:
     def _queued(self, record: TopicRecord) -> Any:
         """The future of a record, or already its outcome."""
         try:
-            return self._producer.send(producer_record(record.topic, Record(record.partition, record.value)))
+            return self._producer.send(
+                producer_record(record.topic, ProducerRecord(record.partition, record.value))
+            )
         except JavaError as error:
-            return Sent(OperationType.INFO, error=_told(error))
+            return SendResult(OperationType.INFO, error=_told(error))
 
 
-def _outcome(future: Any, deadline: float) -> Sent:
+def _outcome(future: Any, deadline: float) -> SendResult:
     error, offset = awaited(future, deadline)
     if error is LATE:
-        return Sent(OperationType.INFO, error=str(LATE))
+        return SendResult(OperationType.INFO, error=str(LATE))
     if error is not None:
-        return Sent(OperationType.INFO, error=_told(error))
+        return SendResult(OperationType.INFO, error=_told(error))
     if offset is None:
-        return Sent(OperationType.INFO, error="acknowledged without an offset")
-    return Sent(OperationType.OK, offset)
+        return SendResult(OperationType.INFO, error="acknowledged without an offset")
+    return SendResult(OperationType.OK, offset)
 
 
 def _told(error: BaseException) -> str:

@@ -6,7 +6,7 @@ from harness.cluster.images import maven
 from harness.cluster.images.base import base_reference, ensure_base
 from harness.cluster.images.building import build, context, find, finish
 from harness.cluster.images.locks import build_lock
-from harness.cluster.images.model import KafkaImage, Label, Progress, Source
+from harness.cluster.images.model import JarSource, KafkaImage, Label, Progress
 from harness.cluster.images.recipe import kafka_recipe_hash
 from harness.errors import KrucibleError
 
@@ -16,7 +16,7 @@ REPOSITORY = "krucible/kafka"
 class ArtifactsProvider:
     """Builds images from jars that Maven resolves."""
 
-    source = Source.ARTIFACTS
+    source = JarSource.ARTIFACTS
 
     def __init__(self, client: DockerClient) -> None:
         self._client = client

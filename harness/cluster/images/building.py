@@ -13,7 +13,7 @@ from docker import DockerClient
 from docker.errors import APIError, DockerException, ImageNotFound
 
 from harness.cluster.images.maven import checksums
-from harness.cluster.images.model import KafkaImage, Label, Progress, Source
+from harness.cluster.images.model import JarSource, KafkaImage, Label, Progress
 from harness.cluster.images.patience import SilenceError, until_silent
 from harness.cluster.images.recipe import ENTRY_FILES, logging_recipe, recipe_bytes
 from harness.errors import EngineError, KrucibleError
@@ -33,7 +33,7 @@ def find(client: DockerClient, reference: str) -> KafkaImage | None:
     return KafkaImage(
         reference=reference,
         version=labels[Label.VERSION],
-        source=Source(labels[Label.SOURCE]),
+        source=JarSource(labels[Label.SOURCE]),
         digest=str(image.id),
         upstream=labels.get(Label.UPSTREAM, ""),
         java=labels[Label.JAVA],

@@ -12,7 +12,7 @@ def silent(_line: str) -> None:
     """Ignore all progress messages."""
 
 
-class Source(StrEnum):
+class JarSource(StrEnum):
     """Where Kafka's jars come from."""
 
     AUTO = "auto"
@@ -56,7 +56,7 @@ class KafkaImage:
 
     reference: str
     version: str
-    source: Source
+    source: JarSource
     digest: str
     upstream: str
     java: str

@@ -20,7 +20,7 @@ from urllib3.exceptions import HTTPError, ReadTimeoutError
 from harness.cluster.engine import connect
 from harness.cluster.images.building import build, context, find, finish
 from harness.cluster.images.locks import build_lock
-from harness.cluster.images.model import KafkaImage, Label, Progress, Source
+from harness.cluster.images.model import JarSource, KafkaImage, Label, Progress
 from harness.cluster.images.patience import SilenceError, until_silent
 from harness.cluster.images.recipe import kafka_recipe_hash
 from harness.errors import EngineError, UsageError
@@ -92,7 +92,7 @@ class RegistryProvider:
             when it changes here, another image is made of it.
     """
 
-    source = Source.REGISTRY
+    source = JarSource.REGISTRY
 
     def __init__(self, client: DockerClient, repository: str | None = None, image: str = "") -> None:
         self._client = client

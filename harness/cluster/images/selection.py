@@ -9,7 +9,7 @@ from docker import DockerClient
 
 from harness.cluster.engine import client_or_new
 from harness.cluster.images.artifacts import ArtifactsProvider
-from harness.cluster.images.model import KafkaImage, Progress, Source, silent
+from harness.cluster.images.model import JarSource, KafkaImage, Progress, silent
 from harness.cluster.images.registry import RegistryProvider, wanted
 from harness.cluster.images.tarball import TarballProvider
 from harness.errors import KrucibleError, UsageError
@@ -18,7 +18,7 @@ from harness.errors import KrucibleError, UsageError
 class Provider(Protocol):
     """A way to come by an image; `version` is ``4.3.1``, or ``4.3.1@sha256:…`` where a digest makes sense."""
 
-    source: Source
+    source: JarSource
 
     def cached(self, version: str) -> KafkaImage | None:
         """The image if this host has it; takes milliseconds."""
@@ -32,7 +32,7 @@ class Provider(Protocol):
 
 def ensure_image(
     version: str,
-    source: str = Source.AUTO,
+    source: str = JarSource.AUTO,
     progress: Progress = silent,
     client: DockerClient | None = None,
     given: str = "",
@@ -64,14 +64,14 @@ def candidates(version: str, source: str, client: DockerClient, given: str = "")
         UsageError: if there is no such source, or the version is none.
     """
     asked = wanted(version)
-    if source not in set(Source):
-        raise UsageError("no such image source", got=source, expected=", ".join(Source))
+    if source not in set(JarSource):
+        raise UsageError("no such image source", got=source, expected=", ".join(JarSource))
     if given:
         return [_provider_of(source, client, given)]
     every: list[Provider] = [ArtifactsProvider(client), RegistryProvider(client)]
     if asked.digest:
-        every = [provider for provider in every if provider.source is Source.REGISTRY]
-    chosen = [provider for provider in every if source in (Source.AUTO, provider.source)]
+        every = [provider for provider in every if provider.source is JarSource.REGISTRY]
+    chosen = [provider for provider in every if source in (JarSource.AUTO, provider.source)]
     if not chosen:
         raise UsageError(
             "only an image from a registry has a digest",
@@ -82,7 +82,7 @@ def candidates(version: str, source: str, client: DockerClient, given: str = "")
 
 
 def _provider_of(source: str, client: DockerClient, given: str) -> Provider:
-    if source == Source.TARBALL:
+    if source == JarSource.TARBALL:
         return TarballProvider(client, Path(given))
     return RegistryProvider(client, image=given)
 
@@ -102,17 +102,17 @@ class Survey(NamedTuple):
     """
 
     cached: KafkaImage | None
-    ways: dict[Source, str | None]
+    ways: dict[JarSource, str | None]
 
     @property
     def registry_answers(self) -> bool:
         """Whether a registry was asked and has the image."""
-        return Source.REGISTRY in self.ways and self.ways[Source.REGISTRY] is None
+        return JarSource.REGISTRY in self.ways and self.ways[JarSource.REGISTRY] is None
 
     @property
     def wants_jars(self) -> bool:
         """Whether Maven may have to resolve Kafka's jars; an image that is here and a tarball have theirs."""
-        return Source.ARTIFACTS in self.ways
+        return JarSource.ARTIFACTS in self.ways
 
     @property
     def hopeless(self) -> bool:
@@ -156,14 +156,14 @@ def _obtain_first(version: str, providers: list[Provider], progress: Progress, m
     )
 
 
-def mend_of(version: str, source: str = Source.AUTO, given: str = "") -> str:
+def mend_of(version: str, source: str = JarSource.AUTO, given: str = "") -> str:
     """The remedy for a missing image: the set-up of this image, not of the default version's."""
     if given:
-        words = ["--kafka-tarball", given] if source == Source.TARBALL else ["--kafka-image", given]
+        words = ["--kafka-tarball", given] if source == JarSource.TARBALL else ["--kafka-image", given]
         return shlex.join(["krucible", "setup", *words, "--kafka-version", version])
     words = ["krucible", "setup", "--kafka-version", version]
-    if source == Source.ARTIFACTS:
+    if source == JarSource.ARTIFACTS:
         words += ["--image-source", source]
     line = shlex.join(words)
     # Set-up can't make a registry answer: it can build the image, if the run then takes one that was built.
-    return f"drop --image-source registry, then: {line}" if source == Source.REGISTRY else line
+    return f"drop --image-source registry, then: {line}" if source == JarSource.REGISTRY else line

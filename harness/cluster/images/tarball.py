@@ -17,7 +17,7 @@ from docker import DockerClient
 from harness.cluster.images.base import base_reference, ensure_base
 from harness.cluster.images.building import build, context, find, finish
 from harness.cluster.images.locks import build_lock
-from harness.cluster.images.model import KafkaImage, Label, Progress, Source
+from harness.cluster.images.model import JarSource, KafkaImage, Label, Progress
 from harness.cluster.images.recipe import kafka_recipe_hash
 from harness.errors import UsageError
 from harness.vocabulary.version import VersionShapeError, parse_version
@@ -42,7 +42,7 @@ class TarballProvider:
         path: the tarball.
     """
 
-    source = Source.TARBALL
+    source = JarSource.TARBALL
 
     def __init__(self, client: DockerClient, path: Path) -> None:
         self._client = client

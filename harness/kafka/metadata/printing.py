@@ -10,7 +10,7 @@ from pathlib import PurePath
 import msgspec
 
 from checkers.history.replicas import OPAQUE, OPAQUE_CONTROL
-from harness.kafka.metadata.reading import Batch, File, Header, Read
+from harness.kafka.metadata.reading import Header, MetadataBatch, MetadataFile, Read
 
 _TRANSACTIONAL, _DELETE_HORIZON = 0x10, 0x40
 _BATCH_BYTES_BEFORE_LENGTH = 12
@@ -26,7 +26,7 @@ _PLAIN_FROM, _PLAIN_BELOW = 1e-3, 1e7
 """Between these, Java writes a number without an exponent."""
 
 
-def printed(path: str, file: File) -> Iterator[str]:
+def printed(path: str, file: MetadataFile) -> Iterator[str]:
     """The lines that report a file.
 
     Args:
@@ -48,7 +48,7 @@ def printed(path: str, file: File) -> Iterator[str]:
         yield f"Found {file.left} invalid bytes at the end of {name.name}"
 
 
-def _batch_line(position: int, batch: Batch) -> str:
+def _batch_line(position: int, batch: MetadataBatch) -> str:
     header = batch.header
     first = header.base_sequence
     last = first + header.last_offset_delta if first >= 0 else -1

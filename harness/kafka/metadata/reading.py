@@ -5,10 +5,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from harness.kafka.metadata.records import Decoded, decode, decode_control
+from harness.kafka.metadata.records import DecodedRecord, decode, decode_control
 from harness.kafka.segments.batches import HEADER, REASONS
-from harness.kafka.segments.compiled import Stop, batch_positions, checksums
-from harness.kafka.segments.records import Record, records_of
+from harness.kafka.segments.compiled import SearchEnd, batch_positions, checksums
+from harness.kafka.segments.records import BatchRecord, records_of
 
 NO_OP = "NO_OP_RECORD"
 _OFFSET_MAX = 2**61
@@ -45,7 +45,7 @@ class Header(NamedTuple):
         """The type of its timestamps, as Kafka names it."""
         return "LogAppendTime" if self.attributes & _LOG_APPEND_TIME else "CreateTime"
 
-    def timestamp(self, record: Record) -> int:
+    def timestamp(self, record: BatchRecord) -> int:
         """When a record of it was made, or appended."""
         if self.attributes & _LOG_APPEND_TIME:
             return self.max_timestamp
@@ -55,12 +55,12 @@ class Header(NamedTuple):
 class Read(NamedTuple):
     """A record and its content, or why it can't be decoded."""
 
-    record: Record
-    decoded: Decoded | None
+    record: BatchRecord
+    decoded: DecodedRecord | None
     problem: str | None
 
 
-class Batch(NamedTuple):
+class MetadataBatch(NamedTuple):
     """A batch.
 
     Attributes:
@@ -89,7 +89,7 @@ class Batch(NamedTuple):
         ]
 
 
-class File(NamedTuple):
+class MetadataFile(NamedTuple):
     """What a file holds.
 
     Attributes:
@@ -98,7 +98,7 @@ class File(NamedTuple):
         problem: why what is there can't be the beginning of a batch, or the first problem of a batch.
     """
 
-    batches: tuple[tuple[int, Batch], ...]
+    batches: tuple[tuple[int, MetadataBatch], ...]
     left: int
     problem: str | None
 
@@ -111,9 +111,9 @@ class FileReader:
     """Reads files of the metadata logs of one quorum: what its nodes have in common is decoded once."""
 
     def __init__(self) -> None:
-        self._known: dict[bytes, Batch] = {}
+        self._known: dict[bytes, MetadataBatch] = {}
 
-    def read(self, data: bytes) -> File:
+    def read(self, data: bytes) -> MetadataFile:
         """Read a file; never fails, whatever the bytes are."""
         view = np.frombuffer(data, dtype=np.uint8)
         positions, ended, stop = batch_positions(view)
@@ -124,22 +124,22 @@ class FileReader:
             for start, end, crc in zip(starts, ends, sums, strict=False)
         )
         problem = next((batch.problem for _, batch in batches if batch.problem is not None), None)
-        if problem is None and stop not in (Stop.END, Stop.CUT) and view[ended:].any():
+        if problem is None and stop not in (SearchEnd.END, SearchEnd.CUT) and view[ended:].any():
             problem = f"no batch begins at position {ended}: {REASONS[stop]}"
-        return File(batches, len(data) - ended, problem)
+        return MetadataFile(batches, len(data) - ended, problem)
 
-    def _batch(self, data: bytes, checksum: int) -> Batch:
+    def _batch(self, data: bytes, checksum: int) -> MetadataBatch:
         known = self._known.get(data)
         if known is None:
             known = self._known[data] = _batch(data, checksum)
         return known
 
 
-def _batch(data: bytes, checksum: int) -> Batch:
+def _batch(data: bytes, checksum: int) -> MetadataBatch:
     header = Header(*np.frombuffer(data, HEADER, 1)[0].item())
     sound = header.crc == checksum
     if header.attributes & _COMPRESSION:
-        return Batch(header, sound, (), f"the batch at offset {header.base_offset} is compressed")
+        return MetadataBatch(header, sound, (), f"the batch at offset {header.base_offset} is compressed")
     records: list[Read] = []
     problem = None
     try:
@@ -152,10 +152,10 @@ def _batch(data: bytes, checksum: int) -> Batch:
         if read.problem is not None:
             problem = f"the record at offset {header.base_offset + read.record.offset_delta}: {read.problem}"
             break
-    return Batch(header, sound, tuple(records), problem)
+    return MetadataBatch(header, sound, tuple(records), problem)
 
 
-def _read(record: Record, offsets: range, decoder: Callable[[Record], Decoded]) -> Read:
+def _read(record: BatchRecord, offsets: range, decoder: Callable[[BatchRecord], DecodedRecord]) -> Read:
     if record.offset_delta not in offsets:
         return Read(record, None, "it is outside of its batch")
     try:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from checkers.history.replicas import OPAQUE, OPAQUE_CONTROL
 from harness.kafka.metadata.layouts import reader_of, schemas
-from harness.kafka.segments.records import Record
+from harness.kafka.segments.records import BatchRecord
 from harness.kafka.segments.varints import unsigned
 
 CONTROL_MESSAGES = {
@@ -34,7 +34,7 @@ _FRAME_VERSION = 1
 _CONTROL_KEY, _CONTROL_VERSION = struct.Struct(">hh"), struct.Struct(">h")
 
 
-class Decoded(NamedTuple):
+class DecodedRecord(NamedTuple):
     """Content of a record.
 
     Attributes:
@@ -48,7 +48,7 @@ class Decoded(NamedTuple):
     content: dict[str, Any]
 
 
-def decode(record: Record) -> Decoded:
+def decode(record: BatchRecord) -> DecodedRecord:
     """Decode a metadata record.
 
     Raises:
@@ -68,12 +68,12 @@ def decode(record: Record) -> Decoded:
     except (IndexError, struct.error):
         raise ValueError("a metadata record that is cut short") from None
     if content is not None and name is not None:
-        return Decoded(_kind(name), version, content)
+        return DecodedRecord(_kind(name), version, content)
     known = {} if name is None else {"name": _kind(name)}
-    return Decoded(OPAQUE, version, {"type": key, **known, "version": version, "size": len(value)})
+    return DecodedRecord(OPAQUE, version, {"type": key, **known, "version": version, "size": len(value)})
 
 
-def decode_control(record: Record) -> Decoded:
+def decode_control(record: BatchRecord) -> DecodedRecord:
     """Decode a control record.
 
     Raises:
@@ -87,12 +87,14 @@ def decode_control(record: Record) -> Decoded:
     except (IndexError, struct.error):
         raise ValueError("a control record that is cut short") from None
     if content is not None:
-        return Decoded(CONTROL_KINDS[kind], version, content)
+        return DecodedRecord(CONTROL_KINDS[kind], version, content)
     known = {} if name is None else {"name": CONTROL_KINDS[kind]}
-    return Decoded(OPAQUE_CONTROL, version, {"type": kind, **known, "version": version, "size": len(value)})
+    return DecodedRecord(
+        OPAQUE_CONTROL, version, {"type": kind, **known, "version": version, "size": len(value)}
+    )
 
 
-def control_type(record: Record) -> int:
+def control_type(record: BatchRecord) -> int:
     """The type of a control record, a key of `CONTROL_KINDS` where it is known.
 
     Raises:

@@ -7,7 +7,14 @@ from numpy.typing import NDArray
 
 from checkers.evidence.replicas import CONTROL
 from checkers.history.replicas import COLUMN_TYPES
-from harness.kafka.segments.compiled import HEADER_BYTES, Bytes, Positions, Stop, batch_positions, checksums
+from harness.kafka.segments.compiled import (
+    HEADER_BYTES,
+    Bytes,
+    Positions,
+    SearchEnd,
+    batch_positions,
+    checksums,
+)
 
 HEADER = np.dtype(
     [
@@ -37,9 +44,9 @@ _COMPRESSION = 0b111
 """Bits of a batch's attributes that report how it is compressed."""
 
 REASONS = {
-    Stop.CUT: "the batch is longer than what is left of the file",
-    Stop.LENGTH: "the length is that of no batch",
-    Stop.MAGIC: "the format version is not 2",
+    SearchEnd.CUT: "the batch is longer than what is left of the file",
+    SearchEnd.LENGTH: "the length is that of no batch",
+    SearchEnd.MAGIC: "the format version is not 2",
 }
 BAD_CHECKSUM = "the CRC-32C is not that of the content"
 BAD_CONTROL = "the control record can't be read"
@@ -89,7 +96,7 @@ def read_segment(data: bytes) -> Segment:
     damage = _bad_checksums(view, positions, headers)
     damage += _read_control(data, positions, columns)
     tail = _tail(view, ended, stop)
-    if tail is None and stop is not Stop.END:
+    if tail is None and stop is not SearchEnd.END:
         damage.append(Damage(ended, None, REASONS[stop]))
     return Segment(len(data), columns, tuple(sorted(damage)), tail, _left(data, positions, columns))
 
@@ -118,14 +125,14 @@ def _bad_checksums(view: Bytes, positions: Positions, headers: NDArray[Any]) -> 
     ]
 
 
-def _tail(view: Bytes, position: int, stop: Stop) -> Tail | None:
+def _tail(view: Bytes, position: int, stop: SearchEnd) -> Tail | None:
     """What is left where the search ended, if a write under way or a power loss can have left it so."""
     rest = view[position:]
-    if stop is Stop.END:
+    if stop is SearchEnd.END:
         return None
     if not rest.any():
         return Tail(position, len(rest), "zeros")
-    return Tail(position, len(rest), "cut") if stop is Stop.CUT else None
+    return Tail(position, len(rest), "cut") if stop is SearchEnd.CUT else None
 
 
 def _read_control(data: bytes, positions: Positions, columns: dict[str, NDArray[Any]]) -> list[Damage]:

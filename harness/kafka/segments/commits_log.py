@@ -9,7 +9,7 @@ from typing import NamedTuple
 from checkers.history.observed import CommitsSeen, CommitsStretch, CommitWritten, OffsetDeleted, Transacted
 from harness.kafka.segments.compiled import HEADER_BYTES
 from harness.kafka.segments.growing import segments_in
-from harness.kafka.segments.offset_commits import Batch, read_commits
+from harness.kafka.segments.offset_commits import CommitBatch, read_commits
 
 READ_BYTES_MAX = 2**23
 """So much of a file is read at once."""
@@ -24,7 +24,7 @@ class Placed(NamedTuple):
         before: leader epoch; -1 if the batch is the log's first, at offset 0; None if unknown.
     """
 
-    batch: Batch
+    batch: CommitBatch
     before: int | None
 
 
@@ -50,7 +50,7 @@ def commits_seen(began_ns: int, new: Iterable[tuple[int, Sequence[Placed]]]) -> 
 
 def joined(partition: int, placed: Iterable[Placed]) -> list[CommitsStretch]:
     """Merge consecutive batches into ranges."""
-    found: list[tuple[Batch, int | None]] = []
+    found: list[tuple[CommitBatch, int | None]] = []
     for told, before in placed:
         batch = told if told.producer is None else told._replace(rows=[])
         last = found[-1][0] if found else None
@@ -142,7 +142,7 @@ class CommitsLog:
         self._position += part.size
         return bool(part.batches) and len(data) == READ_BYTES_MAX
 
-    def _before(self, batch: Batch) -> int | None:
+    def _before(self, batch: CommitBatch) -> int | None:
         if not batch.first:
             return _NOTHING_BEFORE
         return self._epoch if self._end == batch.first else None

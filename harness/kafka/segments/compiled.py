@@ -28,7 +28,7 @@ _POLYNOMIAL = 0x82F63B78
 _STRIDE = 8
 
 
-class Stop(IntEnum):
+class SearchEnd(IntEnum):
     """Why the search for batches ended."""
 
     END = 0
@@ -54,7 +54,7 @@ def _tables() -> NDArray[np.uint32]:
 _TABLES = _tables()
 
 
-def batch_positions(data: Bytes) -> tuple[Positions, int, Stop]:
+def batch_positions(data: Bytes) -> tuple[Positions, int, SearchEnd]:
     """Where whole batches begin, in their order; where the search ended, and why.
 
     Args:
@@ -62,7 +62,7 @@ def batch_positions(data: Bytes) -> tuple[Positions, int, Stop]:
     """
     found = np.empty(len(data) // HEADER_BYTES, dtype=np.int64)
     number, position, stop = _walk(data, found)
-    return found[:number].copy(), int(position), Stop(stop)
+    return found[:number].copy(), int(position), SearchEnd(stop)
 
 
 def checksums(data: Bytes, starts: Positions, ends: Positions) -> NDArray[np.uint32]:

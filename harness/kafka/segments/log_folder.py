@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from checkers.history.replicas import COLUMN_TYPES
 from harness.kafka.segments.batches import REASONS, Damage, Segment, Tail, read_segment
-from harness.kafka.segments.compiled import Stop
+from harness.kafka.segments.compiled import SearchEnd
 
 START_CHECKPOINT = "log-start-offset-checkpoint"
 """File next to the partitions' folders: log starts that are not the start of a segment."""
@@ -130,7 +130,7 @@ def _whole(segment: Segment) -> Segment:
     """A segment before the last: it must not end in something that is no whole batch."""
     if segment.tail is None:
         return segment
-    damage = Damage(segment.tail.position, None, REASONS[Stop.CUT])
+    damage = Damage(segment.tail.position, None, REASONS[SearchEnd.CUT])
     return segment._replace(damage=(*segment.damage, damage), tail=None)
 
 

@@ -27,7 +27,7 @@ _MARKER = struct.Struct(">hh")
 """Version and type of a control record."""
 
 
-class Batch(NamedTuple):
+class CommitBatch(NamedTuple):
     """A sound batch of a log.
 
     Attributes:
@@ -51,7 +51,7 @@ class Batch(NamedTuple):
     ends: Literal["commit", "abort"] | None = None
 
 
-class Part(NamedTuple):
+class FileChunk(NamedTuple):
     """Content of a part of a file.
 
     Attributes:
@@ -60,12 +60,12 @@ class Part(NamedTuple):
         size: number of bytes of all batches.
     """
 
-    batches: list[Batch]
+    batches: list[CommitBatch]
     last: int
     size: int
 
 
-def read_commits(data: bytes) -> Part:
+def read_commits(data: bytes) -> FileChunk:
     """Read the batches of a part that begins with one; never fails, for any bytes."""
     view = np.frombuffer(data, dtype=np.uint8)
     positions, ended, _ = batch_positions(view)
@@ -79,15 +79,15 @@ def read_commits(data: bytes) -> Part:
         for start, end, header in zip(positions[:sound].tolist(), ends.tolist(), headers, strict=False)
     ]
     if not sound:
-        return Part([], 0, 0)
-    return Part(batches, int(positions[sound - 1]), int(ends[sound - 1]))
+        return FileChunk([], 0, 0)
+    return FileChunk(batches, int(positions[sound - 1]), int(ends[sound - 1]))
 
 
-def _batch(data: bytes, header: np.void) -> Batch:
+def _batch(data: bytes, header: np.void) -> CommitBatch:
     base, count = int(header["base_offset"]), int(header["count"])
     end = base + int(header["last_offset_delta"]) + 1
     attributes = int(header["attributes"])
-    batch = Batch(base, end, int(header["leader_epoch"]), count == end - base, [], [])
+    batch = CommitBatch(base, end, int(header["leader_epoch"]), count == end - base, [], [])
     if attributes & _TRANSACTIONAL:
         batch = batch._replace(producer=int(header["producer_id"]))
     if attributes & _CONTROL:

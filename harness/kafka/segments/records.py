@@ -7,7 +7,7 @@ from harness.kafka.segments.compiled import HEADER_BYTES
 from harness.kafka.segments.varints import signed
 
 
-class Record(NamedTuple):
+class BatchRecord(NamedTuple):
     """A record of a batch.
 
     Attributes:
@@ -25,7 +25,7 @@ class Record(NamedTuple):
     headers: tuple[str, ...]
 
 
-def records_of(batch: bytes, count: int) -> Iterator[Record]:
+def records_of(batch: bytes, count: int) -> Iterator[BatchRecord]:
     """The records of a batch that is not compressed.
 
     Args:
@@ -46,7 +46,7 @@ def records_of(batch: bytes, count: int) -> Iterator[Record]:
         raise ValueError(f"{len(batch) - at} bytes after the last record")
 
 
-def _record(data: bytes, at: int) -> tuple[Record, int]:
+def _record(data: bytes, at: int) -> tuple[BatchRecord, int]:
     size, at = signed(data, at)
     end = at + size
     timestamp_delta, at = signed(data, at + 1)  # after the attributes, of which none is in use
@@ -61,7 +61,7 @@ def _record(data: bytes, at: int) -> tuple[Record, int]:
         _, at = _bytes(data, at)
     if at != end:
         raise ValueError(f"a record of {size} bytes whose fields have {at - end + size}")
-    return Record(timestamp_delta, offset_delta, key, value, tuple(headers)), at
+    return BatchRecord(timestamp_delta, offset_delta, key, value, tuple(headers)), at
 
 
 def _bytes(data: bytes, at: int) -> tuple[bytes | None, int]:

@@ -8,7 +8,7 @@ from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
 from checkers.history.units import NS_PER_MS
-from results.pipeline.analytics.overlaps import Span, overlapping
+from results.pipeline.analytics.overlaps import SpanColumns, overlapping
 from results.pipeline.analytics.pulses import PULSE_NS
 from results.pipeline.schemas import BOOLEAN, DOUBLE, INT, LONG, TEXT, column, table
 
@@ -67,7 +67,9 @@ def availability_in_faults(availability: DataFrame, faults: DataFrame, runs: Dat
     )
     start_ns, end_ns = F.greatest("start_ns", "asked_ns"), F.least("end_ns", "over_ns")
     return (
-        overlapping(availability, Span("start_ns", "end_ns"), windows, Span("asked_ns", "over_ns"))
+        overlapping(
+            availability, SpanColumns("start_ns", "end_ns"), windows, SpanColumns("asked_ns", "over_ns")
+        )
         .where(end_ns > start_ns)
         .withColumn("overlap_ms", (end_ns - start_ns) / NS_PER_MS)
         .select(*AVAILABILITY_IN_FAULTS.names)

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F
 from checkers.history.phases import PHASE
 from checkers.history.units import NS_PER_MS
 from results.pipeline.analytics.availability import lasting
-from results.pipeline.analytics.overlaps import Span, overlapping
+from results.pipeline.analytics.overlaps import SpanColumns, overlapping
 from results.pipeline.schemas import DOUBLE, LONG, TEXT, column, table
 
 NO_FAULT = "none"
@@ -45,7 +45,9 @@ def latency(operations: DataFrame, faults: DataFrame, runs: DataFrame) -> DataFr
     touched = (F.col("fault_kind") != NO_FAULT) & (F.col("invoked_ns") > F.col("before_ns"))
     within = (F.col("invoked_ns") >= F.col("from_ns")) & (F.col("completed_ns") <= F.col("until_ns"))
     return (
-        overlapping(calls, Span("invoked_ns", "completed_ns"), windows, Span("from_ns", "until_ns"))
+        overlapping(
+            calls, SpanColumns("invoked_ns", "completed_ns"), windows, SpanColumns("from_ns", "until_ns")
+        )
         .where(touched | ((F.col("fault_kind") == NO_FAULT) & within))
         .groupBy("run_id", "f", "fault_kind")
         .agg(

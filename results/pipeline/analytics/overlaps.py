@@ -12,14 +12,14 @@ MOST_BUCKETS = 10_000
 _BUCKET, _FIRST = "_bucket", "_first"
 
 
-class Span(NamedTuple):
+class SpanColumns(NamedTuple):
     """Names of the columns with the start and the end of spans, both inclusive, in ns."""
 
     start_ns: str
     end_ns: str
 
 
-def overlapping(spans: DataFrame, columns: Span, windows: DataFrame, limits: Span) -> DataFrame:
+def overlapping(spans: DataFrame, columns: SpanColumns, windows: DataFrame, limits: SpanColumns) -> DataFrame:
     """Pairs of a span and a window of the same run that overlap, each pair once.
 
     Args:
@@ -44,7 +44,7 @@ def overlapping(spans: DataFrame, columns: Span, windows: DataFrame, limits: Spa
     return together.where(once & meet).drop(_BUCKET, ours, theirs)
 
 
-def _bucketed(spans: DataFrame, columns: Span) -> DataFrame:
+def _bucketed(spans: DataFrame, columns: SpanColumns) -> DataFrame:
     """One row for each bucket that a span touches."""
     first, last = _bucket(F.col(columns.start_ns)), _bucket(F.col(columns.end_ns))
     forwards = F.col(columns.start_ns) <= F.col(columns.end_ns)

@@ -9,7 +9,7 @@ from pyspark.sql import functions as F
 
 from checkers.history.units import NS_PER_MS
 from results.pipeline.analytics.availability import lasting
-from results.pipeline.analytics.overlaps import Span, overlapping
+from results.pipeline.analytics.overlaps import SpanColumns, overlapping
 from results.pipeline.schemas import BOOLEAN, DOUBLE, LONG, TEXT, column, table
 
 HEALS = table(
@@ -110,7 +110,7 @@ def _interrupted(heals: DataFrame, availability: DataFrame, runs: DataFrame) -> 
     points = heals.select(*_KIND, "healed_ns")
     # A gap that starts with an acknowledgement at the time of the heal does not count.
     return (
-        overlapping(gaps, Span("start_ns", "end_ns"), points, Span("healed_ns", "healed_ns"))
+        overlapping(gaps, SpanColumns("start_ns", "end_ns"), points, SpanColumns("healed_ns", "healed_ns"))
         .where(F.col("start_ns") < F.col("healed_ns"))
         .groupBy(*_KIND)
         .agg(F.max(F.col("end_ns") - F.col("healed_ns")).alias("interrupted_ns"))
@@ -128,7 +128,7 @@ def _incomplete(heals: DataFrame, under_replicated: DataFrame) -> DataFrame:
     )
     windows = heals.select(*_KIND, "healed_ns", "until_ns")
     return (
-        overlapping(short, Span("start_ns", "known_ns"), windows, Span("healed_ns", "until_ns"))
+        overlapping(short, SpanColumns("start_ns", "known_ns"), windows, SpanColumns("healed_ns", "until_ns"))
         .groupBy(*_KIND)
         .agg(
             F.count_if(F.col("end_ns").isNull()).alias("incomplete"),

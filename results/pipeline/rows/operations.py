@@ -6,7 +6,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from checkers.columns.tables import NONE, Columns, Integers, Outcome
+from checkers.columns.tables import NONE, Columns, Integers, SendOutcome
 from checkers.history.operations import History, OperationType
 from results.pipeline.rows.columnar import assembled, named, numbers, texts
 from results.pipeline.rows.pairing import Paired
@@ -53,7 +53,7 @@ def _counts(columns: Columns, paired: Paired) -> tuple[Integers, Integers, Integ
     """Number of records that each operation sent, that were acknowledged, and that it returned."""
     size = len(paired.time_ns)
     sends, calls = columns.sends, columns.calls
-    acked = sends.invoke_op[sends.outcome == Outcome.OK]
+    acked = sends.invoke_op[sends.outcome == SendOutcome.OK]
     returned = paired.invocation[calls.op[columns.reads.call]]
     sent, acknowledged, read = (
         np.bincount(ops, minlength=size) for ops in (sends.invoke_op, acked, returned)

@@ -4,13 +4,18 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from checkers.columns.tables import NEVER, NONE, Columns, Integers, Outcome
+from checkers.columns.tables import NEVER, NONE, Columns, Integers, SendOutcome
 from checkers.history.operations import History
 from results.pipeline.rows.columnar import Array, assembled, booleans, named, numbers
 from results.pipeline.rows.pairing import Paired
 
 _KINDS = ("send", "read", "final-read")
-_OUTCOMES = {Outcome.OK: "ok", Outcome.FAIL: "fail", Outcome.INFO: "info", Outcome.ABORTED: "fail"}
+_OUTCOMES = {
+    SendOutcome.OK: "ok",
+    SendOutcome.FAIL: "fail",
+    SendOutcome.INFO: "info",
+    SendOutcome.ABORTED: "fail",
+}
 
 
 def records_of(history: History, columns: Columns, paired: Paired) -> pa.Table:
@@ -28,7 +33,7 @@ def _sent(run: str, columns: Columns, paired: Paired) -> pa.Table:
             "op_index": numbers(sends.invoke_op),
             "kind": named(np.zeros(size, np.int64), _KINDS),
             **_places(columns, sends.partition, sends.offset, sends.value),
-            "outcome": named(sends.outcome, [_OUTCOMES[outcome] for outcome in Outcome]),
+            "outcome": named(sends.outcome, [_OUTCOMES[outcome] for outcome in SendOutcome]),
             "process": named(paired.process[sends.invoke_op], paired.processes),
             "reader": pa.nulls(size, pa.string()),
             "invoked_ns": numbers(sends.invoked_ns),

@@ -16,7 +16,7 @@ from results.pipeline.steps.checked import Checked, together
 from results.pipeline.steps.ingest import Ingested, Opening, ingest
 
 
-class Done(NamedTuple):
+class StepResults(NamedTuple):
     """Result of each step; `checked` includes runs that were judged during the ingest."""
 
     ingested: Ingested
@@ -24,7 +24,7 @@ class Done(NamedTuple):
     computed: Computed
 
 
-def bring_up_to_date(opening: Opening, root: Path, tables: Path, progress: Progress) -> Done:
+def bring_up_to_date(opening: Opening, root: Path, tables: Path, progress: Progress) -> StepResults:
     """Ingest, judge and compute what is new; if nothing is new, no session is opened.
 
     If no run can be ingested, nothing is judged or computed, and the result has the reason for each run.
@@ -44,7 +44,7 @@ def bring_up_to_date(opening: Opening, root: Path, tables: Path, progress: Progr
         ingested = ingest(session, root, tables, progress, judging=True)
         checked = together(ingested.judged, check(session, tables, progress))
         computed = compute(session, tables, progress) if holds_runs(tables) else Computed(())
-        return Done(ingested, checked, computed)
+        return StepResults(ingested, checked, computed)
 
 
 @contextmanager

@@ -46,7 +46,7 @@ UNIT_COLUMNS = "run_id string, unit string, chunk int, content binary"
 """`UNITS` for Spark."""
 
 
-class Judgement(NamedTuple):
+class JudgedRunRows(NamedTuple):
     """Result of judging a run: a row for the driver, and rows of `verdicts` and `anomalies`."""
 
     row: ManifestRow
@@ -115,7 +115,7 @@ def putting_together(runs: Iterable[FoundRun], folder: Path) -> Callable[[pa.Tab
     return put_together
 
 
-def judged_whole(run: FoundRun, history: History | None = None) -> Judgement:
+def judged_whole(run: FoundRun, history: History | None = None) -> JudgedRunRows:
     """Judge a run in one unit.
 
     Args:
@@ -126,7 +126,7 @@ def judged_whole(run: FoundRun, history: History | None = None) -> Judgement:
     return judgement(run, unit.content, {})
 
 
-def judgement(run: FoundRun, content: JudgedRun | str, found: dict[str, list[ShareResult]]) -> Judgement:
+def judgement(run: FoundRun, content: JudgedRun | str, found: dict[str, list[ShareResult]]) -> JudgedRunRows:
     """Combine the unit of a run with the results of its shares.
 
     Args:
@@ -135,14 +135,14 @@ def judgement(run: FoundRun, content: JudgedRun | str, found: dict[str, list[Sha
         found: results of the shares in their order, for each checker that was judged in shares.
     """
     if isinstance(content, str):
-        return Judgement(ManifestRow(run.run, problem=content), {})
+        return JudgedRunRows(ManifestRow(run.run, problem=content), {})
     try:
         return _judgement(run, content, found)
     except Exception as error:  # noqa: BLE001 - reported for this run; it must not stop the others
-        return Judgement(ManifestRow(run.run, problem=_unjudged(error)), {})
+        return JudgedRunRows(ManifestRow(run.run, problem=_unjudged(error)), {})
 
 
-def _judgement(run: FoundRun, content: JudgedRun, found: dict[str, list[ShareResult]]) -> Judgement:
+def _judgement(run: FoundRun, content: JudgedRun, found: dict[str, list[ShareResult]]) -> JudgedRunRows:
     with no_collection():
         verdict, seconds = verdict_and_seconds(content, found)
     stored = _stored(run.folder)
@@ -153,10 +153,10 @@ def _judgement(run: FoundRun, content: JudgedRun, found: dict[str, list[ShareRes
         differs=None if stored is None else difference(stored, verdict),
     )
     judged_by = rows_of_verdict(verdict, content.setup, content.fault_kinds, seconds)
-    return Judgement(told, tables_of_verdict(run.run, judged_by))
+    return JudgedRunRows(told, tables_of_verdict(run.run, judged_by))
 
 
-def _staged(judgements: Iterable[tuple[FoundRun, Judgement]], folder: Path) -> list[ManifestRow]:
+def _staged(judgements: Iterable[tuple[FoundRun, JudgedRunRows]], folder: Path) -> list[ManifestRow]:
     """Write the rows of runs."""
     told = []
     try:

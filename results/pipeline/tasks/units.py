@@ -53,14 +53,14 @@ def shares_of_run(history_bytes: int, share_bytes: int = SHARE_BYTES) -> int:
     return 1 if history_bytes < 2 * share_bytes else -(-history_bytes // share_bytes)
 
 
-class Work(Protocol):
+class CheckerShare(Protocol):
     """One share of a run."""
 
     def judge(self) -> Any:
         """Judge this share with its checker."""
 
 
-class Whole(Protocol):
+class CheckerOverview(Protocol):
     """Data of one checker that all shares have in common."""
 
     def result(self, parts: Sequence[Any]) -> CheckerResult:
@@ -100,7 +100,7 @@ class JudgedRun:
     fault_kinds: tuple[str, ...]
     hole: Hole | None = None
     results: dict[str, CheckerResult] = field(default_factory=dict)
-    wholes: dict[str, Whole] = field(default_factory=dict)
+    wholes: dict[str, CheckerOverview] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
 
 
@@ -138,7 +138,7 @@ def units_of(folder: str, shares: int, history: History | None = None) -> Iterat
     yield Unit(RUN, run)
 
 
-def judged(work: Work) -> ShareResult:
+def judged(work: CheckerShare) -> ShareResult:
     """Judge one share of a run, with its duration."""
     began = time.perf_counter()
     try:
@@ -165,7 +165,7 @@ def verdict_and_seconds(
     return verdict_of([results[name] for name in CHECKERS], run.setup), seconds
 
 
-def _together(name: str, whole: Whole, parts: list[Any], run: JudgedRun) -> CheckerResult:
+def _together(name: str, whole: CheckerOverview, parts: list[Any], run: JudgedRun) -> CheckerResult:
     if all(part is not None for part in parts):
         return withheld(whole.result(parts), NEEDS[name], run.hole)
     return result_by(name, CHECKERS[name], read_history(Path(run.folder)))
@@ -184,8 +184,8 @@ def _timed(seconds: dict[str, float], name: str) -> Iterator[None]:
 class _Shared(NamedTuple):
     """A checker that can judge shares."""
 
-    whole: Whole
-    works: Iterator[Work]
+    whole: CheckerOverview
+    works: Iterator[CheckerShare]
 
 
 _Share = Callable[[History, str, int], _Shared | None]
@@ -201,9 +201,9 @@ def _shared(share: _Share, history: History, folder: str, count: int) -> _Shared
 
 @dataclass(frozen=True, slots=True)
 class _LogWhole:
-    overview: of_log.Overview
+    overview: of_log.LogOverview
 
-    def result(self, parts: Sequence[of_log.Part]) -> CheckerResult:
+    def result(self, parts: Sequence[of_log.PartitionsResult]) -> CheckerResult:
         return put_log_together(self.overview, parts)
 
 
@@ -213,7 +213,7 @@ class _LogShare:
     columns: Columns
     licences: Licences
 
-    def judge(self) -> of_log.Part:
+    def judge(self) -> of_log.PartitionsResult:
         # The replicas show who appended a record twice; they are read only if there is such a record.
         evidence = cache(lambda: disks_of(read_history(Path(self.folder))))
         return check_log_part(self.columns, self.licences, evidence)
@@ -222,9 +222,9 @@ class _LogShare:
 @dataclass(frozen=True, slots=True)
 class _RegistersWhole:
     folder: str
-    overview: of_registers.Overview
+    overview: of_registers.RegistersOverview
 
-    def result(self, parts: Sequence[of_registers.Part]) -> CheckerResult:
+    def result(self, parts: Sequence[of_registers.RegistersResult]) -> CheckerResult:
         return of_registers.put_together(self.overview, parts, self._losing)
 
     def _losing(self) -> str | None:
@@ -237,7 +237,7 @@ class _RegistersShare:
     registers: Registers
     milestones: Milestones | None
 
-    def judge(self) -> of_registers.Part:
+    def judge(self) -> of_registers.RegistersResult:
         return of_registers.check_part(self.registers, _Recorded(self.folder), self.milestones)
 
 

@@ -28,7 +28,7 @@ _TICKS = 10
 _TICKS_MAX = 12
 
 
-class Lane(msgspec.Struct, frozen=True):
+class TimelineLane(msgspec.Struct, frozen=True):
     """One band of the timeline.
 
     Attributes:

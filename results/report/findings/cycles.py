@@ -4,7 +4,7 @@ import msgspec
 from markupsafe import Markup
 
 from checkers.transactional.transactions import draw_cycle
-from checkers.transactional.transactions.proofs.judging import Drawn
+from checkers.transactional.transactions.proofs.judging import DrawnCycle
 from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 from results.markup.cleaning import clean
 
@@ -17,7 +17,7 @@ def key_of(checker: str, anomaly: Anomaly) -> Key:
     return checker, anomaly.id, anomaly.witness
 
 
-def cycles_of(verdict: Verdict) -> dict[Key, Drawn]:
+def cycles_of(verdict: Verdict) -> dict[Key, DrawnCycle]:
     """All cycles in the figures of a verdict, by anomaly."""
     return {
         (result.checker, cycle.id, cycle.witness): cycle
@@ -27,7 +27,7 @@ def cycles_of(verdict: Verdict) -> dict[Key, Drawn]:
     }
 
 
-def drawing(cycle: Drawn, text_limit: int) -> Markup:
+def drawing(cycle: DrawnCycle, text_limit: int) -> Markup:
     """A cycle as SVG without ids, with cleaned texts."""
     nodes = tuple(clean(node, text_limit) for node in cycle.nodes)
     reasons = tuple(clean(reason, text_limit) for reason in cycle.reasons)
@@ -35,9 +35,9 @@ def drawing(cycle: Drawn, text_limit: int) -> Markup:
     return Markup(draw_cycle(cleaned, standalone=False))  # noqa: S704 - it escapes every text itself
 
 
-def _cycles_of(result: CheckerResult) -> list[Drawn]:
+def _cycles_of(result: CheckerResult) -> list[DrawnCycle]:
     """The cycles in a result's figures; other versions of krucible may have none or another format."""
     try:
-        return msgspec.convert(result.figures.get("cycles", []), list[Drawn])
+        return msgspec.convert(result.figures.get("cycles", []), list[DrawnCycle])
     except msgspec.ValidationError:
         return []

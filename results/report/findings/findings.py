@@ -13,7 +13,7 @@ from results.report.findings.pictures import Pictures
 from results.report.findings.replicas.rows import SideBySide
 from results.report.findings.tale import TaleLine, Tales
 from results.report.findings.witness import Witnessed, draw_witness
-from results.report.limits import Limits
+from results.report.limits import DisplayLimits
 from results.report.reading.words import value_text
 from results.run.causes import Cause, Shown, cause_line, causes_of
 
@@ -47,7 +47,7 @@ class Variant(msgspec.Struct, frozen=True):
     drawing: Markup | None = None
 
 
-class Finding(msgspec.Struct, frozen=True, kw_only=True):
+class ShownCause(msgspec.Struct, frozen=True, kw_only=True):
     """A cause, ready to be shown: an anomaly with its witness and the events around it, others in short.
 
     Attributes:
@@ -95,7 +95,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     variants_left_out: int = 0
 
 
-class Findings(msgspec.Struct, frozen=True):
+class ShownCauses(msgspec.Struct, frozen=True):
     """All causes of a verdict, ready to be shown.
 
     Attributes:
@@ -108,8 +108,8 @@ class Findings(msgspec.Struct, frozen=True):
     """
 
     broken: bool
-    illegal: tuple[Finding, ...]
-    legal: tuple[Finding, ...]
+    illegal: tuple[ShownCause, ...]
+    legal: tuple[ShownCause, ...]
     unlisted: tuple[str, ...]
     left_out: int
     cycles_left_out: int
@@ -117,7 +117,7 @@ class Findings(msgspec.Struct, frozen=True):
     tables_left_out: int = 0
 
     @property
-    def all(self) -> tuple[Finding, ...]:
+    def all(self) -> tuple[ShownCause, ...]:
         """All findings, illegal ones first."""
         return self.illegal + self.legal
 
@@ -125,10 +125,10 @@ class Findings(msgspec.Struct, frozen=True):
 def findings_of(
     verdict: Verdict,
     seen: Witnessed,
-    limits: Limits,
+    limits: DisplayLimits,
     tales: Tales | None = None,
     pictures: Pictures | None = None,
-) -> Findings:
+) -> ShownCauses:
     """Prepare a card for each cause, in the order of `causes_of`.
 
     Args:
@@ -144,7 +144,7 @@ def findings_of(
     unlisted = [cause for cause, witness in causes if witness is None]
     lines = [clean(cause_line(cause), limits.text) for cause in unlisted[: limits.rows]]
     cycles = _Cycles(verdict, limits)
-    found: list[Finding] = []
+    found: list[ShownCause] = []
     numbers = {True: 0, False: 0}
     others = 0
     for cause, witness in shown:
@@ -171,7 +171,7 @@ def findings_of(
                 variants_left_out=max(cause.total - 1 - len(variants), 0),
             )
         )
-    return Findings(
+    return ShownCauses(
         broken=any(cause.illegal for cause, _ in causes),
         illegal=tuple(one for one in found if one.illegal),
         legal=tuple(one for one in found if not one.illegal),
@@ -186,7 +186,7 @@ def findings_of(
 class _Cycles:
     """Draws the cycles of a verdict, up to the limit."""
 
-    def __init__(self, verdict: Verdict, limits: Limits) -> None:
+    def __init__(self, verdict: Verdict, limits: DisplayLimits) -> None:
         self._cycles = cycles_of(verdict)
         self._limits = limits
         self._asked = 0
@@ -222,7 +222,7 @@ def _flow(cause: Cause, pictures: Pictures | None) -> tuple[Markup | None, tuple
     return picture, tuple(notes)
 
 
-def _variant(one: Shown, cycles: _Cycles, limits: Limits) -> Variant:
+def _variant(one: Shown, cycles: _Cycles, limits: DisplayLimits) -> Variant:
     anomaly = one.anomaly
     return Variant(
         id=clean(anomaly.id, 60),
@@ -233,16 +233,18 @@ def _variant(one: Shown, cycles: _Cycles, limits: Limits) -> Variant:
     )
 
 
-def _witness(anomaly: Anomaly, seen: Witnessed, limits: Limits) -> Markup:
+def _witness(anomaly: Anomaly, seen: Witnessed, limits: DisplayLimits) -> Markup:
     return draw_witness(seen, anomaly.witness[: limits.witness], anomaly.time_ns)
 
 
-def _finding(number: int, checker: str, anomaly: Anomaly, history: History, limits: Limits) -> Finding:
+def _finding(
+    number: int, checker: str, anomaly: Anomaly, history: History, limits: DisplayLimits
+) -> ShownCause:
     said, shown = anomaly.explanation[: limits.explanation], anomaly.witness[: limits.witness]
     operations = history.operations
     witness = tuple(_row(operations[i], limits) for i in shown if 0 <= i < len(operations))
     kind = "anomaly" if anomaly.illegal else "legal"
-    return Finding(
+    return ShownCause(
         anchor=f"{kind}-{number}",
         number=number,
         id=clean(anomaly.id, 60),
@@ -262,7 +264,7 @@ def _finding(number: int, checker: str, anomaly: Anomaly, history: History, limi
     )
 
 
-def _row(operation: Operation, limits: Limits) -> WitnessRow:
+def _row(operation: Operation, limits: DisplayLimits) -> WitnessRow:
     return WitnessRow(
         index=operation.index,
         time=f"{operation.time_ns / 1e9:,.6f}",

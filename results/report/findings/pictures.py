@@ -12,8 +12,8 @@ from results.report.findings.flow.events import Flow, Flows
 from results.report.findings.flow.flow import draw_flow
 from results.report.findings.replicas.rows import ReplicaTables, SideBySide
 from results.report.findings.tale import partition_named
-from results.report.limits import Limits
-from results.report.reading.calls import Calls
+from results.report.limits import DisplayLimits
+from results.report.reading.calls import CallColumns
 from results.run.causes import Cause
 from results.run.observation import Observed
 
@@ -31,7 +31,9 @@ class Pictures:
         limits: upper bounds of what is shown.
     """
 
-    def __init__(self, history: History, calls: Calls, observed: Observed, limits: Limits) -> None:
+    def __init__(
+        self, history: History, calls: CallColumns, observed: Observed, limits: DisplayLimits
+    ) -> None:
         self._flows, self._tables = Flows(history, calls, observed), ReplicaTables(history)
         self._limits = limits
         self._drawn = self._compared = 0

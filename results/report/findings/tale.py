@@ -22,7 +22,7 @@ from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.verdict.places import QUORUM
 from results.markup.cleaning import clean
 from results.report.drawing.frame import at_seconds, fault_label
-from results.report.limits import Limits
+from results.report.limits import DisplayLimits
 from results.report.reading.leadership import known_ns
 from results.report.reading.readable import readable
 from results.report.reading.words import value_text
@@ -61,7 +61,7 @@ class Tales:
     ) -> None:
         self._history, self._faults, self._claims = history, faults, claims or {}
 
-    def of(self, cause: Cause, limits: Limits) -> tuple[TaleLine, ...]:
+    def of(self, cause: Cause, limits: DisplayLimits) -> tuple[TaleLine, ...]:
         """The tale of a cause; empty if no operation of the witness has a time."""
         shown = cause.witness
         if shown is None or shown.anomaly.time_ns is None or not self._history.operations:

@@ -11,7 +11,7 @@ from checkers.history.operations import History
 from results.markup.cleaning import clean
 from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import GUTTER, PLOT, WIDTH, Frame, fault_label, row_name, width_of
-from results.report.reading.calls import NONE, OPEN, OUTCOMES, Calls, calls_of
+from results.report.reading.calls import NONE, OPEN, OUTCOMES, CallColumns, calls_of
 from results.report.reading.words import value_text
 from results.run.observation import FaultSeen
 
@@ -34,7 +34,7 @@ class Witnessed(msgspec.Struct, frozen=True):
     """Source of the drawings: the calls of a history, by the index of either end, and its faults."""
 
     history: History
-    calls: Calls
+    calls: CallColumns
     faults: tuple[FaultSeen, ...]
 
 
@@ -138,7 +138,7 @@ def _moment(time_ns: int | None, height: float, frame: Frame) -> Markup:
 
 
 def _order(
-    rows: np.ndarray[tuple[int], np.dtype[np.int64]], calls: Calls, frame: Frame, top: float
+    rows: np.ndarray[tuple[int], np.dtype[np.int64]], calls: CallColumns, frame: Frame, top: float
 ) -> Markup:
     """An arrow from each call to the next one, if it ended before the next one began."""
     arrows = []

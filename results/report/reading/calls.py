@@ -15,7 +15,7 @@ NONE = -1
 """Index of a missing invocation or completion."""
 
 
-class Calls(NamedTuple):
+class CallColumns(NamedTuple):
     """Columns, one entry per call, in the order of their ends; open calls come last.
 
     Attributes:
@@ -39,7 +39,7 @@ class Calls(NamedTuple):
     names: tuple[str, ...]
 
 
-def calls_of(history: History) -> Calls:
+def calls_of(history: History) -> CallColumns:
     """All calls of a history; a process that invokes again leaves its earlier call open."""
     rows: list[tuple[int, ...]] = []
     processes: dict[int | str, int] = {}
@@ -66,7 +66,7 @@ def calls_of(history: History) -> Calls:
     # The times of a foreign history may be any number; a report can draw those that fit into 64 bits.
     columns = np.array([_bounded(row) for row in rows], dtype=np.int64).reshape(-1, 7).T
     process_codes, f, began, ended, outcomes, invocations, completions = columns
-    return Calls(
+    return CallColumns(
         process=process_codes,
         f=f,
         began_ns=began,

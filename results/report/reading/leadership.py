@@ -5,7 +5,7 @@ from functools import partial
 from typing import NamedTuple
 
 from checkers.columns.tables import NEVER, PartitionName
-from checkers.evidence.metadata_log import Span
+from checkers.evidence.metadata_log import TimeBounds
 from checkers.evidence.partition_changes import NOBODY, PartitionState, partition_changes
 from checkers.history.operations import History
 from results.markup.cleaning import clean
@@ -16,7 +16,7 @@ from results.run.observation import Claim, PartitionView
 _NAME = 40
 
 
-class Led(NamedTuple):
+class LeadershipStart(NamedTuple):
     """A node that led from a time on.
 
     Attributes:
@@ -36,7 +36,7 @@ class Led(NamedTuple):
 
 def partition_leaders(
     history: History, views: Sequence[PartitionView], names: Mapping[int, str], place: PartitionName
-) -> list[Led]:
+) -> list[LeadershipStart]:
     """Leaders of a partition in the order of time: from the metadata log, else from reports of brokers."""
     changes = readable(partial(partition_changes, history))
     if changes is not None and place in changes.states:
@@ -44,22 +44,26 @@ def partition_leaders(
         return list(_by_log(states, names))
     name = (place.topic, place.partition)
     told = settled(view for view in views if view.partition == name).get(name, [])
-    led: list[Led] = []
+    led: list[LeadershipStart] = []
     for time_ns, standing in told:
         if not led or led[-1].epoch != standing.epoch:
             led.append(_led(time_ns, standing.leader, standing.epoch, "", names))
     return led
 
 
-def quorum_leaders(claims: Mapping[str, Sequence[Claim]]) -> list[Led]:
+def quorum_leaders(claims: Mapping[str, Sequence[Claim]]) -> list[LeadershipStart]:
     """Leaders of the quorum according to their own answers, with start and end."""
     return [
-        Led(reign.begin_ns, clean(reign.node, _NAME), reign.epoch, f"leads epoch {reign.epoch}", reign.end_ns)
+        LeadershipStart(
+            reign.begin_ns, clean(reign.node, _NAME), reign.epoch, f"leads epoch {reign.epoch}", reign.end_ns
+        )
         for reign in sorted(reigns(claims), key=lambda reign: reign.begin_ns)
     ]
 
 
-def _by_log(states: Sequence[tuple[int, PartitionState]], names: Mapping[int, str]) -> Iterator[Led]:
+def _by_log(
+    states: Sequence[tuple[int, PartitionState]], names: Mapping[int, str]
+) -> Iterator[LeadershipStart]:
     before: PartitionState | None = None
     for time_ns, state in states:
         if before is None or (state.leader, state.leader_epoch) != (before.leader, before.leader_epoch):
@@ -68,12 +72,12 @@ def _by_log(states: Sequence[tuple[int, PartitionState]], names: Mapping[int, st
         before = state
 
 
-def _led(time_ns: int, leader: int, epoch: int, how: str, names: Mapping[int, str]) -> Led:
+def _led(time_ns: int, leader: int, epoch: int, how: str, names: Mapping[int, str]) -> LeadershipStart:
     if leader == NOBODY:
-        return Led(time_ns, "", epoch, f"no leader, epoch {epoch}{how}")
-    return Led(time_ns, names.get(leader, f"broker {leader}"), epoch, f"leads epoch {epoch}{how}")
+        return LeadershipStart(time_ns, "", epoch, f"no leader, epoch {epoch}{how}")
+    return LeadershipStart(time_ns, names.get(leader, f"broker {leader}"), epoch, f"leads epoch {epoch}{how}")
 
 
-def known_ns(span: Span) -> int:
+def known_ns(span: TimeBounds) -> int:
     """Latest time at which a record was appended; if unknown, the earliest."""
     return span.from_ns if span.to_ns == NEVER else span.to_ns

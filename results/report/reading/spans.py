@@ -9,7 +9,7 @@ SILENCE_NS = 3_000_000_000
 """Maximum time between two answers of the same span."""
 
 
-class Span(NamedTuple):
+class StateSpan(NamedTuple):
     """A time span and the state during it."""
 
     begin_ns: int
@@ -28,10 +28,10 @@ class Reign(NamedTuple):
     """When another node was first seen as leader of a later epoch, if before the end."""
 
 
-Time = TypeVar("Time", Span, Reign)
+Time = TypeVar("Time", StateSpan, Reign)
 
 
-class Standing(NamedTuple):
+class PartitionLeadership(NamedTuple):
     """State of a partition: its leader (-1 for none), the size of its ISR, its leader epoch."""
 
     leader: int
@@ -48,15 +48,15 @@ def reigns(claims: Mapping[str, Sequence[Claim]]) -> list[Reign]:
     return [reign._replace(superseded_ns=_superseded(reign, began)) for reign in found]
 
 
-def changes(moments: Iterable[tuple[int, Any]], end_ns: int) -> list[Span]:
+def changes(moments: Iterable[tuple[int, Any]], end_ns: int) -> list[StateSpan]:
     """Convert states in the order of time to spans until the next change."""
-    spans: list[Span] = []
+    spans: list[StateSpan] = []
     for time_ns, state in moments:
         if spans and spans[-1].state == state:
             continue
         if spans:
             spans[-1] = spans[-1]._replace(end_ns=time_ns)
-        spans.append(Span(time_ns, end_ns, state))
+        spans.append(StateSpan(time_ns, end_ns, state))
     return spans
 
 
@@ -82,7 +82,7 @@ def left_out_text(count: int, which: str, lack: str) -> str:
     return f"the {which} is not {lack}" if count == 1 else f"the {count:,} {which} are not {lack}"
 
 
-def settled(views: Iterable[PartitionView]) -> dict[PartitionName, list[tuple[int, Standing]]]:
+def settled(views: Iterable[PartitionView]) -> dict[PartitionName, list[tuple[int, PartitionLeadership]]]:
     """Changes of leader, leader epoch or ISR size, by partition: time and new state.
 
     Several brokers report the same partition, and a broker that is cut off continues to report an old state.
@@ -90,7 +90,7 @@ def settled(views: Iterable[PartitionView]) -> dict[PartitionName, list[tuple[in
     """
     told: dict[tuple[str, PartitionName], tuple[int, int, int]] = {}
     newest: dict[PartitionName, int] = {}
-    states: dict[PartitionName, list[tuple[int, Standing]]] = {}
+    states: dict[PartitionName, list[tuple[int, PartitionLeadership]]] = {}
     for view in views:
         fact = (view.leader, view.epoch, view.isr)
         if told.get((view.node, view.partition)) == fact:
@@ -99,7 +99,7 @@ def settled(views: Iterable[PartitionView]) -> dict[PartitionName, list[tuple[in
         if view.epoch >= newest.get(view.partition, view.epoch):
             newest[view.partition] = view.epoch
             states.setdefault(view.partition, []).append(
-                (view.time_ns, Standing(view.leader, view.isr, view.epoch))
+                (view.time_ns, PartitionLeadership(view.leader, view.isr, view.epoch))
             )
     return states
 

@@ -4,7 +4,7 @@ import msgspec
 
 from results.markup.cleaning import clean
 from results.report.drawing.frame import at_seconds
-from results.report.limits import Limits
+from results.report.limits import DisplayLimits
 from results.run.gambits import GambitSeen
 from results.run.observation import Observed
 
@@ -24,12 +24,12 @@ class GambitRow(msgspec.Struct, frozen=True):
     error: str
 
 
-def gambit_rows(observed: Observed, limits: Limits) -> tuple[GambitRow, ...]:
+def gambit_rows(observed: Observed, limits: DisplayLimits) -> tuple[GambitRow, ...]:
     """One row for each gambit, in their order."""
     return tuple(_row(gambit, limits) for gambit in observed.gambits[: limits.rows])
 
 
-def _row(gambit: GambitSeen, limits: Limits) -> GambitRow:
+def _row(gambit: GambitSeen, limits: DisplayLimits) -> GambitRow:
     parts = ", ".join(f"{node} is {part}" for part, node in gambit.parts.items())
     where = f"{gambit.where}: " if gambit.where else ""
     return GambitRow(

@@ -8,8 +8,8 @@ import msgspec
 from checkers.evidence.node_logs import HARMLESS, moment, ns_between
 from checkers.history.units import NS_PER_S
 from results.markup.cleaning import clean
-from results.report.limits import Limits
-from results.run.observation import LogLine, Observed
+from results.report.limits import DisplayLimits
+from results.run.observation import NotableLine, Observed
 
 _LEVELS = ("FATAL", "ERROR", "WARN")
 _NUMBERS = re.compile(r"(?<![\w-])(?=[\w-]*\d)[\w-]{16,}|@[0-9a-f]+|\d+")
@@ -48,7 +48,7 @@ class LogTable(msgspec.Struct, frozen=True):
     notes: tuple[str, ...]
 
 
-def log_table(observed: Observed, limits: Limits, began_at: str = "") -> LogTable:
+def log_table(observed: Observed, limits: DisplayLimits, began_at: str = "") -> LogTable:
     """The table of the lines that nodes logged.
 
     Args:
@@ -66,21 +66,21 @@ def log_table(observed: Observed, limits: Limits, began_at: str = "") -> LogTabl
     return LogTable(rows, len(lines) - sum(len(group) for group in shown), notes[: limits.rows])
 
 
-def _groups(lines: Iterable[LogLine]) -> list[list[LogLine]]:
+def _groups(lines: Iterable[NotableLine]) -> list[list[NotableLine]]:
     """Groups of lines of a node and level that differ only in numbers and ids, in the order of time."""
-    groups: dict[tuple[str, str, str], list[LogLine]] = {}
+    groups: dict[tuple[str, str, str], list[NotableLine]] = {}
     for line in sorted(lines, key=lambda line: line.at):
         groups.setdefault((line.node, line.level, _NUMBERS.sub("0", _message(line))), []).append(line)
     return list(groups.values())
 
 
-def _rank(group: list[LogLine]) -> tuple[bool, int, str]:
+def _rank(group: list[NotableLine]) -> tuple[bool, int, str]:
     first = group[0]
     gravity = _LEVELS.index(first.level) if first.level in _LEVELS else len(_LEVELS)
     return bool(_harmless(first)), gravity, first.at
 
 
-def _row(group: list[LogLine], limits: Limits, began_at: str) -> LogRow:
+def _row(group: list[NotableLine], limits: DisplayLimits, began_at: str) -> LogRow:
     first, last = group[0], group[-1]
     return LogRow(
         node=clean(first.node, 40),
@@ -95,11 +95,11 @@ def _row(group: list[LogLine], limits: Limits, began_at: str) -> LogRow:
     )
 
 
-def _message(line: LogLine) -> str:
+def _message(line: NotableLine) -> str:
     return line.text.removeprefix(line.at).lstrip().removeprefix(line.level).lstrip()
 
 
-def _harmless(line: LogLine) -> str:
+def _harmless(line: NotableLine) -> str:
     return next((known.reason for known in HARMLESS if known.text.search(line.text)), "")
 
 

@@ -10,7 +10,7 @@ from checkers.verdict.verdict import CheckerResult, Verdict
 from results.markup.cleaning import clean, clean_value
 from results.report.drawing import glyphs
 from results.report.drawing.frame import at_seconds
-from results.report.limits import Limits
+from results.report.limits import DisplayLimits
 from results.run.measures import Measures
 from results.run.observation import FaultSeen, Observed
 from results.run.text import seconds
@@ -63,7 +63,7 @@ class AssumptionRow(msgspec.Struct, frozen=True):
     observed: str
 
 
-def count_rows(verdict: Verdict, limits: Limits) -> tuple[CountRow, ...]:
+def count_rows(verdict: Verdict, limits: DisplayLimits) -> tuple[CountRow, ...]:
     """Numbers of anomalies by id, illegal ones first."""
     examples = [anomaly for result in verdict.results for anomaly in result.anomalies]
     illegal = {anomaly.id for anomaly in examples if anomaly.illegal}
@@ -75,12 +75,12 @@ def count_rows(verdict: Verdict, limits: Limits) -> tuple[CountRow, ...]:
     return tuple(sorted(rows, key=lambda row: not row.illegal)[: limits.rows])
 
 
-def checker_rows(verdict: Verdict, limits: Limits) -> tuple[CheckerRow, ...]:
+def checker_rows(verdict: Verdict, limits: DisplayLimits) -> tuple[CheckerRow, ...]:
     """One row for each checker, in the verdict's order."""
     return tuple(_checker(result, limits) for result in verdict.results[: limits.rows])
 
 
-def assumption_rows(verdict: Verdict, limits: Limits) -> tuple[AssumptionRow, ...]:
+def assumption_rows(verdict: Verdict, limits: DisplayLimits) -> tuple[AssumptionRow, ...]:
     """One row for each assumption, unmet ones first."""
     rows = [
         AssumptionRow(
@@ -96,13 +96,13 @@ def assumption_rows(verdict: Verdict, limits: Limits) -> tuple[AssumptionRow, ..
     return tuple(sorted(rows, key=lambda row: row.met)[: limits.rows])
 
 
-def fault_rows(observed: Observed, measures: Measures, limits: Limits) -> tuple[FaultRow, ...]:
+def fault_rows(observed: Observed, measures: Measures, limits: DisplayLimits) -> tuple[FaultRow, ...]:
     """Faults in the order of injection, including those that were planned and not attempted."""
     unavailable = {fault.id: fault.unavailable_ms_max for fault in measures.faults}
     return tuple(_fault(fault, unavailable.get(fault.id), limits) for fault in observed.faults[: limits.rows])
 
 
-def identity_rows(identity: RunIdentity, limits: Limits) -> tuple[tuple[str, str], ...]:
+def identity_rows(identity: RunIdentity, limits: DisplayLimits) -> tuple[tuple[str, str], ...]:
     """What ran and where, as pairs of name and text, without empty texts."""
     image, host = identity.image, identity.host
     rows: tuple[tuple[str, Any], ...] = (
@@ -132,7 +132,7 @@ def _image(image: ImageIdentity) -> str:
     return f"{image.reference} ({image.source}), {image.digest}"
 
 
-def checksum_rows(identity: RunIdentity, limits: Limits) -> tuple[tuple[str, str], ...]:
+def checksum_rows(identity: RunIdentity, limits: DisplayLimits) -> tuple[tuple[str, str], ...]:
     """The files from which the image was built, with their checksums."""
     checksums = identity.image.checksums if identity.image else {}
     return tuple(
@@ -140,7 +140,7 @@ def checksum_rows(identity: RunIdentity, limits: Limits) -> tuple[tuple[str, str
     )
 
 
-def _checker(result: CheckerResult, limits: Limits) -> CheckerRow:
+def _checker(result: CheckerResult, limits: DisplayLimits) -> CheckerRow:
     return CheckerRow(
         name=clean(result.checker, limits.cell),
         validity=result.validity.value,
@@ -155,7 +155,7 @@ def _checker(result: CheckerResult, limits: Limits) -> CheckerRow:
     )
 
 
-def _figure(value: Any, limits: Limits) -> str:
+def _figure(value: Any, limits: DisplayLimits) -> str:
     """A number with thousands separators; other values as short JSON."""
     if isinstance(value, bool) or value is None:
         return {True: "yes", False: "no", None: "not known"}[value]
@@ -168,7 +168,7 @@ def _figure(value: Any, limits: Limits) -> str:
     return clean_value(value, limits.cell)
 
 
-def _collection(value: list[Any] | dict[str, Any], limits: Limits) -> str:
+def _collection(value: list[Any] | dict[str, Any], limits: DisplayLimits) -> str:
     """A few plain values in one line; otherwise the number of values."""
     inside = list(value.values()) if isinstance(value, dict) else value
     if not inside:
@@ -180,7 +180,7 @@ def _collection(value: list[Any] | dict[str, Any], limits: Limits) -> str:
     return ", ".join(clean_value(entry, limits.cell) for entry in inside)
 
 
-def _fault(fault: FaultSeen, unavailable_ms: int | None, limits: Limits) -> FaultRow:
+def _fault(fault: FaultSeen, unavailable_ms: int | None, limits: DisplayLimits) -> FaultRow:
     plan = {name: value for name, value in fault.spec.items() if name not in {"kind", "draw"}}
     return FaultRow(
         id=clean(fault.id, 20),

@@ -11,18 +11,18 @@ from results.report.drawing.frame import (
     INSET,
     PLOT,
     Frame,
-    Lane,
+    TimelineLane,
     at_seconds,
     from_to,
     label_in,
     row,
     row_name,
 )
-from results.report.limits import Limits
+from results.report.limits import DisplayLimits
 from results.report.reading.spans import (
+    PartitionLeadership,
     Reign,
-    Span,
-    Standing,
+    StateSpan,
     changes,
     left_out_text,
     longest,
@@ -42,7 +42,7 @@ _COLOURS = 5
 NO_LEADER = -1
 
 
-def controllers(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
+def controllers(observed: Observed, frame: Frame, limits: DisplayLimits) -> TimelineLane | None:
     """A bar while a controller answered as leader; hatched once a later epoch had a leader."""
     if not any(claim.epoch is not None for claims in observed.claims.values() for claim in claims):
         return None
@@ -57,7 +57,7 @@ def controllers(observed: Observed, frame: Frame, limits: Limits) -> Lane | None
         parts.append(row(drawn, number * _ROW))
     note = "by each controller's own answer, with the epoch; hatched once another led a later epoch"
     note = _nodes_noted(_noted(note, left_out), len(observed.claims))
-    return Lane("Quorum leader", note, len(nodes) * _ROW, svg.group(parts))
+    return TimelineLane("Quorum leader", note, len(nodes) * _ROW, svg.group(parts))
 
 
 def _reign(reign: Reign, frame: Frame) -> Markup:
@@ -77,7 +77,7 @@ def _reign(reign: Reign, frame: Frame) -> Markup:
     return svg.group([svg.title(hint), *parts, label])
 
 
-def nodes(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
+def nodes(observed: Observed, frame: Frame, limits: DisplayLimits) -> TimelineLane | None:
     """A thin line while a node runs, a hatched block while it is paused, an empty block after it exited."""
     names = sorted(observed.statuses)[:_NODES_MAX]
     if not names:
@@ -90,7 +90,7 @@ def nodes(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
         parts.append(row([_named_row(name), *(_status(name, span, frame) for span in spans)], number * _ROW))
     note = _noted("thin while running; blocks while paused or exited", left_out)
     note = _nodes_noted(note, len(observed.statuses))
-    return Lane("Nodes", note, len(names) * _ROW, svg.group(parts))
+    return TimelineLane("Nodes", note, len(names) * _ROW, svg.group(parts))
 
 
 def _noted(note: str, left_out: int) -> str:
@@ -104,7 +104,7 @@ def _nodes_noted(note: str, nodes: int) -> str:
     return f"{note}; {more:,} more {'node has' if more == 1 else 'nodes have'} no row" if more > 0 else note
 
 
-def _status(node: str, span: Span, frame: Frame) -> Markup:
+def _status(node: str, span: StateSpan, frame: Frame) -> Markup:
     x, width = frame.span(span.begin_ns, span.end_ns)
     place = frame.bar(span.begin_ns, span.end_ns)
     state = clean(span.state, 20)
@@ -116,7 +116,7 @@ def _status(node: str, span: Span, frame: Frame) -> Markup:
     return block + label_in(state, x, 11.5, width)
 
 
-def partitions(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
+def partitions(observed: Observed, frame: Frame, limits: DisplayLimits) -> TimelineLane | None:
     """A row for each partition with its leaders and epochs; if too many, those that changed most."""
     states = settled(observed.views)
     if not states:
@@ -134,10 +134,10 @@ def partitions(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     note = _noted("by node id, with the leader epoch; hatched without one", left_out)
     if len(states) > len(chosen):
         note += f"; {len(states) - len(chosen):,} partitions that changed less are not shown"
-    return Lane("Partition leaders", note, len(chosen) * _PARTITION_ROW, svg.group(parts))
+    return TimelineLane("Partition leaders", note, len(chosen) * _PARTITION_ROW, svg.group(parts))
 
 
-def _leader(name: PartitionName, span: Span, frame: Frame, brokers: Sequence[int]) -> Markup:
+def _leader(name: PartitionName, span: StateSpan, frame: Frame, brokers: Sequence[int]) -> Markup:
     x, width = frame.span(span.begin_ns, span.end_ns)
     leader, epoch = span.state
     told = "no leader" if leader == NO_LEADER else f"{leader} in epoch {epoch}"
@@ -150,7 +150,7 @@ def _leader(name: PartitionName, span: Span, frame: Frame, brokers: Sequence[int
     return bar + (label_in(told, x, 9, width) or label_in(str(leader), x, 9, width))
 
 
-def isr(observed: Observed, frame: Frame, _: Limits) -> Lane | None:
+def isr(observed: Observed, frame: Frame, _: DisplayLimits) -> TimelineLane | None:
     """The size of the smallest ISR of all partitions over time."""
     states = settled(observed.views)
     if not states:
@@ -168,7 +168,7 @@ def isr(observed: Observed, frame: Frame, _: Limits) -> Lane | None:
     path = " ".join(_step(span, height, most, frame) for span in spans)
     parts.append(svg.element("polyline", points=path, class_="curve isr"))
     note = "of all partitions" + (f"; dotted at min.insync.replicas = {required}" if required else "")
-    return Lane("Smallest ISR", _noted(note, left_out), height, svg.group(parts), inset=INSET)
+    return TimelineLane("Smallest ISR", _noted(note, left_out), height, svg.group(parts), inset=INSET)
 
 
 def _isr_rule(size: int, height: float) -> Markup:
@@ -177,12 +177,12 @@ def _isr_rule(size: int, height: float) -> Markup:
     return rule + row_name(str(size), y + 3.5)
 
 
-def _step(span: Span, height: float, most: int, frame: Frame) -> str:
+def _step(span: StateSpan, height: float, most: int, frame: Frame) -> str:
     y = svg.number(height - min(span.state, most) * _ISR_STEP)
     return f"{svg.number(frame.x(span.begin_ns))},{y} {svg.number(frame.x(span.end_ns))},{y}"
 
 
-def _smallest(states: dict[PartitionName, list[tuple[int, Standing]]]) -> list[tuple[int, int]]:
+def _smallest(states: dict[PartitionName, list[tuple[int, PartitionLeadership]]]) -> list[tuple[int, int]]:
     """Times at which an ISR changed, with the smallest ISR size from then on."""
     news = sorted((t, name, told.isr) for name, moments in states.items() for t, told in moments)
     sizes: dict[PartitionName, int] = {}

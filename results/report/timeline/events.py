@@ -6,9 +6,9 @@ from markupsafe import Markup
 
 from results.markup.cleaning import clean
 from results.report.drawing import glyphs, svg
-from results.report.drawing.frame import GUTTER, PLOT, Frame, Lane, at_seconds, fault_label, width_of
-from results.report.findings.findings import Finding
-from results.report.limits import Limits
+from results.report.drawing.frame import GUTTER, PLOT, Frame, TimelineLane, at_seconds, fault_label, width_of
+from results.report.findings.findings import ShownCause
+from results.report.limits import DisplayLimits
 from results.report.reading.spans import left_out_text
 from results.run.observation import FaultSeen, Observed
 
@@ -20,7 +20,7 @@ _MARK_ROWS_MAX = 4
 _FAULT_ROWS_MAX = 8
 
 
-def phases(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
+def phases(observed: Observed, frame: Frame, limits: DisplayLimits) -> TimelineLane | None:
     """The start of each phase; a name is left out if it would overlap the next one."""
     shown = observed.phases[: limits.segments]
     if not shown:
@@ -28,7 +28,7 @@ def phases(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     ends = [time_ns for _, time_ns in observed.phases[1:]] + [frame.end_ns]
     body = svg.group(_phase(frame, *phase, end) for phase, end in zip(shown, ends, strict=False))
     left_out = len(observed.phases) - len(shown)
-    return Lane("Phases", left_out_text(left_out, "latest", "drawn") if left_out else "", 16, body)
+    return TimelineLane("Phases", left_out_text(left_out, "latest", "drawn") if left_out else "", 16, body)
 
 
 def _phase(frame: Frame, name: str, begin_ns: int, end_ns: int) -> Markup:
@@ -55,7 +55,7 @@ def fault_rows(faults: Iterable[FaultSeen], frame: Frame) -> list[tuple[FaultSee
     return placed
 
 
-def faults(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
+def faults(observed: Observed, frame: Frame, limits: DisplayLimits) -> TimelineLane | None:
     """One bar per fault: pale while it is injected or healed, full while it is proven to be in force."""
     every = fault_rows(observed.faults, frame)
     placed = [(fault, row) for fault, row in every if row < _FAULT_ROWS_MAX][: limits.segments]
@@ -67,7 +67,7 @@ def faults(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
         note += f"; {len(every) - len(placed):,} more are in the table"
     if (unshaded := len(every) - limits.segments) > 0:
         note += f"; {left_out_text(unshaded, 'latest', 'shaded through the lanes')}"
-    return Lane("Faults", note, _ROW * (1 + max(row for _, row in placed)), body)
+    return TimelineLane("Faults", note, _ROW * (1 + max(row for _, row in placed)), body)
 
 
 def _extent(fault: FaultSeen, frame: Frame) -> tuple[float, float]:
@@ -105,7 +105,7 @@ def _when(fault: FaultSeen) -> str:
     return f"begun at {at_seconds(fault.invoked_ns)}, {proven}, {healed}"
 
 
-def anomalies(found: Sequence[Finding], frame: Frame) -> Lane | None:
+def anomalies(found: Sequence[ShownCause], frame: Frame) -> TimelineLane | None:
     """A mark for each finding that has a time, with a link to its section."""
     timed = sorted((f for f in found if f.time_ns is not None), key=lambda f: f.time_ns or 0)
     if not timed:
@@ -119,10 +119,10 @@ def anomalies(found: Sequence[Finding], frame: Frame) -> Lane | None:
         marks.append(_mark(finding, x, (row + 0.5) * _MARK_ROW))
     rows = sum(end > float("-inf") for end in ends)
     note = "diamond: broken guarantee; ring: legal here; each is a link to its section"
-    return Lane("Anomalies", note, rows * _MARK_ROW, svg.group(marks))
+    return TimelineLane("Anomalies", note, rows * _MARK_ROW, svg.group(marks))
 
 
-def _mark(finding: Finding, x: float, y: float) -> Markup:
+def _mark(finding: ShownCause, x: float, y: float) -> Markup:
     hint = svg.title(f"{finding.id} at {at_seconds(finding.time_ns or 0)}: {finding.summary}")
     shape = glyphs.anomaly(illegal=finding.illegal, x=x, y=y)
     return svg.element("a", hint, shape, href=f"#{finding.anchor}")

@@ -6,8 +6,17 @@ from markupsafe import Markup
 
 from checkers.history.units import NS_PER_MS, NS_PER_S
 from results.report.drawing import glyphs, svg
-from results.report.drawing.frame import GUTTER, INSET, PLOT, Frame, Lane, nice_step, row_name, width_of
-from results.report.limits import Limits
+from results.report.drawing.frame import (
+    GUTTER,
+    INSET,
+    PLOT,
+    Frame,
+    TimelineLane,
+    nice_step,
+    row_name,
+    width_of,
+)
+from results.report.limits import DisplayLimits
 from results.report.timeline.percentiles import PERCENTILES, bin_seconds, percentile_lines
 from results.run.observation import OUTCOMES, Numbers, Observed
 
@@ -29,7 +38,7 @@ _OUTCOME_NAMES = {"ok": "acknowledged", "info": "unknown", "fail": "failed"}
 Floats = npt.NDArray[np.float64]
 
 
-def latency(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
+def latency(observed: Observed, frame: Frame, limits: DisplayLimits) -> TimelineLane | None:
     """Latency of each send by its start time, on a logarithmic scale; coinciding dots are drawn once."""
     sends = observed.sends
     if not sends.began_ns.size:
@@ -57,7 +66,7 @@ def latency(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     note = f"by when each began; lines: {f'every {seconds} s' if seconds > 1 else 'each second'}"
     if drawn < x.size:
         note += f"; {drawn:,} of {x.size:,} are drawn, one where several coincide"
-    return Lane("Latency of sends", note, _LATENCY_HEIGHT, svg.group(parts), legend, INSET)
+    return TimelineLane("Latency of sends", note, _LATENCY_HEIGHT, svg.group(parts), legend, INSET)
 
 
 def thinned(x: Floats, y: Floats, most: int) -> Floats:
@@ -71,7 +80,7 @@ def thinned(x: Floats, y: Floats, most: int) -> Floats:
         cell *= 1.3
 
 
-def rates(observed: Observed, frame: Frame, _: Limits) -> Lane | None:
+def rates(observed: Observed, frame: Frame, _: DisplayLimits) -> TimelineLane | None:
     """Acknowledged and polled records per second, without the final read, which would dwarf the load."""
     bin_ns = max(NS_PER_S, float(np.ceil(frame.end_ns / _BINS_MAX)))
     acked = _per_second(observed.acks.time_ns, observed.acks.records, frame.end_ns, bin_ns)
@@ -86,7 +95,9 @@ def rates(observed: Observed, frame: Frame, _: Limits) -> Lane | None:
         _curve(series, top, bin_ns, frame, name) for name, series in (("acked", acked), ("polled", polled))
     ]
     legend = _key({"acked": "acknowledged", "polled": "polled"})
-    return Lane("Records per second", "final read left out", _RATE_HEIGHT, svg.group(parts), legend, INSET)
+    return TimelineLane(
+        "Records per second", "final read left out", _RATE_HEIGHT, svg.group(parts), legend, INSET
+    )
 
 
 def _decade(decade: int, y: float) -> Markup:

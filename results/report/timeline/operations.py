@@ -9,9 +9,9 @@ from markupsafe import Markup
 
 from results.markup.cleaning import clean
 from results.report.drawing import glyphs, svg
-from results.report.drawing.frame import Frame, Lane, from_to, label_in, row, row_name
-from results.report.limits import Limits
-from results.report.reading.calls import OUTCOMES, Calls
+from results.report.drawing.frame import Frame, TimelineLane, from_to, label_in, row, row_name
+from results.report.limits import DisplayLimits
+from results.report.reading.calls import OUTCOMES, CallColumns
 
 _ROW = 12.0
 _LONG = 4.0
@@ -36,7 +36,7 @@ class Track(NamedTuple):
     calls: Positions
 
 
-def operations(calls: Calls, frame: Frame, limits: Limits) -> Lane | None:
+def operations(calls: CallColumns, frame: Frame, limits: DisplayLimits) -> TimelineLane | None:
     """A row for each process and its successors; after an unknown outcome a client gets a new number."""
     found = list(tracks(calls))
     if not found:
@@ -49,10 +49,10 @@ def operations(calls: Calls, frame: Frame, limits: Limits) -> Lane | None:
     note = "by process; line: short; bar: long; triangle: unknown; cross: failed"
     if len(found) > len(shown):
         note += f"; {len(found) - len(shown):,} rows more are not shown"
-    return Lane("Operations", note, len(shown) * _ROW, body)
+    return TimelineLane("Operations", note, len(shown) * _ROW, body)
 
 
-def tracks(calls: Calls) -> Iterator[Track]:
+def tracks(calls: CallColumns) -> Iterator[Track]:
     """Rows: named processes first, then clients by number; a successor is in the row of its client."""
     order = np.argsort(calls.process, kind="stable")
     bounds = np.searchsorted(calls.process[order], np.arange(len(calls.processes) + 1))
@@ -68,7 +68,7 @@ def tracks(calls: Calls) -> Iterator[Track]:
         yield Track(tuple(members), np.concatenate([own[member] for member in members]))
 
 
-def _packed(clients: Iterable[int], own: dict[int | str, Positions], calls: Calls) -> list[list[int]]:
+def _packed(clients: Iterable[int], own: dict[int | str, Positions], calls: CallColumns) -> list[list[int]]:
     """Rows of clients; each client is in the first row that is free when it begins."""
     rows: list[list[int]] = []
     free_ns: list[int] = []
@@ -83,7 +83,7 @@ def _packed(clients: Iterable[int], own: dict[int | str, Positions], calls: Call
     return rows
 
 
-def _row(track: Track, calls: Calls, frame: Frame, limits: Limits) -> list[Markup]:
+def _row(track: Track, calls: CallColumns, frame: Frame, limits: DisplayLimits) -> list[Markup]:
     left, right = frame.places(calls.began_ns[track.calls]), frame.places(calls.ended_ns[track.calls])
     odd = calls.outcome[track.calls] != OUTCOMES.index("ok")
     apart = (right - left >= _LONG) | odd
@@ -97,7 +97,7 @@ def _row(track: Track, calls: Calls, frame: Frame, limits: Limits) -> list[Marku
     return [row_name(name, 8.5), line, *(_bar(calls, group, frame) for group in gathered)]
 
 
-def _gathered(calls: Calls, bars: Iterable[int], frame: Frame) -> list[list[int]]:
+def _gathered(calls: CallColumns, bars: Iterable[int], frame: Frame) -> list[list[int]]:
     """Bars in the order of their start; narrow bars of one kind close to each other are one group."""
     groups: list[list[int]] = []
     for at in bars:
@@ -108,7 +108,7 @@ def _gathered(calls: Calls, bars: Iterable[int], frame: Frame) -> list[list[int]
     return groups
 
 
-def _alike(calls: Calls, group: Sequence[int], at: int, frame: Frame) -> bool:
+def _alike(calls: CallColumns, group: Sequence[int], at: int, frame: Frame) -> bool:
     first, last = group[0], group[-1]
     begin, end = frame.x(int(calls.began_ns[at])), frame.x(int(calls.ended_ns[at]))
     before_begin, before_end = frame.x(int(calls.began_ns[last])), frame.x(int(calls.ended_ns[last]))
@@ -137,7 +137,7 @@ def _line(left: Floats, right: Floats, y: float) -> Markup:
     return svg.element("path", d=path, class_="busy")
 
 
-def _bar(calls: Calls, group: Sequence[int], frame: Frame) -> Markup:
+def _bar(calls: CallColumns, group: Sequence[int], frame: Frame) -> Markup:
     """One call, or a group of calls with their number."""
     at = group[0]
     outcome = OUTCOMES[int(calls.outcome[at])]

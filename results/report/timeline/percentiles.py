@@ -9,7 +9,7 @@ from markupsafe import Markup
 from checkers.history.units import NS_PER_MS, NS_PER_S
 from results.report.drawing import svg
 from results.report.drawing.frame import Frame
-from results.run.observation import OUTCOMES, Numbers, Sends
+from results.run.observation import OUTCOMES, CompletedSends, Numbers
 
 _BINS_MAX = 450
 PERCENTILES = {"p50": 50, "p95": 95, "p99": 99}
@@ -21,7 +21,9 @@ def bin_seconds(end_ns: int) -> int:
     return max(int(np.ceil(end_ns / NS_PER_S / _BINS_MAX)), 1)
 
 
-def percentile_lines(sends: Sends, frame: Frame, height_of: Callable[[Floats], Floats]) -> list[Markup]:
+def percentile_lines(
+    sends: CompletedSends, frame: Frame, height_of: Callable[[Floats], Floats]
+) -> list[Markup]:
     """A line for each of `PERCENTILES`, interrupted while no acknowledged send began.
 
     Args:

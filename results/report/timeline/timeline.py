@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from markupsafe import Markup
 
 from results.report.drawing import glyphs, svg
-from results.report.drawing.frame import GUTTER, HEAD, PLOT, WIDTH, Frame, Lane
-from results.report.findings.findings import Finding
-from results.report.limits import Limits
-from results.report.reading.calls import Calls
+from results.report.drawing.frame import GUTTER, HEAD, PLOT, WIDTH, Frame, TimelineLane
+from results.report.findings.findings import ShownCause
+from results.report.limits import DisplayLimits
+from results.report.reading.calls import CallColumns
 from results.report.timeline.cluster import controllers, isr, nodes, partitions
 from results.report.timeline.events import anomalies, faults, phases
 from results.report.timeline.load import latency, rates
@@ -19,13 +19,13 @@ _GAP = 13.0
 _AXIS = 34.0
 _TOP = 4.0
 _START_SHARE_MAX = 0.08
-_States = tuple[Callable[[Observed, Frame, Limits], Lane | None], ...]
+_States = tuple[Callable[[Observed, Frame, DisplayLimits], TimelineLane | None], ...]
 _CLUSTER: _States = (controllers, nodes, partitions, isr)
 _LOAD: _States = (latency, rates)
 
 
 def timeline(
-    observed: Observed, found: Sequence[Finding], limits: Limits, calls: Calls | None = None
+    observed: Observed, found: Sequence[ShownCause], limits: DisplayLimits, calls: CallColumns | None = None
 ) -> Markup:
     """The timeline as SVG, without lanes for which nothing was recorded."""
     frame = _frame(observed)
@@ -55,8 +55,12 @@ def timeline(
 
 
 def _lanes(
-    observed: Observed, found: Sequence[Finding], limits: Limits, calls: Calls | None, frame: Frame
-) -> Iterator[tuple[str, Lane | None]]:
+    observed: Observed,
+    found: Sequence[ShownCause],
+    limits: DisplayLimits,
+    calls: CallColumns | None,
+    frame: Frame,
+) -> Iterator[tuple[str, TimelineLane | None]]:
     """Lanes from top to bottom, each with its group; the page can hide groups."""
     above = (phases(observed, frame, limits), faults(observed, frame, limits), anomalies(found, frame))
     acts = operations(calls, frame, limits) if calls is not None else None
@@ -72,7 +76,7 @@ def _frame(observed: Observed) -> Frame:
     return Frame(observed.begin_ns if long else 0, observed.end_ns)
 
 
-def _placed(lane: Lane, y: float, group: str) -> Markup:
+def _placed(lane: TimelineLane, y: float, group: str) -> Markup:
     note = svg.element("tspan", lane.note, class_="note", dx=8)
     caption = svg.element("text", lane.name, note, x=0, y=10, class_="caption")
     legend = svg.group([lane.legend], transform=f"translate({svg.number(GUTTER + PLOT)} 10)")
@@ -82,7 +86,7 @@ def _placed(lane: Lane, y: float, group: str) -> Markup:
     return svg.group(parts, class_="lane", transform=place, data_group=group)
 
 
-def _windows(observed: Observed, frame: Frame, height: float, limits: Limits) -> list[Markup]:
+def _windows(observed: Observed, frame: Frame, height: float, limits: DisplayLimits) -> list[Markup]:
     attempted = [fault for fault in observed.faults if fault.attempted]
     return [
         svg.element("rect", **frame.bar(begin_ns, end_ns), height=height, class_="window")
@@ -92,7 +96,7 @@ def _windows(observed: Observed, frame: Frame, height: float, limits: Limits) ->
     ]
 
 
-def _anomaly_lines(found: Sequence[Finding], frame: Frame, height: float) -> list[Markup]:
+def _anomaly_lines(found: Sequence[ShownCause], frame: Frame, height: float) -> list[Markup]:
     places = sorted({round(frame.x(f.time_ns), 1) for f in found if f.illegal and f.time_ns is not None})
     return [svg.element("line", x1=x, x2=x, y1=0, y2=height, class_="anomaly-line") for x in places]
 

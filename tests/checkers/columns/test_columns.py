@@ -5,14 +5,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checkers.columns.tables import NEVER, NONE, Columns, Outcome, PartitionName, ReaderName, Sends
+from checkers.columns.tables import NEVER, NONE, Columns, PartitionName, ReaderName, SendOutcome, Sends
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import History, Operation, OperationType
-from tests.checkers.log_histories import MS, told
+from tests.checkers.log_histories import MS, history_of
 
 
 def columns(text: str) -> Columns:
-    return columns_of(told(text))
+    return columns_of(history_of(text))
 
 
 def test_sends_stand_in_the_order_of_invocation_with_their_answers() -> None:
@@ -30,7 +30,7 @@ def test_sends_stand_in_the_order_of_invocation_with_their_answers() -> None:
     """).sends
     assert sends.value.tolist() == [10, 11, 20, 30, 12, 13, 21]
     assert sends.offset.tolist() == [NONE, 7, 5, NONE, NONE, NONE, NONE]
-    assert [Outcome(code).name for code in sends.outcome] == [
+    assert [SendOutcome(code).name for code in sends.outcome] == [
         "FAIL",
         "OK",
         "OK",
@@ -82,7 +82,7 @@ def test_partitions_of_the_setup_come_first() -> None:
 
 
 def test_the_same_number_in_two_topics_is_two_partitions() -> None:
-    history = told("p0 send 0@0=1")
+    history = history_of("p0 send 0@0=1")
     other = [
         Operation(9, 9 * MS, 5, OperationType.INVOKE, "send", "log-1", [[0, 2]]),
         Operation(10, 9 * MS, 5, OperationType.OK, "send", "log-1", [[0, 2, 0, "ok"]]),
@@ -165,5 +165,5 @@ def test_a_run_that_failed_in_part_is_answered_one_by_one() -> None:
     )
     sends = columns_of(History("run", "", operations)).sends
     assert sends.value.tolist() == [5, 6]
-    assert sends.outcome.tolist() == [Outcome.OK, Outcome.FAIL]
+    assert sends.outcome.tolist() == [SendOutcome.OK, SendOutcome.FAIL]
     assert sends.offset.tolist() == [0, NONE]

@@ -6,7 +6,7 @@ import msgspec
 
 from checkers.columns.sends import acknowledged, invoked_ns
 from checkers.history.operations import History, OperationType
-from tests.checkers.log_histories import MS, told
+from tests.checkers.log_histories import MS, history_of
 
 Story = Callable[..., History]
 S = 1_000_000_000
@@ -45,7 +45,7 @@ def test_nothing_was_sent(story: Story) -> None:
 
 
 def test_runs_and_transactions_count_record_by_record() -> None:
-    history = told("""
+    history = history_of("""
         p0 run 1=5x3 7x2 9x1
         p1 send 0@0=1 0@x=2
         p2 txn commit 0@4=8 <0@0=1 1@5=9

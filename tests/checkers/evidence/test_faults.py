@@ -84,7 +84,7 @@ def test_overlap_includes_both_ends(story: Story, start: int, end: int, *, overl
     assert window.overlaps(start * S, end * S) is overlaps
 
 
-def told(kind: str, **more: object) -> FaultWindow:
+def window_of(kind: str, **more: object) -> FaultWindow:
     """The window of a fault whose injection tells that."""
     operation = Operation(0, 0, "nemesis", OperationType.INVOKE, "inject", "f1", {"kind": kind, **more})
     (window,) = fault_windows(History(run="r", began_at="2026-11-20T21:56:57Z", operations=(operation,)))
@@ -103,7 +103,7 @@ def told(kind: str, **more: object) -> FaultWindow:
 def test_a_kind_says_what_an_injection_did_not_tell_yet(
     kind: str, *, ends_processes: bool, silences: bool
 ) -> None:
-    window = told(kind)
+    window = window_of(kind)
     assert (window.ends_processes, window.silences) == (ends_processes, silences)
     assert window.down is (ends_processes and silences)
 
@@ -124,7 +124,7 @@ def test_a_kind_says_what_an_injection_did_not_tell_yet(
 def test_so_it_says_what_a_fault_does_to_disks(
     kind: str, *, ends_cleanly: bool | None, effects: tuple[bool, bool, bool]
 ) -> None:
-    window = told(kind)
+    window = window_of(kind)
     assert window.ends_cleanly is ends_cleanly
     assert (window.tears_writes, window.loses_unsynced, window.wipes) == effects
 
@@ -144,7 +144,7 @@ def test_so_it_says_what_a_fault_does_to_disks(
 def test_an_unknown_fault_may_do_what_it_does_not_rule_out(
     said: dict[str, bool], effects: tuple[bool, bool, bool]
 ) -> None:
-    window = told("melted", **said)
+    window = window_of("melted", **said)
     assert (window.tears_writes, window.loses_unsynced, window.wipes) == effects
 
 
@@ -160,7 +160,7 @@ def test_an_unknown_fault_may_do_what_it_does_not_rule_out(
 def test_nobody_is_sure_how_a_process_ends_of_which_nothing_is_said(
     meant: tuple[bool, bool, bool], *, ends_processes: bool, ends_cleanly: bool | None
 ) -> None:
-    window = told("melted", ends_processes=ends_processes, ends_cleanly=ends_cleanly)
+    window = window_of("melted", ends_processes=ends_processes, ends_cleanly=ends_cleanly)
     assert (window.stops, window.kills, window.may_kill) == meant
 
 
@@ -176,13 +176,13 @@ def test_nobody_is_sure_how_a_process_ends_of_which_nothing_is_said(
     ],
 )
 def test_what_follows_of_it(kind: str, *, strikes: bool, fails_disk: bool, freezes: bool) -> None:
-    window = told(kind)
+    window = window_of(kind)
     assert (window.strikes, window.fails_disk, window.freezes) == (strikes, fails_disk, freezes)
 
 
 def test_what_an_injection_tells_goes_for_any_kind() -> None:
-    assert told("melted", ends_processes=True, silences=True).down
-    frozen = told("frozen", ends_processes=False, silences=True)
+    assert window_of("melted", ends_processes=True, silences=True).down
+    frozen = window_of("frozen", ends_processes=False, silences=True)
     assert (frozen.ends_processes, frozen.silences, frozen.down) == (False, True, False)
     with pytest.raises(msgspec.ValidationError):
-        told("kill", silences="yes")
+        window_of("kill", silences="yes")

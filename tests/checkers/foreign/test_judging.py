@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkers.foreign.judging import JudgingOptions, UnfitError, judge_foreign
-from checkers.foreign.workloads import Workload, workload_of
+from checkers.foreign.workloads import ForeignWorkload, workload_of
 from checkers.history.reading import HistoryError
 from checkers.transactional.transactions import Declared
 from checkers.verdict.verdict import Validity
-from tests.checkers.foreign.texts import counts, foreign, judged, told
+from tests.checkers.foreign.texts import counts, edn_of, foreign, judged
 
 REGISTER = "0 invoke write 1\n0 ok write 1\n1 invoke read nil\n1 ok read {}"
 CAS = "0 invoke cas [0 1]\n0 ok cas [0 1]\n1 invoke read nil\n1 ok read {}"
@@ -68,7 +68,7 @@ def test_each_workload_has_its_checker(
     lines: str, values: tuple[str, str], asked: dict[str, Any], workload: str, checker: str
 ) -> None:
     good, bad = values
-    assert workload_of(foreign(told(lines.format(good)))) == workload
+    assert workload_of(foreign(edn_of(lines.format(good)))) == workload
     assert checkers(lines.format(good), **asked) == [checker, "reading"]
     assert judged(lines.format(good), **asked).verdict.validity is Validity.VALID
     assert judged(lines.format(bad), **asked).verdict.validity is Validity.INVALID
@@ -77,21 +77,21 @@ def test_each_workload_has_its_checker(
 @pytest.mark.parametrize(
     ("lines", "workload"),
     [
-        ("0 invoke read nil\n0 ok read 1", Workload.REGISTER),
-        ("0 invoke add 1\n0 ok add 1", Workload.SET),
-        ("0 invoke release nil", Workload.MUTEX),
-        ("0 invoke txn [[:w 1 1] [:r 2 nil]]\n0 ok txn [[:w 1 1] [:r 2 nil]]", Workload.RW_REGISTER),
-        ("0 invoke txn [[:r 2 nil]]\n0 ok txn [[:r 2 nil]]", Workload.LIST_APPEND),
-        ("0 invoke txn [[:r 2 nil]]\n0 ok txn [[:r 2 [1]]]", Workload.LIST_APPEND),
-        ("0 invoke txn [[:r 2 nil]]\n0 ok txn [[:r 2 5]]", Workload.RW_REGISTER),
-        ("0 invoke append [[:append 2 1]]", Workload.LIST_APPEND),
-        ("0 invoke poll [[:poll]]", Workload.KAFKA),
-        ("0 invoke txn [[:poll] [:send 1 2]]", Workload.KAFKA),
-        ("0 invoke subscribe [1]", Workload.KAFKA),
+        ("0 invoke read nil\n0 ok read 1", ForeignWorkload.REGISTER),
+        ("0 invoke add 1\n0 ok add 1", ForeignWorkload.SET),
+        ("0 invoke release nil", ForeignWorkload.MUTEX),
+        ("0 invoke txn [[:w 1 1] [:r 2 nil]]\n0 ok txn [[:w 1 1] [:r 2 nil]]", ForeignWorkload.RW_REGISTER),
+        ("0 invoke txn [[:r 2 nil]]\n0 ok txn [[:r 2 nil]]", ForeignWorkload.LIST_APPEND),
+        ("0 invoke txn [[:r 2 nil]]\n0 ok txn [[:r 2 [1]]]", ForeignWorkload.LIST_APPEND),
+        ("0 invoke txn [[:r 2 nil]]\n0 ok txn [[:r 2 5]]", ForeignWorkload.RW_REGISTER),
+        ("0 invoke append [[:append 2 1]]", ForeignWorkload.LIST_APPEND),
+        ("0 invoke poll [[:poll]]", ForeignWorkload.KAFKA),
+        ("0 invoke txn [[:poll] [:send 1 2]]", ForeignWorkload.KAFKA),
+        ("0 invoke subscribe [1]", ForeignWorkload.KAFKA),
     ],
 )
-def test_the_workload_is_told_by_what_was_done(lines: str, workload: Workload) -> None:
-    assert workload_of(foreign(told(lines))) is workload
+def test_the_workload_is_told_by_what_was_done(lines: str, workload: ForeignWorkload) -> None:
+    assert workload_of(foreign(edn_of(lines))) is workload
 
 
 @pytest.mark.parametrize(
@@ -249,12 +249,13 @@ def test_a_checker_that_cannot_read_a_value_says_unknown() -> None:
     verdict = judged("0 invoke cas 5\n0 ok cas 5").verdict
     assert verdict.validity is Validity.UNKNOWN
     assert (
-        judge_foreign(foreign(told(REGISTER.format(1))), JudgingOptions()).verdict.validity is Validity.VALID
+        judge_foreign(foreign(edn_of(REGISTER.format(1))), JudgingOptions()).verdict.validity
+        is Validity.VALID
     )
 
 
 WHOLE = [
-    told(lines)
+    edn_of(lines)
     for lines in (
         REGISTER.format(1),
         CAS.format(1),

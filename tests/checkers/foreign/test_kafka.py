@@ -7,14 +7,14 @@ import pytest
 from checkers.foreign.kafka import kafka_history_of
 from checkers.history.operations import Operation
 from checkers.history.reading import HistoryError
-from tests.checkers.foreign.texts import foreign, told
+from tests.checkers.foreign.texts import edn_of, foreign
 
 READER = {"client": "jepsen", "isolation": "read_uncommitted"}
 COMMITTED = {"client": "jepsen", "isolation": "read_committed"}
 
 
 def operations(lines: str) -> tuple[Operation, ...]:
-    return kafka_history_of(foreign(told(lines))).history.operations
+    return kafka_history_of(foreign(edn_of(lines))).history.operations
 
 
 def values(lines: str) -> list[Any]:
@@ -184,7 +184,7 @@ def test_a_transaction_of_unknown_fate_committed_if_somebody_saw_a_record_of_it(
     7 invoke txn [[:send 3 9]]
     1 invoke poll [[:poll]]
     1 ok poll [[:poll {3 [[0 1] [6 3] [8 9]]}]]"""
-    converted = kafka_history_of(foreign(told(lines)))
+    converted = kafka_history_of(foreign(edn_of(lines)))
     fates = [
         (o.process, str(o.type), o.value["ended"])
         for o in converted.history.operations
@@ -196,14 +196,16 @@ def test_a_transaction_of_unknown_fate_committed_if_somebody_saw_a_record_of_it(
 
 
 def test_keys_that_are_numbers_are_partitions_and_others_are_counted() -> None:
-    converted = kafka_history_of(foreign(told('0 invoke send [[:send "3" 1] [:send 4 2]]')))
+    converted = kafka_history_of(foreign(edn_of('0 invoke send [[:send "3" 1] [:send 4 2]]')))
     assert (converted.history.operations[0].value, converted.names) == ([[3, 1], [4, 2]], {})
     for key in ('"x"', "[1 2]"):
-        named = kafka_history_of(foreign(told(f"0 invoke send [[:send {key} 1] [:send 4 2]]")))
+        named = kafka_history_of(foreign(edn_of(f"0 invoke send [[:send {key} 1] [:send 4 2]]")))
         assert named.history.operations[0].value == [[0, 1], [1, 2]]
         assert list(named.names) == [0, 1]
-    assert kafka_history_of(foreign(told('0 invoke send [[:send "03" 1]]'))).names == {0: "03"}
-    assert kafka_history_of(foreign(told("0 invoke send [[:send 4000000000 1]]"))).names == {0: "4000000000"}
+    assert kafka_history_of(foreign(edn_of('0 invoke send [[:send "03" 1]]'))).names == {0: "03"}
+    assert kafka_history_of(foreign(edn_of("0 invoke send [[:send 4000000000 1]]"))).names == {
+        0: "4000000000"
+    }
 
 
 def test_json_has_keys_as_texts_where_they_are_names() -> None:

@@ -5,11 +5,11 @@ import pytest
 from checkers.foreign.judging import judge_foreign
 from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import Validity
-from tests.checkers.foreign.texts import foreign, told
+from tests.checkers.foreign.texts import edn_of, foreign
 
 
 def pairs(lines: str) -> list[tuple[int, int | None]]:
-    return [(call.invoked, call.completed) for call in foreign(told(lines)).calls]
+    return [(call.invoked, call.completed) for call in foreign(edn_of(lines)).calls]
 
 
 def test_operations_are_paired_by_their_process() -> None:
@@ -24,7 +24,7 @@ def test_operations_are_paired_by_their_process() -> None:
 
 def test_the_nemesis_is_known_whatever_it_is_called() -> None:
     history = foreign(
-        told(
+        edn_of(
             """nemesis info start nil
             0 invoke read nil
             clock info bump nil
@@ -39,11 +39,11 @@ def test_the_nemesis_is_known_whatever_it_is_called() -> None:
 
 
 def test_clients_may_have_names() -> None:
-    assert foreign(told("a invoke read nil\na ok read 1")).records[0].process == "a"
+    assert foreign(edn_of("a invoke read nil\na ok read 1")).records[0].process == "a"
 
 
 def test_clients_have_no_names_of_our_own_processes() -> None:
-    history = foreign(told("runner invoke read nil\nobserver-1 invoke read nil"))
+    history = foreign(edn_of("runner invoke read nil\nobserver-1 invoke read nil"))
     assert [record.process for record in history.records] == ["client runner", "client observer-1"]
 
 
@@ -60,7 +60,7 @@ def test_all_that_was_recorded_is_kept() -> None:
         '{:process 7 :type :invoke :f ":poll" :time 5 :poll-ms 3}{:process 7 :type ":info" :f :poll}'
     ).records
     assert (record.f, record.time_ns, record.extra) == ("poll", 5, {"poll-ms": 3})
-    assert foreign(told("0 invoke read nil")).records[0].error is None
+    assert foreign(edn_of("0 invoke read nil")).records[0].error is None
     text = '{:process 7 :type :invoke :f :a}\n {:process 7 :type :info :f :a :error [:a "b"]}'
     second = foreign(text).records[1]
     assert (second.error, second.line, second.column) == ('["a","b"]', 2, 2)
@@ -80,7 +80,7 @@ def test_indices_and_times_that_jepsen_did_not_give_are_none() -> None:
     ],
 )
 def test_an_error_may_be_any_value(error: str, text: str) -> None:
-    lines = told("0 invoke read nil\n0 info read nil").replace(":info", f":info :error {error}")
+    lines = edn_of("0 invoke read nil\n0 info read nil").replace(":info", f":info :error {error}")
     assert foreign(lines).records[1].error == text
 
 
@@ -105,7 +105,7 @@ def test_an_error_may_be_any_value(error: str, text: str) -> None:
 )
 def test_what_is_out_of_turn_is_refused(lines: str, line: int, problem: str) -> None:
     with pytest.raises(HistoryError) as refused:
-        foreign(told(lines))
+        foreign(edn_of(lines))
     assert problem in refused.value.problem
     assert refused.value.place == f"history, line {line}, column 1"
 

@@ -5,7 +5,7 @@ import re
 from typing import Any
 
 from checkers.foreign.files import open_source
-from checkers.foreign.judging import Judgement, JudgingOptions, judge_foreign
+from checkers.foreign.judging import ForeignJudgement, JudgingOptions, judge_foreign
 from checkers.foreign.records import Foreign, foreign_of
 
 FILE = "history"
@@ -22,26 +22,26 @@ def foreign(text: str | bytes) -> Foreign:
     return foreign_of(source.elements, FILE, source.damage)
 
 
-def told(lines: str) -> str:
+def edn_of(lines: str) -> str:
     """EDN of a history that is told in short: a process, a type, a function and a value a line.
 
     ``0 invoke read nil`` is process 0's; indices and times are their places.
     """
-    return "\n".join(_told(number, line) for number, line in enumerate(lines.strip().splitlines()))
+    return "\n".join(_edn_line(number, line) for number, line in enumerate(lines.strip().splitlines()))
 
 
-def _told(number: int, line: str) -> str:
+def _edn_line(number: int, line: str) -> str:
     process, kind, f, value = line.split(maxsplit=3)
     who = f":{process}" if re.match(r"[a-z]", process) else process
     where = f":index {number}, :time {number * 1000}"
     return f"{{{where}, :process {who}, :type :{kind}, :f :{f}, :value {value}}}"
 
 
-def judged(lines: str, **asked: Any) -> Judgement:
+def judged(lines: str, **asked: Any) -> ForeignJudgement:
     """What is said of a history that is told in short."""
-    return judge_foreign(foreign(told(lines)), JudgingOptions(**asked))
+    return judge_foreign(foreign(edn_of(lines)), JudgingOptions(**asked))
 
 
-def counts(judgement: Judgement) -> dict[str, int]:
+def counts(judgement: ForeignJudgement) -> dict[str, int]:
     """How many anomalies of each id."""
     return {name: count for result in judgement.verdict.results for name, count in result.counts.items()}

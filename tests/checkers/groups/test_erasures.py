@@ -13,7 +13,7 @@ TOPIC, GROUP = "offsets-0", "gone-1"
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 
 
-def told(text: str, version: str = "4.3.1", operations: tuple[Operation, ...] = ()) -> History:
+def history_of(text: str, version: str = "4.3.1", operations: tuple[Operation, ...] = ()) -> History:
     """Lines such as ``commit 0 7 b1 ok``, ``delete 0 b1 ok``, ``group b1 info``, ``fetch 0 7 b2``; ``final``.
 
     A fetch tells an offset or ``-``; a change that ends ``gone`` was refused as there is no such group;
@@ -55,14 +55,14 @@ def _call(process: int, what: str, words: list[str]) -> list[Operation]:
 
 
 def found(text: str, version: str = "4.3.1") -> list[str]:
-    return [f"{each.id} {each.subject}" for each in check_erasures(told(text, version)).anomalies]
+    return [f"{each.id} {each.subject}" for each in check_erasures(history_of(text, version)).anomalies]
 
 
 LOST, RETURNED = (f"{kind} {GROUP} {TOPIC}/0" for kind in ("kept-offset-lost", "deleted-offset-returned"))
 
 
 def test_without_fetches_nothing_is_judged() -> None:
-    assert check_erasures(told("commit 0 7 b1 ok")).validity is Validity.NOT_EXERCISED
+    assert check_erasures(history_of("commit 0 7 b1 ok")).validity is Validity.NOT_EXERCISED
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,7 @@ def test_without_fetches_nothing_is_judged() -> None:
 )
 def test_what_follows_from_the_last_change(text: str) -> None:
     assert found(text) == []
-    assert check_erasures(told(text)).validity in {Validity.VALID, Validity.NOT_EXERCISED}
+    assert check_erasures(history_of(text)).validity in {Validity.VALID, Validity.NOT_EXERCISED}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_what_follows_from_the_last_change(text: str) -> None:
 )
 def test_what_does_not(text: str, kind: str) -> None:
     assert found(text) == [kind]
-    (anomaly,) = check_erasures(told(text)).anomalies
+    (anomaly,) = check_erasures(history_of(text)).anomalies
     assert anomaly.illegal
     assert len(anomaly.witness) == 4
 
@@ -129,7 +129,7 @@ def test_what_the_offsets_topic_may_have_lost_excuses() -> None:
         Operation(0, 0, "nemesis", INVOKE, "inject", "f1", disk),
         Operation(0, 0, "nemesis", OK, "inject", "f1", disk),
     )
-    (anomaly,) = check_erasures(told("commit 0 7 b1 ok\nfetch 0 - b1", operations=faults)).anomalies
+    (anomaly,) = check_erasures(history_of("commit 0 7 b1 ok\nfetch 0 - b1", operations=faults)).anomalies
     assert anomaly.illegal == (anomaly.licence is None)
 
 
@@ -156,4 +156,4 @@ def test_a_commit_that_is_refused_tells_nothing() -> None:
 
 def test_an_end_without_a_beginning_is_left_out() -> None:
     stray = Operation(0, 0, 99, OK, "fetch-offsets", GROUP, {"topic": TOPIC, "to": 1, "offsets": [[0, 3]]})
-    assert check_erasures(told("commit 0 7 b1 ok\nfetch 0 7 b1", operations=(stray,))).anomalies == ()
+    assert check_erasures(history_of("commit 0 7 b1 ok\nfetch 0 7 b1", operations=(stray,))).anomalies == ()

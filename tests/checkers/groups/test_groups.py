@@ -7,7 +7,7 @@ from checkers.columns.tables import NEVER, PartitionName
 from checkers.groups import check_groups, excuses
 from checkers.history.operations import OperationType
 from checkers.judge import result_by
-from checkers.licences import Event, Licences, Permit
+from checkers.licences import LicenceEvent, Licences, Permit
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity
 from tests.checkers.groups.group_histories import FAIL, GROUP, INFO, INVOKE, OK, TOPIC, GroupStory
 
@@ -509,7 +509,7 @@ def test_what_was_removed_on_request_excuses_no_record_that_is_there() -> None:
 def test_a_truncation_excuses_what_stood_behind_it_in_its_partition(
     monkeypatch: pytest.MonkeyPatch, partition: int, from_offset: int, *, illegal: bool
 ) -> None:
-    event = Event(0, NEVER, PartitionName(TOPIC, partition), "cut", above=from_offset)
+    event = LicenceEvent(0, NEVER, PartitionName(TOPIC, partition), "cut", above=from_offset)
     licences = Licences({TOPIC: [Permit(event, covers_returned=True, text="a permit")]})
     monkeypatch.setattr(excuses, "licences_of", lambda _: licences)
     story = GroupStory()

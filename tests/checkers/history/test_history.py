@@ -12,16 +12,16 @@ from checkers.history.observed import NODE, NodeSeen, nodes_seen
 from checkers.history.operations import History, Operation, OperationType, once
 
 
-def _told(index: int, f: str, key: object = None) -> Operation:
+def _completed(index: int, f: str, key: object = None) -> Operation:
     return Operation(index, index, 0, OperationType.OK, f, key)
 
 
 _OPERATIONS = (
-    _told(0, "setup"),
-    _told(1, "observe", "node"),
-    _told(2, "observe", ["of", "no", "use"]),
-    _told(3, "send", "node"),
-    _told(4, "observe", "node"),
+    _completed(0, "setup"),
+    _completed(1, "observe", "node"),
+    _completed(2, "observe", ["of", "no", "use"]),
+    _completed(3, "send", "node"),
+    _completed(4, "observe", "node"),
 )
 
 

@@ -228,7 +228,7 @@ def test_a_line_that_is_not_utf_8(tmp_path: Path) -> None:
     assert "UTF-8" in refusal(tmp_path).problem
 
 
-def told(index: int, key: str, row: list[int]) -> str:
+def observed_line(index: int, key: str, row: list[int]) -> str:
     """What a broker told of one partition of one topic."""
     return line(index, key=key, value={"began_ns": 0, "asked_ns": 0, "topics": {"t": [row]}})
 
@@ -248,8 +248,8 @@ def told(index: int, key: str, row: list[int]) -> str:
         ("value", [send(0, [[2, 7]]), send(1, [[2, 7, 1, "maybe"]], "ok")], "Invalid enum value"),
         ("value", [send(0, [[2, 7]]), send(1, [[2, 7, 1, "ok"], 5], "info")], "got `int`"),
         ("value", [send(0, [[2, 7]]), send(1, [[2]], "fail")], "Expected `array`"),
-        ("value", [told(0, "starts", [0, 0, -2])], "Expected `int` >= -1"),
-        ("value", [told(0, "leading", [0, 1, 1])], "Expected `array` of length 4, got 3"),
+        ("value", [observed_line(0, "starts", [0, 0, -2])], "Expected `int` >= -1"),
+        ("value", [observed_line(0, "leading", [0, 1, 1])], "Expected `array` of length 4, got 3"),
         ("value", [line(0, key="node", node="n1", value={"status": 5})], "Expected `str`, got `int`"),
     ],
 )

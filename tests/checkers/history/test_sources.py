@@ -6,7 +6,7 @@ from checkers.history.operations import History
 from checkers.history.sources import Source, lacking
 
 
-def told(*names: str) -> History:
+def history_lacking(*names: str) -> History:
     return History(run="r", began_at="2026-11-22T20:21:02Z", operations=(), lacking=frozenset(names))
 
 
@@ -39,11 +39,11 @@ def told(*names: str) -> History:
     ],
 )
 def test_each_journal_has_one_source(name: str, source: Source) -> None:
-    assert [each for each in Source if lacking(told(name), each)] == [source]
+    assert [each for each in Source if lacking(history_lacking(name), each)] == [source]
 
 
 def test_what_is_lacking_is_named() -> None:
-    history = told("admin", "worker-3", "worker-1")
+    history = history_lacking("admin", "worker-3", "worker-1")
     told_of = lacking(history, Source.CLIENTS, Source.FAULTS, Source.ADMIN)
     expected = "clients (worker-1, worker-3) and admin operations (admin)"
     assert told_of == f"the history lacks records of {expected}"

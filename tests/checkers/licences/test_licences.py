@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from checkers.columns.tables import NONE, PartitionName
 from checkers.history.operations import History, Operation, OperationType
-from checkers.licences import RULES, Event, Licences, Permit, first_permit, licences_of
-from tests.checkers.log_histories import MS, told
+from checkers.licences import RULES, LicenceEvent, Licences, Permit, first_permit, licences_of
+from tests.checkers.log_histories import MS, history_of
 
 HERE = PartitionName("log-0", 0)
 
@@ -17,7 +17,7 @@ def licence(
     text: str, since_ms: int, until_ms: int, *, returned: bool = False, partition: int = 0
 ) -> str | None:
     """The licence of one loss; None where there is none."""
-    permits = licences_of(told(text)).of(PartitionName("log-0", partition))
+    permits = licences_of(history_of(text)).of(PartitionName("log-0", partition))
     first = first_permit(
         permits, np.array([since_ms * MS]), np.array([until_ms * MS]), np.array([returned]), np.array([NONE])
     )
@@ -112,7 +112,7 @@ def test_every_rule_says_why() -> None:
 
 
 def test_a_doubt_outweighs_a_gap_which_permits_nothing() -> None:
-    certain, doubtful = Event(0, 9, HERE, ""), Event(0, 9, HERE, "", doubt="nobody knows")
+    certain, doubtful = LicenceEvent(0, 9, HERE, ""), LicenceEvent(0, 9, HERE, "", doubt="nobody knows")
     permit, doubt = (Permit(event, covers_returned=True, text="") for event in (certain, doubtful))
     gap = permit._replace(gap=True)
     licences = Licences({HERE.topic: [gap, doubt, permit]})
@@ -121,7 +121,7 @@ def test_a_doubt_outweighs_a_gap_which_permits_nothing() -> None:
 
 TIME = st.integers(0, 9)
 EVENT = st.builds(
-    lambda a, b, below, above, known: Event(
+    lambda a, b, below, above, known: LicenceEvent(
         min(a, b), max(a, b), HERE, "", below=below, above=above, known_from_ns=known
     ),
     TIME,

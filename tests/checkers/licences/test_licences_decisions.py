@@ -13,7 +13,7 @@ from checkers.licences.permits import Decisions, no_decisions
 from checkers.logs.log import check_columns
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
-from tests.checkers.log_histories import MS, told
+from tests.checkers.log_histories import MS, history_of
 
 STATES = "__transaction_state"
 ENABLE = {"unclean.leader.election.enable": "true"}
@@ -144,7 +144,7 @@ def test_a_decision_is_found_by_its_transaction() -> None:
 def judged(text: str, *operations: int) -> CheckerResult:
     """A log of which the decisions on transactions that were begun by some operations may be lost."""
     decisions = Decisions(np.array(operations), np.zeros(len(operations), np.int64), ("states are lost",))
-    return check_columns(columns_of(told(text)), Licences(None, decisions))
+    return check_columns(columns_of(history_of(text)), Licences(None, decisions))
 
 
 COMMITTED = "p0 txn commit 0@0=1 0@1=2\np1 send 0@3=3\n"

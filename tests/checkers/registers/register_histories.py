@@ -22,13 +22,13 @@ Type = OperationType
 _FUNCTIONS = {"w": "write", "r": "read", "cas": "cas"}
 
 
-def told(text: str, *, damage: tuple[str, ...] = ()) -> History:
+def history_from(text: str, *, damage: tuple[str, ...] = ()) -> History:
     """The history of a story."""
     story = _Story()
     for line in text.splitlines():
         words = line.split("#")[0].split()
         if words:
-            story.tell(*words)
+            story.add_line(*words)
     return history_of(story.operations, damage)
 
 
@@ -48,7 +48,7 @@ class _Story:
         self.operations: list[Operation] = []
         self._outstanding: dict[int | str, tuple[str, Any, Any]] = {}
 
-    def tell(self, who: str, what: str, *words: str) -> None:
+    def add_line(self, who: str, what: str, *words: str) -> None:
         if who == "setup":
             self._add("runner", Type.OK, "setup", None, {"workload": {"kind": what}})
         elif who == "phase":

@@ -52,22 +52,22 @@ class Simulation:
 
     def run(self) -> History:
         """Run as krucible does: set-up, load, healing, recovery, final reads of every register."""
-        self._tell("setup", None, {"workload": {"kind": "offsets"}})
+        self._record("setup", None, {"workload": {"kind": "offsets"}})
         self.history()
         for slot, process in enumerate(self._slots):
             if process in self._running:
                 self._end(slot, process)
-        self._tell("phase", "heal", None)
+        self._record("phase", "heal", None)
         self._operations.append(Operation(0, 0, "runner", Type.INVOKE, "recover"))
-        self._tell("recover", None, {})
-        self._tell("phase", "final-read", None)
+        self._record("recover", None, {})
+        self._record("phase", "final-read", None)
         for number, (key, held) in enumerate(self._registers.items()):
             process = 1000 + number
             self._operations.append(Operation(0, 0, process, Type.INVOKE, "read", key))
             self._operations.append(Operation(0, 0, process, Type.OK, "read", key, held[-1]))
         return history_of(self._operations)
 
-    def _tell(self, f: str, key: Any, value: Any) -> None:
+    def _record(self, f: str, key: Any, value: Any) -> None:
         self._operations.append(Operation(0, 0, "runner", Type.OK, f, key, value))
 
     def _step(self) -> None:

@@ -8,13 +8,13 @@ import pytest
 
 from checkers.registers import applies, check_registers, obstacle_of
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, CheckerResult, Validity
-from tests.checkers.registers.register_histories import history_of, told
+from tests.checkers.registers.register_histories import history_from, history_of
 
 VALID, INVALID, UNKNOWN = Validity.VALID, Validity.INVALID, Validity.UNKNOWN
 
 
 def judged(text: str) -> CheckerResult:
-    return check_registers(told(text))
+    return check_registers(history_from(text))
 
 
 def only(text: str) -> Anomaly:
@@ -157,10 +157,10 @@ def test_a_value_whose_write_failed() -> None:
 
 
 def test_the_initial_value_may_be_given() -> None:
-    assert check_registers(told("0 r x 0\n0 w x 1"), initial=0).validity is VALID
-    assert check_registers(told("0 r x null\n0 w x 1"), initial=0).counts == {"phantom": 1}
-    assert check_registers(told('0 r x ["a"]\n0 w x 1'), initial=["a"]).validity is VALID
-    assert check_registers(told("0 r x 7\n0 w x 1"), initial=2**70).counts == {"phantom": 1}
+    assert check_registers(history_from("0 r x 0\n0 w x 1"), initial=0).validity is VALID
+    assert check_registers(history_from("0 r x null\n0 w x 1"), initial=0).counts == {"phantom": 1}
+    assert check_registers(history_from('0 r x ["a"]\n0 w x 1'), initial=["a"]).validity is VALID
+    assert check_registers(history_from("0 r x 7\n0 w x 1"), initial=2**70).counts == {"phantom": 1}
 
 
 def test_stale_reads_are_counted() -> None:
@@ -197,18 +197,22 @@ def test_counts_are_exact_and_examples_bounded() -> None:
 def test_where_zones_do_not_apply_it_is_unknown(text: str, reason: str) -> None:
     result = judged(text)
     assert (result.validity, result.unknown_because) == (UNKNOWN, reason)
-    assert obstacle_of(told(text)) == reason
-    assert not applies(told(text))
+    assert obstacle_of(history_from(text)) == reason
+    assert not applies(history_from(text))
 
 
 @pytest.mark.parametrize("text", ["", "phase done", "0 w x 1", "0 > r x"])
 def test_where_zones_apply(text: str) -> None:
-    assert applies(told(text))
+    assert applies(history_from(text))
 
 
 def test_completions_out_of_turn_are_unknown() -> None:
-    whole = told("0 w x 1\n1 w x 2").operations
-    for operations in ([whole[1]], [whole[0], whole[1], whole[1]], [whole[0], told("0 r x 1").operations[1]]):
+    whole = history_from("0 w x 1\n1 w x 2").operations
+    for operations in (
+        [whole[1]],
+        [whole[0], whole[1], whole[1]],
+        [whole[0], history_from("0 r x 1").operations[1]],
+    ):
         result = check_registers(history_of(list(operations)))
         assert result.validity is UNKNOWN
         assert "completes what was not begun" in (result.unknown_because or "")
@@ -234,7 +238,7 @@ def test_what_compare_and_set_wrote_is_no_phantom() -> None:
 
 
 def test_damage_makes_it_unknown() -> None:
-    result = check_registers(told("0 w x 1", damage=("history.jsonl, line 3: cut short",)))
+    result = check_registers(history_from("0 w x 1", damage=("history.jsonl, line 3: cut short",)))
     assert (result.validity, result.unknown_because) == (UNKNOWN, "history.jsonl, line 3: cut short")
 
 
@@ -275,7 +279,7 @@ def nested(depth: int) -> list[Any]:
 @pytest.mark.parametrize("value", [nested(100_000), {1: 2, "a": 3}, {b"a"}], ids=["deep", "mixed", "a set"])
 @pytest.mark.parametrize("field", ["key", "value"])
 def test_what_can_not_be_compared_is_unknown(value: Any, field: str) -> None:
-    (asked,) = told("0 > w x 1").operations
+    (asked,) = history_from("0 > w x 1").operations
     result = check_registers(history_of([msgspec.structs.replace(asked, **{field: value})]))
     assert result.validity is UNKNOWN
     assert (result.unknown_because or "").startswith("a key or a value can't be compared with others: ")
@@ -283,7 +287,7 @@ def test_what_can_not_be_compared_is_unknown(value: Any, field: str) -> None:
 
 @pytest.mark.parametrize("value", [math.nan, 10**400, "x" * 10**7, {"b": [1.5, None], "a": {}}])
 def test_odd_values_are_values(value: Any) -> None:
-    operations = list(told("0 w x 1\n0 r x 1").operations)
+    operations = list(history_from("0 w x 1\n0 r x 1").operations)
     odd = [msgspec.structs.replace(operation, value=value) for operation in operations]
     odd[2] = operations[2]
     assert check_registers(history_of(odd)).validity is VALID

@@ -9,7 +9,7 @@ from checkers.registers.anomalies import NEEDS
 from checkers.registers.kept import LAGS_NS
 from checkers.verdict.verdict import CheckerResult, Validity
 from checkers.verdict.withholding import hole_of, withheld
-from tests.checkers.registers.register_histories import told
+from tests.checkers.registers.register_histories import history_from
 
 VALID, INVALID, UNKNOWN = Validity.VALID, Validity.INVALID, Validity.UNKNOWN
 HEALED = "phase heal\nrecover began\nrecover ok\n"
@@ -17,7 +17,7 @@ FINAL = "phase final-read\n"
 
 
 def judged(text: str, workload: str = "offsets") -> CheckerResult:
-    return check_registers(told(f"setup {workload}\n{text}"))
+    return check_registers(history_from(f"setup {workload}\n{text}"))
 
 
 @pytest.mark.parametrize("workload", ["offsets", "metadata"])
@@ -199,7 +199,7 @@ def test_registers_whose_values_repeat_are_left_out() -> None:
 def test_a_value_is_a_phantom_where_its_writers_journal_is_there(
     value: object, lacking: tuple[str, ...], counts: dict[str, int]
 ) -> None:
-    history = told(f"setup offsets\n0 w x 1\n0 r x 1\n{HEALED}{FINAL}0 r x 1")
+    history = history_from(f"setup offsets\n0 w x 1\n0 r x 1\n{HEALED}{FINAL}0 r x 1")
     first = next(o for o in history.operations if o.f == "read" and o.type == "ok")
     operations = [msgspec.structs.replace(o, value=value) if o is first else o for o in history.operations]
     changed = msgspec.structs.replace(history, operations=tuple(operations), lacking=frozenset(lacking))
@@ -223,7 +223,7 @@ LAG_MS = LAGS_NS["metadata"] // 1_000_000
     ],
 )
 def test_a_cache_may_be_behind_for_a_while(workload: str, later_ms: int, *, lost: bool) -> None:
-    history = told(f"setup {workload}\n0 w x 1\n0 w x 2\n{FINAL}0 r x 1")
+    history = history_from(f"setup {workload}\n0 w x 1\n0 w x 2\n{FINAL}0 r x 1")
     result = check_registers(_later(history, 6, later_ms))
     assert [a.id for a in result.anomalies if a.illegal] == (["lost-value"] if lost else [])
 
@@ -233,7 +233,7 @@ def test_a_cache_may_be_behind_for_a_while(workload: str, later_ms: int, *, lost
     [("metadata", 0, False), ("metadata", LAG_MS + 50, True), ("offsets", 0, True)],
 )
 def test_a_cache_may_be_behind_after_recovery_too(workload: str, later_ms: int, *, back: bool) -> None:
-    history = told(f"setup {workload}\n0 w x 1\n0 w x 2\n{HEALED}0 r x 1\n{FINAL}0 r x 2")
+    history = history_from(f"setup {workload}\n0 w x 1\n0 w x 2\n{HEALED}0 r x 1\n{FINAL}0 r x 2")
     result = check_registers(_later(history, 8, later_ms))
     assert [a.id for a in result.anomalies if a.illegal] == (["nonmonotonic-after-heal"] if back else [])
 

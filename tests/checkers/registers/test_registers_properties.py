@@ -79,7 +79,7 @@ def calls_of(operations: list[Operation]) -> list[Call]:
     return calls
 
 
-def known(calls: list[Call], write: Call) -> float:
+def certain_from(calls: list[Call], write: Call) -> float:
     """When it is first certain that a write happened."""
     return min(c.end for c in calls if (c.key, c.value) == (write.key, write.value))
 
@@ -119,12 +119,16 @@ def test_what_kafka_keeps_is_judged_by_definition(operations: list[Operation]) -
     assert recovering is not None
     assert recovered is not None
     pairs = [(r, old, new) for (r, old), new in product(reads, writes.values()) if new.key == r.key]
-    stale = {r for r, old, new in pairs if known(calls, old) < new.begin and known(calls, new) < r.begin}
+    stale = {
+        r
+        for r, old, new in pairs
+        if certain_from(calls, old) < new.begin and certain_from(calls, new) < r.begin
+    }
     lost = {r for r, old, new in pairs if old.end < new.begin and new.end < r.begin and r.begin > final}
     back = {
         r
         for r, old, new in pairs
-        if old.end < new.begin and known(calls, new) < min(r.begin, recovering) and r.begin > recovered
+        if old.end < new.begin and certain_from(calls, new) < min(r.begin, recovering) and r.begin > recovered
     }
     result = check_registers(history_of(operations))
     assert result.counts.get("lost-value", 0) == len({r.key for r in lost})

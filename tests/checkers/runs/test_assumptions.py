@@ -120,7 +120,7 @@ def test_a_fault_that_was_not_attempted_is_told(story: Story) -> None:
     assert injected.observed == "0 proven faults; f1 was not attempted (nobody left)"
 
 
-def told_with(history: History, spec: object) -> History:
+def with_spec_of_failed(history: History, spec: object) -> History:
     """The history, its injections that failed told with a spec."""
     operations = tuple(
         msgspec.structs.replace(one, value={"kind": "wipe-disk", "spec": spec})
@@ -142,7 +142,7 @@ def told_with(history: History, spec: object) -> History:
 def test_a_fault_that_was_withheld_is_not_missing(
     story: Story, planned: int, text: str, needed: int, *, met: bool
 ) -> None:
-    history = told_with(story(text, setup={"planned_faults": planned}), {"sparing": True})
+    history = with_spec_of_failed(story(text, setup={"planned_faults": planned}), {"sparing": True})
     result = check_assumptions(history)
     (injected,) = (a for a in result.assumptions if a.name == "faults-injected")
     assert (injected.met, injected.expected) == (met, f"at least {needed} proven faults")
@@ -153,7 +153,7 @@ def test_a_fault_that_was_withheld_is_not_missing(
 @pytest.mark.parametrize("spec", [{"sparing": False}, {"sparing": 1}, {}, None, "sparing"])
 def test_a_fault_that_was_refused_for_another_reason_is_missing(story: Story, spec: object) -> None:
     history = story(run() + "\n6 f2 wipe-disk c2 fail", setup={"planned_faults": 2})
-    assert unmet(told_with(history, spec)) == {"faults-injected"}
+    assert unmet(with_spec_of_failed(history, spec)) == {"faults-injected"}
 
 
 def test_faults_of_disks_are_counted(story: Story) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from checkers.history.operations import History
 from checkers.runs.availability import PARTITIONS_TOLD, check_availability
 from checkers.verdict.verdict import Validity
-from tests.checkers.log_histories import told
+from tests.checkers.log_histories import history_of
 
 Story = Callable[..., History]
 
@@ -44,7 +44,7 @@ def test_only_the_worst_partitions_are_told(story: Story) -> None:
 
 def test_latency_of_what_was_acknowledged_in_and_out_of_faults() -> None:
     figures = check_availability(
-        told(
+        history_of(
             """
             p0 send 0@1=1
             p0 > 0=2

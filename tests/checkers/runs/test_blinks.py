@@ -27,7 +27,9 @@ def blink(number: int, kind: str = "ok", healed: str = "ok") -> str:
     return f"{at_s} f{90 + number} pause c2 {kind}\n{at_s + 0.2} f{90 + number} heal {healed}\n"
 
 
-def told(text: str, story: Story, **setup: int) -> tuple[History, dict[str, tuple[bool, str]]]:
+def history_and_assumptions(
+    text: str, story: Story, **setup: int
+) -> tuple[History, dict[str, tuple[bool, str]]]:
     history = as_blinks(story(BEFORE + text + AFTER, setup={"planned_faults": 0} | setup))
     return history, by_name(check_assumptions(history))
 
@@ -49,7 +51,7 @@ def by_name(result: CheckerResult) -> dict[str, tuple[bool, str]]:
 
 
 def test_blinks_count_by_their_probes_however_short(story: Story) -> None:
-    history, found = told(blink(1) + blink(2), story, planned_blinks=2)
+    history, found = history_and_assumptions(blink(1) + blink(2), story, planned_blinks=2)
     assert all(met for met, _ in found.values()), found
     assert found["blinks-proven"] == (True, "2 proven")
     assert not {"fault-held", "invoked-during"} & found.keys()
@@ -59,10 +61,12 @@ def test_blinks_count_by_their_probes_however_short(story: Story) -> None:
 
 
 def test_they_are_none_of_the_faults_that_were_planned(story: Story) -> None:
-    history, found = told(blink(1) + blink(2, "fail"), story, planned_faults=1, planned_blinks=2)
+    history, found = history_and_assumptions(
+        blink(1) + blink(2, "fail"), story, planned_faults=1, planned_blinks=2
+    )
     assert found["faults-injected"] == (False, "0 proven faults")
     assert missing_journals(history) == {"nemesis"}
-    history, found = told(ALONE + blink(1), story, planned_faults=1, planned_blinks=1)
+    history, found = history_and_assumptions(ALONE + blink(1), story, planned_faults=1, planned_blinks=1)
     assert all(met for met, _ in found.values()), found
     assert found["fault-held"][1].startswith("f1: ")
     assert missing_journals(history) == frozenset()
@@ -71,10 +75,10 @@ def test_they_are_none_of_the_faults_that_were_planned(story: Story) -> None:
 def test_one_that_was_not_proven_is_no_reason_for_unknown_and_one_that_was_not_healed_is(
     story: Story,
 ) -> None:
-    _, found = told(blink(1) + blink(2, "info"), story, planned_blinks=2)
+    _, found = history_and_assumptions(blink(1) + blink(2, "info"), story, planned_blinks=2)
     assert all(met for met, _ in found.values()), found
     assert found["blinks-proven"] == (True, "1 proven")
-    _, found = told(blink(1) + blink(2, healed="info"), story, planned_blinks=2)
+    _, found = history_and_assumptions(blink(1) + blink(2, healed="info"), story, planned_blinks=2)
     assert [name for name, (met, _) in found.items() if not met] == ["fault-healed", "acked-after"]
 
 
@@ -95,7 +99,7 @@ def test_a_quarter_of_them_is_proven(
     text = "".join(blink(n) for n in range(proven)) + "".join(
         blink(n, "fail") for n in range(proven, proven + refused)
     )
-    _, found = told(text, story, planned_blinks=planned)
+    _, found = history_and_assumptions(text, story, planned_blinks=planned)
     assert found["blinks-proven"] == (
         met,
         f"{proven} proven" + (f"; {refused} refused: held" if refused else ""),
@@ -103,11 +107,11 @@ def test_a_quarter_of_them_is_proven(
 
 
 def test_one_that_lacks_is_missed(story: Story) -> None:
-    history, _ = told(blink(1), story, planned_blinks=2)
+    history, _ = history_and_assumptions(blink(1), story, planned_blinks=2)
     assert missing_journals(history) == {"nemesis"}
 
 
 def test_nothing_is_assumed_of_runs_without(story: Story) -> None:
-    history, found = told(ALONE, story, planned_faults=1)
+    history, found = history_and_assumptions(ALONE, story, planned_faults=1)
     assert "blinks-proven" not in found
     assert "blinks" not in check_assumptions(history).figures

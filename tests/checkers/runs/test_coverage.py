@@ -9,7 +9,7 @@ from checkers.evidence.faults import fault_windows
 from checkers.history.operations import History, Operation, OperationType
 from checkers.history.setup import setup_of
 from checkers.runs.coverage import coverage_of
-from tests.checkers.conftest import SETUP, ns, tell
+from tests.checkers.conftest import SETUP, history_of, ns
 
 OK = OperationType.OK
 _NODES = [{"name": "b1", "id": 1, "roles": ["broker"]}, {"name": "c2", "id": 2, "roles": ["controller"]}]
@@ -29,7 +29,7 @@ _VOTE = {"line": 3, "at": None, "epoch": 1, "candidate_id": 2}
 def watched(*more: str, without: tuple[tuple[str, str], float, float] | None = None) -> History:
     """A run in which everything is seen each second, but for one thing in a span of seconds."""
     lines = (f"{_BEGIN} phase load", "30 phase heal", f"{_END} phase evidence", "42 phase done", *more)
-    story = tell("\n".join(lines), setup={"scenario": "smoke", "nodes": _NODES, "topics": _TOPICS})
+    story = history_of("\n".join(lines), setup={"scenario": "smoke", "nodes": _NODES, "topics": _TOPICS})
     views = [
         seen(key, node, second, _VIEW if key == "partitions" else {"began_ns": 0, "answer": "error"})
         for key, node in _KEYS
@@ -57,12 +57,12 @@ def test_what_was_seen_all_the_time() -> None:
 
 
 def test_of_other_harnesses_nothing_is_asked() -> None:
-    assert unmet(tell("1 phase load", setup={"nodes": _NODES, "topics": _TOPICS})) == {}
+    assert unmet(history_of("1 phase load", setup={"nodes": _NODES, "topics": _TOPICS})) == {}
     assert {*SETUP} >= {"kafka_version"}
 
 
 def test_a_run_without_load_has_nobody_to_watch() -> None:
-    history = tell("1 phase evidence", setup={"scenario": "smoke", "nodes": _NODES})
+    history = history_of("1 phase evidence", setup={"scenario": "smoke", "nodes": _NODES})
     assert unmet(history) == {}
 
 
@@ -254,7 +254,9 @@ def test_the_log_of_a_broker_needs_no_end() -> None:
 )
 def test_folders_of_all_brokers(evidence: list[str], told: set[str], missing: str | None) -> None:
     setup = {"scenario": "smoke", "nodes": _NODES, "evidence": evidence}
-    history = with_more(tell("1 phase evidence", setup=setup), *(seen("folders", node, 2) for node in told))
+    history = with_more(
+        history_of("1 phase evidence", setup=setup), *(seen("folders", node, 2) for node in told)
+    )
     assert unmet(history) == ({"folders-covered": f"not seen: {missing}"} if missing else {})
 
 
@@ -269,13 +271,13 @@ def test_folders_of_all_brokers(evidence: list[str], told: set[str], missing: st
 def test_what_brokers_coordinate(value: dict[str, Any], missing: str | None) -> None:
     setup = {"scenario": "smoke", "nodes": _NODES, "evidence": ["coordinators"]}
     told = seen("coordinators", "b1", 2, {"began_ns": 1, **value})
-    history = with_more(tell("1 phase evidence", setup=setup), told)
+    history = with_more(history_of("1 phase evidence", setup=setup), told)
     assert unmet(history) == ({"coordinators-covered": f"not seen: {missing}"} if missing else {})
 
 
 def test_a_broker_that_does_not_run_is_not_asked_what_it_coordinates() -> None:
     setup = {"scenario": "smoke", "nodes": _NODES, "evidence": ["coordinators"]}
-    history = tell("1 phase evidence", setup=setup)
+    history = history_of("1 phase evidence", setup=setup)
     assert unmet(history) == {"coordinators-covered": "not seen: b1"}
     assert unmet(with_more(history, seen("node", "b1", 2, {"status": "exited"}))) == {}
 
@@ -283,6 +285,6 @@ def test_a_broker_that_does_not_run_is_not_asked_what_it_coordinates() -> None:
 @pytest.mark.parametrize(("answered", "missing"), [({"b1"}, None), (set(), "b1")])
 def test_producers_that_brokers_know(answered: set[str], missing: str | None) -> None:
     setup = {"scenario": "smoke", "nodes": _NODES, "evidence": ["producers"]}
-    history = tell("1 phase evidence", setup=setup)
+    history = history_of("1 phase evidence", setup=setup)
     history = with_more(history, *(seen("producers", node, 2, {"topics": {}}) for node in answered))
     assert unmet(history) == ({"producers-covered": f"not seen: {missing}"} if missing else {})

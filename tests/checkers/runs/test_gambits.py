@@ -47,13 +47,13 @@ def _of_gambit(operation: Operation) -> Operation:
     return msgspec.structs.replace(operation, value=operation.value | {"gambit": "g1"})
 
 
-def told(result: CheckerResult) -> dict[str, tuple[bool, str]]:
+def assumptions_by_name(result: CheckerResult) -> dict[str, tuple[bool, str]]:
     return {one.name: (one.met, one.observed) for one in result.assumptions}
 
 
 def test_a_short_fault_of_a_gambit_counts_by_its_probe_and_the_gambits_load(story: Story) -> None:
     history = with_gambits(story(RUN, setup=NOTHING_ALONE), OK)
-    found = told(check_assumptions(history))
+    found = assumptions_by_name(check_assumptions(history))
     assert all(met for met, _ in found.values()), found
     assert found["gambits-played"] == (True, "1 of 1 that ended")
     assert found["gambits-loaded"] == (True, "g1: 20")
@@ -64,24 +64,24 @@ def test_a_short_fault_of_a_gambit_counts_by_its_probe_and_the_gambits_load(stor
 
 
 def test_the_same_fault_alone_is_too_short(story: Story) -> None:
-    found = told(check_assumptions(story(RUN, setup={"planned_faults": 1})))
+    found = assumptions_by_name(check_assumptions(story(RUN, setup={"planned_faults": 1})))
     assert found["fault-held"] == (False, "f1: 300")
     assert "gambits-played" not in found
 
 
 def test_a_fault_of_a_gambit_must_be_proven_and_healed(story: Story) -> None:
     text = RUN.replace("kill c1 ok", "kill c1 info").replace("heal ok", "heal info")
-    found = told(check_assumptions(with_gambits(story(text, setup=NOTHING_ALONE), INFO)))
+    found = assumptions_by_name(check_assumptions(with_gambits(story(text, setup=NOTHING_ALONE), INFO)))
     assert found["fault-proven"] == (False, "not proven: f1")
     assert found["fault-healed"] == (False, "not healed: f1")
 
 
 def test_faults_of_gambits_are_none_of_those_that_were_planned(story: Story) -> None:
     history = with_gambits(story(RUN, setup={"planned_faults": 1, "planned_gambits": 1}), OK)
-    assert told(check_assumptions(history))["faults-injected"] == (False, "0 proven faults")
+    assert assumptions_by_name(check_assumptions(history))["faults-injected"] == (False, "0 proven faults")
     refused = RUN.replace("kill c1 ok", "kill c1 fail").replace("5.4 f1 heal ok\n", "")
     history = with_gambits(story(refused, setup=NOTHING_ALONE), OK)
-    assert told(check_assumptions(history))["faults-injected"] == (True, "0 proven faults")
+    assert assumptions_by_name(check_assumptions(history))["faults-injected"] == (True, "0 proven faults")
 
 
 @pytest.mark.parametrize(
@@ -102,7 +102,7 @@ def test_a_third_of_the_gambits_in_time_come_to_their_end(
     story: Story, planned: int, ends: tuple[OperationType, ...], *, met: bool
 ) -> None:
     history = with_gambits(story(RUN, setup={"planned_faults": 0, "planned_gambits": planned}), *ends)
-    found = told(check_assumptions(history))["gambits-played"]
+    found = assumptions_by_name(check_assumptions(history))["gambits-played"]
     assert found[0] is met
     assert found[1].count("all-copies: move 3, until: it did not") == len([e for e in ends if e is not OK])
 
@@ -124,14 +124,16 @@ def test_a_gambit_without_load_proves_nothing(
 ) -> None:
     text = RUN.replace("x20 info", f"x{sent} info").replace("5.4 f1 heal", f"{until} f1 heal")
     assert (
-        told(check_assumptions(with_gambits(story(text, setup=NOTHING_ALONE), OK)))["gambits-loaded"]
+        assumptions_by_name(check_assumptions(with_gambits(story(text, setup=NOTHING_ALONE), OK)))[
+            "gambits-loaded"
+        ]
         == observed
     )
 
 
 def test_a_gambit_that_was_over_at_once_needs_load_too(story: Story) -> None:
     text = RUN.replace("5.2 send log-0/0 x20 info\n", "").replace("5.4 f1 heal", "5.11 f1 heal")
-    found = told(check_assumptions(with_gambits(story(text, setup=NOTHING_ALONE), OK)))
+    found = assumptions_by_name(check_assumptions(with_gambits(story(text, setup=NOTHING_ALONE), OK)))
     assert found["gambits-loaded"] == (False, "g1: 0 of 1")
 
 
@@ -142,19 +144,21 @@ def test_what_had_no_answer_yet_is_load_of_a_gambit(story: Story) -> None:
     waiting = Operation(begun.index, 4_900_000_000, 99, OperationType.INVOKE, "write", "k", 1)
     operations = sorted((*history.operations, waiting), key=lambda o: o.time_ns)
     history = msgspec.structs.replace(history, operations=tuple(operations))
-    assert told(check_assumptions(history))["gambits-loaded"] == (True, "g1: 2")
+    assert assumptions_by_name(check_assumptions(history))["gambits-loaded"] == (True, "g1: 2")
 
 
 def test_a_gambit_lasts_from_its_first_fault_to_the_last_heal(story: Story) -> None:
     more = RUN + "5.1 f2 pause c2 ok\n5.8 f2 heal ok\n5.7 send log-0/0 x3 info\n"
-    found = told(check_assumptions(with_gambits(story(more, setup=NOTHING_ALONE), OK, faults=("f1", "f2"))))
+    found = assumptions_by_name(
+        check_assumptions(with_gambits(story(more, setup=NOTHING_ALONE), OK, faults=("f1", "f2")))
+    )
     assert found["gambits-loaded"] == (True, "g1: 23")
 
 
 def test_faults_that_stand_alone_are_held_to_what_is_asked_of_them(story: Story) -> None:
     alone = "13 f9 pause c2 ok\n14 send log-0/0 x20 info\n18.2 f9 heal ok\n19 send log-0/0 x100 ok\n"
     history = with_gambits(story(RUN + alone, setup=NOTHING_ALONE | {"planned_faults": 1}), OK)
-    found = told(check_assumptions(history))
+    found = assumptions_by_name(check_assumptions(history))
     assert all(met for met, _ in found.values()), found
     assert found["gambits-loaded"] == (True, "g1: 20")
     assert found["fault-held"][1].startswith("f9: ")
@@ -162,7 +166,9 @@ def test_faults_that_stand_alone_are_held_to_what_is_asked_of_them(story: Story)
 
 def test_gambits_without_faults_are_not_held_to_load(story: Story) -> None:
     text = "2 send log-0/0 x100 ok\n20 phase done"
-    found = told(check_assumptions(with_gambits(story(text, setup=NOTHING_ALONE), OK, faults=())))
+    found = assumptions_by_name(
+        check_assumptions(with_gambits(story(text, setup=NOTHING_ALONE), OK, faults=()))
+    )
     assert found["gambits-loaded"] == (True, "none had a fault")
 
 

@@ -29,7 +29,7 @@ def story(
     return told
 
 
-def asks(told: AdminStory, from_ms: float, to_ms: float, how: OperationType = INFO) -> None:
+def add_question(told: AdminStory, from_ms: float, to_ms: float, how: OperationType = INFO) -> None:
     question = {"key": GROUP, "value": {"topic": TOPIC}}
     told.add(from_ms, "reader-9", INVOKE, "committed-offsets", **question)
     told.add(to_ms, "reader-9", how, "committed-offsets", **question, error="timed out")
@@ -45,13 +45,13 @@ def silent(told: AdminStory, *, read: bool = True) -> list[str | None]:
 
 def test_a_group_of_which_nobody_is_told() -> None:
     told = story()
-    asks(told, 220, 280)
+    add_question(told, 220, 280)
     assert silent(told) == [GROUP]
 
 
 def test_what_is_said_of_it() -> None:
     told = story()
-    asks(told, 220, 280)
+    add_question(told, 220, 280)
     told.final(end=0)
     (anomaly,) = check_recovery(told.history()).anomalies
     assert anomaly.id == "not-recovered"
@@ -79,39 +79,39 @@ def test_registers_are_asked_again_and_again() -> None:
 )
 def test_what_explains_a_silence(setup: dict[str, Any]) -> None:
     told = story(**setup)
-    asks(told, 220, 280)
+    add_question(told, 220, 280)
     assert silent(told) == []
 
 
 def test_it_was_not_asked_for_long() -> None:
     told = story()
-    asks(told, 220, 265)
+    add_question(told, 220, 265)
     assert silent(told) == []
 
 
 def test_somebody_was_told() -> None:
     told = story()
-    asks(told, 220, 280)
-    asks(told, 290, 300, OK)
+    add_question(told, 220, 280)
+    add_question(told, 290, 300, OK)
     assert silent(told) == []
 
 
 def test_what_was_asked_before_the_end_is_no_matter() -> None:
     told = story()
-    asks(told, 20, 190)
+    add_question(told, 20, 190)
     told.add(220, "reader-9", INVOKE, "committed-offsets", key=GROUP, value={"topic": TOPIC})
     assert silent(told) == []
 
 
 def test_where_records_were_not_read_either() -> None:
     told = story()
-    asks(told, 220, 280)
+    add_question(told, 220, 280)
     assert silent(told, read=False) == []
 
 
 def test_where_no_log_tells_of_its_partition() -> None:
     told = story()
-    asks(told, 220, 280)
+    add_question(told, 220, 280)
     told.final(end=0)
     assert check_recovery(told.history(metadata_log=False)).anomalies == ()
 
@@ -119,7 +119,7 @@ def test_where_no_log_tells_of_its_partition() -> None:
 def test_an_offsets_topic_that_may_have_lost_records() -> None:
     told = story()
     told.fault(20, 30, "wipe-disk", "n1", "n2", "n3", removed=["__consumer_offsets-0/0.log"])
-    asks(told, 220, 280)
+    add_question(told, 220, 280)
     told.final(end=0)
     (anomaly,) = check_recovery(told.history()).anomalies
     assert not anomaly.illegal

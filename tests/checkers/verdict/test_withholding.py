@@ -19,7 +19,7 @@ from checkers.verdict.needs import Needs
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, result_of
 from checkers.verdict.withholding import Hole, hole_of, withheld
 from harness.vocabulary.workloads import Workload
-from tests.checkers.log_histories import told as story
+from tests.checkers.log_histories import history_of as story
 
 SUN = cast("Source", "the sun")
 _SETUP = {"kind": "log", "workers": 5, "durable_processes": [3]}

@@ -8,7 +8,7 @@ import pytest
 from harness.administration.control_records import (
     ControlRecord,
     Difference,
-    MetadataLog,
+    NodeControlRecords,
     control_records,
     first_difference,
     read_metadata_log,
@@ -35,7 +35,9 @@ def content(*ids: int) -> dict[str, Any]:
     }
 
 
-def metadata_log(folder: Path, segments: dict[int, bytes], snapshot: bytes | None = None) -> MetadataLog:
+def metadata_log(
+    folder: Path, segments: dict[int, bytes], snapshot: bytes | None = None
+) -> NodeControlRecords:
     write_log(folder, segments)
     if snapshot is not None:
         (folder / SNAPSHOT).write_bytes(snapshot)
@@ -79,7 +81,7 @@ def test_the_second_version_of_a_leader_change_has_directory_ids() -> None:
 @pytest.mark.parametrize(
     "value", [b"", b"\0", b"\0\x09\0\0", voters(101)[:9], b"\0\0\x05"], ids=lambda value: value.hex()
 )
-def test_a_record_that_can_not_be_decoded_says_so(value: bytes) -> None:
+def test_a_record_that_can_not_be_decoded_is_reported(value: bytes) -> None:
     (record,) = control_records(control_batch(7, VOTERS, value))
 
     assert (record.offset, record.kind, record.content) == (7, "KRAFT_VOTERS", None)
@@ -92,14 +94,14 @@ def test_a_kind_of_the_future_keeps_its_number() -> None:
     assert (record.kind, record.content, record.error) == ("CONTROL_9", None, None)
 
 
-def test_a_version_of_the_future_is_told() -> None:
+def test_a_record_of_a_newer_version_is_reported() -> None:
     (record,) = control_records(control_batch(7, VOTERS, b"\0\x09\0\0"))
 
     assert (record.kind, record.content, record.error) == ("KRAFT_VOTERS", None, "version 9 is not known")
 
 
 @pytest.mark.parametrize(("count", "what"), [(2, "cut short"), (0, "after the last record")])
-def test_a_batch_whose_records_can_not_be_told_apart_says_so(count: int, what: str) -> None:
+def test_a_batch_whose_records_can_not_be_separated_is_reported(count: int, what: str) -> None:
     data = bytearray(control_batch(7, VERSION, kraft_version(1), leader_epoch=3))
     data[HEADER_BYTES - 4 : HEADER_BYTES] = count.to_bytes(4, "big")
 
@@ -132,7 +134,7 @@ def test_an_empty_log_ends_where_it_starts(tmp_path: Path) -> None:
     assert (log.start, log.end, log.records, log.epochs) == (40, 40, (), ())
 
 
-def test_damage_is_told(tmp_path: Path) -> None:
+def test_damage_is_reported(tmp_path: Path) -> None:
     broken = bytearray(control_batch(0, VOTERS, voters(1)))
     broken[-1] ^= 1
     log = metadata_log(tmp_path / "log", {0: bytes(broken)})
@@ -142,7 +144,7 @@ def test_damage_is_told(tmp_path: Path) -> None:
     assert "CRC" in reason
 
 
-def test_a_folder_without_a_log_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_a_log_is_reported(tmp_path: Path) -> None:
     assert "No such file" in (read_metadata_log(tmp_path / "gone").error or "")
     assert "no segment" in (read_metadata_log(tmp_path).error or "")
 
@@ -165,7 +167,7 @@ def test_files_that_are_deleted_meanwhile_are_listed_again(tmp_path: Path) -> No
     assert read_metadata_log(tmp_path / "log", gone).error
 
 
-def log_of(*records: bytes, start: int = 0, folder: Path) -> MetadataLog:
+def log_of(*records: bytes, start: int = 0, folder: Path) -> NodeControlRecords:
     return metadata_log(folder, {start: b"".join(records)})
 
 
@@ -175,7 +177,7 @@ def test_nodes_that_agree_differ_nowhere(tmp_path: Path) -> None:
         "c1": log_of(*whole, folder=tmp_path / "c1"),
         "c2": log_of(*whole[:2], folder=tmp_path / "c2"),  # behind
         "b1": log_of(whole[2], start=2, folder=tmp_path / "b1"),  # began with a snapshot
-        "b2": MetadataLog(error="gone"),
+        "b2": NodeControlRecords(error="gone"),
     }
 
     assert first_difference(logs) is None

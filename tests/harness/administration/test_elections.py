@@ -62,7 +62,7 @@ def test_an_old_node_holds_preferred_elections_only(node: FakeElectingNode) -> N
     assert len(node.elections) == 1
 
 
-def test_a_node_without_the_request_is_told(node: FakeElectingNode) -> None:
+def test_a_node_that_lacks_elect_leaders_is_reported(node: FakeElectingNode) -> None:
     del node.versions[ELECT]
     with pytest.raises(WireError, match="no version in common"):
         elect_leaders(node.address, PREFERRED, None, 60_000)

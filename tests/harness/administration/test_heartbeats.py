@@ -98,6 +98,6 @@ def test_a_registration_may_be_in_a_snapshot_alone(tmp_path: Path) -> None:
     assert registered_epoch(tmp_path, 1) == 3
 
 
-def test_a_log_that_is_gone_is_told(tmp_path: Path) -> None:
+def test_a_missing_log_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="nowhere"):
         registered_epoch(tmp_path / "nowhere", 1)

@@ -22,7 +22,7 @@ def node() -> Iterator[FakeQuorumNode]:
         yield made
 
 
-def told(**changes: Any) -> QuorumAnswer:
+def leaders_answer(**changes: Any) -> QuorumAnswer:
     leader = ReplicaState(101, FIRST, 40, -1, NOW_MS)
     base = QuorumAnswer(
         error=0,
@@ -38,7 +38,7 @@ def told(**changes: Any) -> QuorumAnswer:
     return msgspec.structs.replace(base, **changes)
 
 
-def test_a_leader_tells_all_that_a_change_needs(node: FakeQuorumNode) -> None:
+def test_the_leaders_answer_has_all_that_a_change_of_voters_needs(node: FakeQuorumNode) -> None:
     found = describe_quorum(node.address, 60_000)
 
     assert (found.error, found.leader_id, found.leader_epoch, found.high_watermark) == (0, 101, 7, 38)
@@ -48,14 +48,14 @@ def test_a_leader_tells_all_that_a_change_needs(node: FakeQuorumNode) -> None:
     assert (found.cluster_id, found.controllers, found.kraft_version) == ("the-cluster", node.controllers, 1)
 
 
-def test_another_controller_tells_where_the_others_are(node: FakeQuorumNode) -> None:
+def test_a_follower_reports_the_addresses_of_all_controllers(node: FakeQuorumNode) -> None:
     node.error = 6
     found = describe_quorum(node.address, 60_000)
 
     assert (found.error, found.controllers) == (6, node.controllers)
 
 
-def test_a_broker_tells_of_no_controllers() -> None:
+def test_a_broker_reports_no_controllers() -> None:
     with FakeQuorumNode(is_broker=True) as broker:
         found = describe_quorum(broker.address, 60_000)
 
@@ -126,7 +126,7 @@ def test_a_leader_that_is_elected_meanwhile_is_waited_for() -> None:
     assert found == (ONE, QuorumAnswer(0, leader_id=1, leader_epoch=2))
 
 
-def test_without_a_leader_everyones_last_words_are_told() -> None:
+def test_without_a_leader_the_last_answer_of_each_node_is_reported() -> None:
     def ask(address: tuple[str, int], _timeout_ms: int) -> QuorumAnswer:
         if address == THREE:
             raise WireError("timed out")
@@ -138,7 +138,7 @@ def test_without_a_leader_everyones_last_words_are_told() -> None:
 
 
 def test_a_view_orders_replicas_and_reckons_with_the_leaders_clock() -> None:
-    view = view_of(told(), {}, OTHER_CLOCK_MS)
+    view = view_of(leaders_answer(), {}, OTHER_CLOCK_MS)
 
     leader, follower, observer = view.replicas
     assert [each.status for each in view.replicas] == [Status.LEADER, Status.FOLLOWER, Status.OBSERVER]
@@ -163,7 +163,7 @@ def test_a_view_orders_replicas_and_reckons_with_the_leaders_clock() -> None:
 def test_what_a_leader_does_not_know_is_unknown() -> None:
     leader = ReplicaState(101, None, -1, -1, -1)
     late = ReplicaState(102, None, 3, NOW_MS + 9, NOW_MS + 9)
-    view = view_of(told(voters=(leader, late), high_watermark=-1, endpoints={}), {}, NOW_MS)
+    view = view_of(leaders_answer(voters=(leader, late), high_watermark=-1, endpoints={}), {}, NOW_MS)
 
     first, second = view.voters
     assert (view.high_watermark, first.log_end_offset, first.lag, first.last_caught_up_ago_ms) == (None,) * 4
@@ -172,7 +172,7 @@ def test_what_a_leader_does_not_know_is_unknown() -> None:
 
 
 def test_a_leader_that_is_no_voter_any_more_leaves_lags_unknown() -> None:
-    view = view_of(told(leader_id=109), {}, NOW_MS)
+    view = view_of(leaders_answer(leader_id=109), {}, NOW_MS)
 
     assert [each.status for each in view.voters] == [Status.FOLLOWER, Status.FOLLOWER]
     assert {each.lag for each in view.replicas} == {None}
@@ -197,13 +197,13 @@ STATIC = {"kraft_version": None, "voters": (ReplicaState(101, None, 40, -1, NOW_
     ],
 )  # fmt: skip
 def test_who_could_be_a_voter(changes: dict[str, Any], could: bool | None, why: str) -> None:  # noqa: FBT001 - an expected value
-    observer = view_of(told(**changes), {}, NOW_MS).observers[0]
+    observer = view_of(leaders_answer(**changes), {}, NOW_MS).observers[0]
 
     assert observer.could_vote is could
     assert why in observer.because
 
 
-def test_controllers_that_we_know_ourselves_need_not_be_told() -> None:
-    (observer,) = view_of(told(controllers=None), {103: ("h3", 9093)}, NOW_MS).observers
+def test_known_addresses_of_controllers_need_not_be_reported() -> None:
+    (observer,) = view_of(leaders_answer(controllers=None), {103: ("h3", 9093)}, NOW_MS).observers
 
     assert (observer.could_vote, observer.endpoints) == (True, (("INNER", "h3", 9093),))

@@ -14,11 +14,11 @@ from harness.administration.request_file import RequestFile, place_of
 from harness.administration.requests import (
     FINISHED,
     PartitionStatus,
+    ReassignmentState,
     Received,
     Request,
     RequestedPartition,
     Requests,
-    State,
     abandoned,
     answered,
     cancelled,
@@ -39,7 +39,7 @@ LIMIT = Throttle(1, (1,), {}, {})
 ACCEPTED = ReassignmentAnswer(0, None, (ReassignmentResult("t", 0, 0, None),))
 
 
-def asked(
+def requested(
     wanted: tuple[int, ...] = (2, 3), before: tuple[int, ...] = (1, 2), code: int | None = 0
 ) -> RequestedPartition:
     return RequestedPartition("t", 0, wanted, before, code)
@@ -75,8 +75,8 @@ def status_of(
 
 def test_while_it_goes_on_bytes_of_the_leader_are_the_whole() -> None:
     sizes = {2: {P0: 400}, 3: {P0: 100}}
-    status = status_of(asked(), ongoing=moving(2, 3), partition=seen(2, 3, 1), sizes=sizes)
-    assert (status.state, status.receiving) == (State.ONGOING, (Received(3, 100, 400),))
+    status = status_of(requested(), ongoing=moving(2, 3), partition=seen(2, 3, 1), sizes=sizes)
+    assert (status.state, status.receiving) == (ReassignmentState.ONGOING, (Received(3, 100, 400),))
     assert status.receiving[0].percentage == 25.0
 
 
@@ -90,10 +90,10 @@ def test_while_it_goes_on_bytes_of_the_leader_are_the_whole() -> None:
     ],
     ids=["nobody tells", "an empty leader", "a silent receiver", "a log that is not there yet"],
 )
-def test_what_nobody_knows_is_unknown(
+def test_sizes_that_no_broker_reported_are_unknown(
     sizes: dict[int, dict[tuple[str, int], int]], received: Received
 ) -> None:
-    status = status_of(asked(), ongoing=moving(2, 3), partition=seen(2, 3, 1), sizes=sizes)
+    status = status_of(requested(), ongoing=moving(2, 3), partition=seen(2, 3, 1), sizes=sizes)
     assert status.receiving == (received,)
 
 
@@ -103,49 +103,58 @@ def test_more_than_the_leader_is_all_of_it_and_a_leader_that_grows_takes_it_back
 
 def test_without_a_leader_there_is_no_whole() -> None:
     partition = seen(2, 3, 1, leader=-1)
-    status = status_of(asked(), ongoing=moving(2, 3), partition=partition, sizes={3: {P0: 5}})
+    status = status_of(requested(), ongoing=moving(2, 3), partition=partition, sizes={3: {P0: 5}})
     assert status.receiving == (Received(3, 5, None),)
 
 
 @pytest.mark.parametrize("settled", [True, False])
 def test_complete_is_who_has_the_replicas_in_their_order(*, settled: bool) -> None:
     sizes = {2: {P0: 8}, 3: {P0: 8}}
-    status = status_of(asked(), partition=seen(2, 3), sizes=sizes, settled=settled)
-    assert (status.state, status.receiving) == (State.COMPLETE, (Received(3, 8, 8),))
+    status = status_of(requested(), partition=seen(2, 3), sizes=sizes, settled=settled)
+    assert (status.state, status.receiving) == (ReassignmentState.COMPLETE, (Received(3, 8, 8),))
 
 
 def test_other_replicas_are_an_error_once_the_broker_had_time_to_learn() -> None:
-    early = status_of(asked(), partition=seen(1, 2), settled=False)
-    assert (early.state, early.detail) == (State.UNKNOWN, "it began, but no broker shows it yet")
-    late = status_of(asked(), partition=seen(3, 2))
-    assert (late.state, late.detail) == (State.ERROR, "no reassignment is ongoing, and the replicas are 3, 2")
-    gone = status_of(asked())
-    assert (gone.state, gone.detail) == (State.ERROR, "the partition no longer exists")
+    early = status_of(requested(), partition=seen(1, 2), settled=False)
+    assert (early.state, early.detail) == (ReassignmentState.UNKNOWN, "it began, but no broker shows it yet")
+    late = status_of(requested(), partition=seen(3, 2))
+    assert (late.state, late.detail) == (
+        ReassignmentState.ERROR,
+        "no reassignment is ongoing, and the replicas are 3, 2",
+    )
+    gone = status_of(requested())
+    assert (gone.state, gone.detail) == (ReassignmentState.ERROR, "the partition no longer exists")
 
 
 def test_without_an_answer_only_what_is_seen_counts() -> None:
-    assert status_of(asked(code=None), ongoing=moving(3, 2), partition=seen(3, 2, 1)).state is State.ONGOING
-    assert status_of(asked(code=7), partition=seen(2, 3)).state is State.COMPLETE
-    never = status_of(asked(code=41), partition=seen(1, 2))
-    assert (never.state, never.detail[:20]) == (State.UNKNOWN, "there was no answer;")
-    other = status_of(asked(code=None), ongoing=moving(4), partition=seen(4, 1, 2))
-    assert (other.state, other.detail) == (State.UNKNOWN, "there was no answer, and the ongoing target is 4")
+    assert (
+        status_of(requested(code=None), ongoing=moving(3, 2), partition=seen(3, 2, 1)).state
+        is ReassignmentState.ONGOING
+    )
+    assert status_of(requested(code=7), partition=seen(2, 3)).state is ReassignmentState.COMPLETE
+    never = status_of(requested(code=41), partition=seen(1, 2))
+    assert (never.state, never.detail[:20]) == (ReassignmentState.UNKNOWN, "there was no answer;")
+    other = status_of(requested(code=None), ongoing=moving(4), partition=seen(4, 1, 2))
+    assert (other.state, other.detail) == (
+        ReassignmentState.UNKNOWN,
+        "there was no answer, and the ongoing target is 4",
+    )
 
 
-def test_who_overrode_it_is_told() -> None:
-    other = status_of(asked(), ongoing=moving(4), partition=seen(4, 1, 2))
-    assert (other.state, other.detail) == (State.OVERRIDDEN, "by another client, to 4")
+def test_the_overriding_request_is_reported() -> None:
+    other = status_of(requested(), ongoing=moving(4), partition=seen(4, 1, 2))
+    assert (other.state, other.detail) == (ReassignmentState.OVERRIDDEN, "by another client, to 4")
     assert [one.broker for one in other.receiving] == [3]
-    later = Request(5, 0, 60, (asked(wanted=(4,)),))
-    ours = status_of(asked(), ongoing=moving(4), partition=seen(4, 1, 2), later=later)
+    later = Request(5, 0, 60, (requested(wanted=(4,)),))
+    ours = status_of(requested(), ongoing=moving(4), partition=seen(4, 1, 2), later=later)
     assert ours.detail == "by request 5"
 
 
 def test_a_cancellation_without_an_answer_is_seen_by_its_replicas() -> None:
     one = RequestedPartition("t", 0, (2, 3), (1, 2), 0, cancel_asked=True)
-    assert status_of(one, partition=seen(1, 2)).state is State.CANCELLED
-    assert status_of(one, partition=seen(2, 3)).state is State.COMPLETE
-    assert status_of(one, partition=seen(9, 3)).state is State.ERROR
+    assert status_of(one, partition=seen(1, 2)).state is ReassignmentState.CANCELLED
+    assert status_of(one, partition=seen(2, 3)).state is ReassignmentState.COMPLETE
+    assert status_of(one, partition=seen(9, 3)).state is ReassignmentState.ERROR
 
 
 BROKERS = st.lists(st.integers(1, 5), min_size=1, max_size=4, unique=True).map(tuple)
@@ -175,7 +184,7 @@ def test_whatever_is_seen_nothing_is_divided_by_nought(
     settled: bool,
 ) -> None:
     status = status_of(
-        asked(wanted, before, code),
+        requested(wanted, before, code),
         ongoing=None if target is None else moving(*target, before=before),
         partition=None if replicas is None else seen(*replicas, leader=leader),
         sizes={broker: {} for broker in empty} | {broker: {P0: n} for broker, n in sizes.items()},
@@ -189,7 +198,7 @@ def test_whatever_is_seen_nothing_is_divided_by_nought(
     if code == 0 and target is None and settled:
         assert status.state in FINISHED
     if target is not None and set(target) == set(wanted):
-        assert status.state is State.ONGOING
+        assert status.state is ReassignmentState.ONGOING
 
 
 def made(*asking: tuple[RequestedPartition, ...]) -> Requests:
@@ -199,25 +208,25 @@ def made(*asking: tuple[RequestedPartition, ...]) -> Requests:
     return requests
 
 
-def states(requests: Requests) -> list[list[State | None]]:
+def states(requests: Requests) -> list[list[ReassignmentState | None]]:
     return [[one.ended.state if one.ended else None for one in r.partitions] for r in requests.requests]
 
 
 def test_numbers_only_rise() -> None:
-    requests = made((asked(),), (asked(),))
+    requests = made((requested(),), (requested(),))
     assert [one.id for one in requests.requests] == [1, 2]
     empty = remembered(concluded(requests, 2, [], 0), 10**9)
     assert [one.id for one in empty.requests] == [1]
-    again, third = opened(empty, (asked(),), None, 0)
+    again, third = opened(empty, (requested(),), None, 0)
     assert (third.id, again.next_id) == (3, 4)
 
 
 def test_an_answer_overrides_what_was_begun_before_and_nothing_else() -> None:
     other = RequestedPartition("t", 1, (2,), (1,), 0)
-    requests = answered(made((asked(), other), (asked(code=None),)), 2, ACCEPTED)
-    assert states(requests) == [[State.OVERRIDDEN, None], [None]]
+    requests = answered(made((requested(), other), (requested(code=None),)), 2, ACCEPTED)
+    assert states(requests) == [[ReassignmentState.OVERRIDDEN, None], [None]]
     assert requests.requests[0].partitions[0].ended == PartitionStatus(
-        "t", 0, State.OVERRIDDEN, "by request 2", ()
+        "t", 0, ReassignmentState.OVERRIDDEN, "by request 2", ()
     )
     assert holder(requests, P0) == 2
     assert states(answered(requests, 1, ACCEPTED))[1] == [None]
@@ -225,8 +234,8 @@ def test_an_answer_overrides_what_was_begun_before_and_nothing_else() -> None:
 
 def test_a_refusal_overrides_nothing() -> None:
     no = ReassignmentAnswer(0, None, (ReassignmentResult("t", 0, 39, "no such broker"),))
-    requests = answered(made((asked(),), (asked(code=None),)), 2, no)
-    assert states(requests) == [[None], [State.REFUSED]]
+    requests = answered(made((requested(),), (requested(code=None),)), 2, no)
+    assert states(requests) == [[None], [ReassignmentState.REFUSED]]
     assert requests.requests[1].partitions[0].ended is not None
     assert requests.requests[1].partitions[0].ended.detail == (
         "INVALID_REPLICA_ASSIGNMENT (39) no such broker"
@@ -234,37 +243,37 @@ def test_a_refusal_overrides_nothing() -> None:
     assert (holder(requests, P0), holder(requests, P1)) == (1, None)
 
 
-@pytest.mark.parametrize(("code", "state"), [(31, State.REFUSED), (7, None), (-1, None)])
-def test_a_refusal_of_all_counts_for_each(code: int, state: State | None) -> None:
-    requests = answered(made((asked(code=None),)), 1, ReassignmentAnswer(code, None, ()))
+@pytest.mark.parametrize(("code", "state"), [(31, ReassignmentState.REFUSED), (7, None), (-1, None)])
+def test_a_refusal_of_all_counts_for_each(code: int, state: ReassignmentState | None) -> None:
+    requests = answered(made((requested(code=None),)), 1, ReassignmentAnswer(code, None, ()))
     assert states(requests) == [[state]]
     assert requests.requests[0].partitions[0].code == code
 
 
 def test_a_partition_that_the_answer_leaves_out_stays_unknown() -> None:
-    requests = answered(made((asked(code=None),)), 1, ReassignmentAnswer(0, None, ()))
+    requests = answered(made((requested(code=None),)), 1, ReassignmentAnswer(0, None, ()))
     assert requests.requests[0].partitions[0].is_uncertain
 
 
 def test_what_was_never_sent_is_refused() -> None:
-    requests = abandoned(made((asked(),), (asked(),)), 1, "no throttle")
-    assert states(requests) == [[State.REFUSED], [None]]
+    requests = abandoned(made((requested(),), (requested(),)), 1, "no throttle")
+    assert states(requests) == [[ReassignmentState.REFUSED], [None]]
 
 
 def test_a_cancellation_counts_where_it_was_answered_with_0() -> None:
     other = RequestedPartition("t", 1, (2,), (1,), 0)
-    requests = cancelling(made((asked(), other), (asked(),)), 1, [P0])
+    requests = cancelling(made((requested(), other), (requested(),)), 1, [P0])
     assert [one.cancel_asked for one in requests.requests[0].partitions] == [True, False]
     answer = ReassignmentAnswer(
         0, None, (ReassignmentResult("t", 0, 0, None), ReassignmentResult("t", 1, 85, None))
     )
-    assert states(cancelled(requests, 1, answer)) == [[State.CANCELLED, None], [None]]
+    assert states(cancelled(requests, 1, answer)) == [[ReassignmentState.CANCELLED, None], [None]]
     assert states(cancelled(requests, 1, ReassignmentAnswer(41, None, answer.results)))[0] == [None, None]
 
 
 def test_what_ended_is_kept_for_its_time() -> None:
-    done = PartitionStatus("t", 0, State.COMPLETE, "", (Received(3, 5, 5),))
-    requests = concluded(made((asked(),)), 1, [done], 1000)
+    done = PartitionStatus("t", 0, ReassignmentState.COMPLETE, "", (Received(3, 5, 5),))
+    requests = concluded(made((requested(),)), 1, [done], 1000)
     assert requests.requests[0].partitions[0].ended == done
     assert remembered(requests, 1059) == requests
     assert remembered(requests, 1060).requests == ()
@@ -273,24 +282,24 @@ def test_what_ended_is_kept_for_its_time() -> None:
 
 
 def test_an_error_is_looked_at_anew_and_what_goes_on_is_never_forgotten() -> None:
-    error = PartitionStatus("t", 0, State.ERROR, "", ())
-    requests = concluded(made((asked(),)), 1, [error], 1000)
+    error = PartitionStatus("t", 0, ReassignmentState.ERROR, "", ())
+    requests = concluded(made((requested(),)), 1, [error], 1000)
     assert (states(requests), requests.requests[0].finished_at_s) == ([[None]], 1000)
-    again = PartitionStatus("t", 0, State.ONGOING, "", ())
+    again = PartitionStatus("t", 0, ReassignmentState.ONGOING, "", ())
     requests = concluded(requests, 1, [again], 1010)
     assert requests.requests[0].finished_at_s is None
     assert remembered(requests, 10**9) == requests
 
 
 def test_limits_that_stand_keep_their_request() -> None:
-    requests, _ = opened(Requests(), (asked(),), LIMIT, 0, 60)
+    requests, _ = opened(Requests(), (requested(),), LIMIT, 0, 60)
     requests = concluded(requests, 1, [], 1000)
     assert remembered(requests, 10**9) == requests
     assert remembered(freed(requests, 1), 10**9).requests == ()
 
 
 def test_a_request_is_found_by_number_and_the_newest_without() -> None:
-    requests = made((asked(),), (asked(),))
+    requests = made((requested(),), (requested(),))
     assert [find(requests, n).id for n in (None, 1, 2)] == [2, 1, 2]
     with pytest.raises(UsageError) as unknown:
         find(requests, 7)
@@ -310,14 +319,14 @@ def test_a_request_is_found_by_number_and_the_newest_without() -> None:
 def test_the_file_holds_what_was_written(tmp_path: Path) -> None:
     file = RequestFile(tmp_path / "new" / "r.json")
     assert file.read() == Requests()
-    request = file.update(lambda now: opened(now, (asked(),), LIMIT, 5))
+    request = file.update(lambda now: opened(now, (requested(),), LIMIT, 5))
     assert file.read().requests == (request,)
     assert not list((tmp_path / "new").glob(".r.json*"))
 
 
 def test_requests_made_at_once_have_numbers_of_their_own(tmp_path: Path) -> None:
     def make(_: int) -> int:
-        made = RequestFile(tmp_path / "r.json").update(lambda now: opened(now, (asked(),), None, 5))
+        made = RequestFile(tmp_path / "r.json").update(lambda now: opened(now, (requested(),), None, 5))
         return made.id
 
     with ThreadPoolExecutor(max_workers=4) as pool:
@@ -325,7 +334,7 @@ def test_requests_made_at_once_have_numbers_of_their_own(tmp_path: Path) -> None
     assert sorted(numbers) == list(range(1, 21))
 
 
-def test_a_damaged_file_is_told_of_and_left(tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported_and_not_changed(tmp_path: Path) -> None:
     (tmp_path / "r.json").write_text('{"next_id":')
     with pytest.raises(KrucibleError, match="the file of requests is damaged"):
         RequestFile(tmp_path / "r.json").update(lambda now: (now, None))
@@ -334,7 +343,7 @@ def test_a_damaged_file_is_told_of_and_left(tmp_path: Path) -> None:
 
 def test_a_change_that_fails_changes_nothing(tmp_path: Path) -> None:
     file = RequestFile(tmp_path / "r.json")
-    file.update(lambda now: opened(now, (asked(),), None, 5))
+    file.update(lambda now: opened(now, (requested(),), None, 5))
     with pytest.raises(ZeroDivisionError):
         file.update(lambda now: (now, 1 // 0))
     assert len(file.read().requests) == 1

@@ -78,7 +78,7 @@ def test_silence_is_no_answer(node: FakeMoving) -> None:
         log_sizes(node.address, 1, timeout_ms=50)
 
 
-def test_a_broker_tells_how_much_it_has(node: FakeMoving) -> None:
+def test_a_broker_reports_the_sizes_of_its_copies(node: FakeMoving) -> None:
     node.sizes = {("log-0", 0): 70, ("log-0", 1): 80}
     node.offline = ["/broken"]
     first = LogSize(4, "log-0", 0, "/data", 70, 0, is_future=False)
@@ -128,7 +128,7 @@ def test_what_others_need_stays_limited(node: FakeMoving) -> None:
     }
 
 
-def test_brokers_that_do_not_answer_are_told_of(node: FakeMoving, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_brokers_that_do_not_answer_are_reported(node: FakeMoving, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttles, "TIMEOUT_S", 2.0)
     node.alive = [1, 2, 4]
     throttle = throttle_for(MOVES, 1000)
@@ -150,7 +150,7 @@ def test_limits_of_a_topic_that_was_deleted_are_gone(node: FakeMoving) -> None:
 
 
 @pytest.mark.parametrize(("moves", "told"), [(MOVES[2:], "topic b"), (MOVES[1:2], "broker 1")])
-def test_a_limit_that_is_refused_is_told(node: FakeMoving, moves: tuple[Move, ...], told: str) -> None:
+def test_a_refused_throttle_is_reported(node: FakeMoving, moves: tuple[Move, ...], told: str) -> None:
     node.errors[ALTER_CONFIGS] = 40
     with pytest.raises(RefusedError, match=rf"refused {told}: INVALID_CONFIG \(40\) no"):
         set_throttle(node.address, throttle_for(moves, 1000))

@@ -8,7 +8,7 @@ from tests.harness.fakes.node import FakeNode
 from tests.harness.workloads.test_workload_registers import FakeBrokerOfTopics
 
 
-def test_partitions_are_asked_for_and_the_answer_is_told() -> None:
+def test_new_partitions_are_requested_and_the_answer_is_reported() -> None:
     with FakeBrokerOfTopics() as broker:
         broker.refusals = [37]
         codes = [add_partitions(broker.address, "t", 8, 500).code for _ in range(2)]

@@ -43,7 +43,7 @@ def node() -> Iterator[FakeNode]:
 
 
 @pytest.mark.parametrize("version", [0, 1])
-def test_a_voter_is_added_by_all_that_tells_who_it_is(node: FakeNode, version: int) -> None:
+def test_adding_a_voter_sends_its_id_directory_and_endpoints(node: FakeNode, version: int) -> None:
     asked: list[Any] = []
     node.versions[ADD] = version
     node.answers[ADD] = lambda request: (
@@ -84,7 +84,7 @@ def test_silence_is_no_answer(node: FakeNode) -> None:
         remove_voter(node.address, None, KEY, 200)
 
 
-def test_an_older_node_says_that_it_can_not(node: FakeNode) -> None:
+def test_a_node_that_lacks_the_request_is_reported(node: FakeNode) -> None:
     del node.versions[ADD]
     with pytest.raises(WireError, match="no version in common"):
         add_voter(node.address, None, KEY, [PLACE], 60_000)

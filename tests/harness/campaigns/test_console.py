@@ -20,25 +20,27 @@ LED = LeaderSeen(0, "leader", 2, 5, 9, 0, ())
 STATES = (PartitionAnswer(0, 2, 5, (1, 2, 3), (1, 2), None),)
 
 
-def told(kind: OperationType, f: str, key: object = None, value: object = None, **more: str) -> Event:
+def recorded_event(
+    kind: OperationType, f: str, key: object = None, value: object = None, **more: str
+) -> Event:
     return Recorded(Operation(0, 0, "x", kind, f, key, value, **more))
 
 
 STORY: tuple[Event, ...] = (
     RunBegan("smoke/partition", "4.3.1", 7, "runs/x"),
     PhaseBegan("load", limit_s=45.0),
-    told(OK, "observe", "node", {"status": "running", "exit_code": 0}, node="n1"),
-    told(OK, "observe", "quorum", LED, node="n2"),
-    told(OK, "observe", "quorum", LED, node="n2"),
-    told(OK, "observe", "quorum", QuorumSeen(0, "error"), node="n1"),
-    told(OK, "observe", "partitions", PartitionsSeen(0, {"log-0": STATES}), node="n2"),
-    told(OperationType.INVOKE, "send"),
-    told(OK, "send"),
-    told(INFO, "send"),
-    told(OK, "inject", "f1", CUT),
-    told(OK, "observe", "node", {"status": "exited", "exit_code": 137}, node="n1"),
-    told(INFO, "heal", "f1", CUT, error="rules are left"),
-    told(OK, "recover", None, {"took_ms": 1200}),
+    recorded_event(OK, "observe", "node", {"status": "running", "exit_code": 0}, node="n1"),
+    recorded_event(OK, "observe", "quorum", LED, node="n2"),
+    recorded_event(OK, "observe", "quorum", LED, node="n2"),
+    recorded_event(OK, "observe", "quorum", QuorumSeen(0, "error"), node="n1"),
+    recorded_event(OK, "observe", "partitions", PartitionsSeen(0, {"log-0": STATES}), node="n2"),
+    recorded_event(OperationType.INVOKE, "send"),
+    recorded_event(OK, "send"),
+    recorded_event(INFO, "send"),
+    recorded_event(OK, "inject", "f1", CUT),
+    recorded_event(OK, "observe", "node", {"status": "exited", "exit_code": 137}, node="n1"),
+    recorded_event(INFO, "heal", "f1", CUT, error="rules are left"),
+    recorded_event(OK, "recover", None, {"took_ms": 1200}),
     PhaseBegan("image", "downloading"),
     RunEnded("runs/x", Verdict(Validity.VALID, ()), "krucible run x"),
 )
@@ -99,10 +101,10 @@ def test_a_reader_that_has_gone_does_not_end_the_run() -> None:
 
 def test_structs_that_were_written_are_shown_as_what_is_read_of_them() -> None:
     board = Board()
-    ended = told(INFO, "gambit", "g1", GambitEnded("pause", 3, 1, ("f",)), error="nobody leads")
-    died = told(OK, "observe", "node", NodeSeen("exited", 137), node="n1")
+    ended = recorded_event(INFO, "gambit", "g1", GambitEnded("pause", 3, 1, ("f",)), error="nobody leads")
+    died = recorded_event(OK, "observe", "node", NodeSeen("exited", 137), node="n1")
     polled = Polled(client="kafka-python", isolation=Isolation.READ_COMMITTED, records=[])
-    for event in (ended, died, told(OK, "poll", "log-0", polled)):
+    for event in (ended, died, recorded_event(OK, "poll", "log-0", polled)):
         board.take(event)
     assert board.news(died) == "node n1 exited with 137"
     assert "ended early, nobody leads" in (board.news(ended) or "")

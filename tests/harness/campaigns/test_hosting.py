@@ -18,12 +18,12 @@ from checkers.verdict.verdict import Validity
 from harness.campaigns.hosting import tasks
 from harness.campaigns.hosting.hand_over import clear, hand_over
 from harness.campaigns.hosting.identity import host_name, krucible_digest, machine
-from harness.campaigns.hosting.looking import Question, Seen, file_system_of, look
-from harness.campaigns.hosting.orders import Begun, Desk, Order, Report, Site, decode, encode
+from harness.campaigns.hosting.looking import HostChecks, Question, file_system_of, look
+from harness.campaigns.hosting.orders import Begun, Order, Report, ReportFolder, Site, decode, encode
 from harness.campaigns.hosting.slots import slot
-from harness.campaigns.hosting.table import Host, able, hosts_text
+from harness.campaigns.hosting.table import ListedHost, able, hosts_text
 from harness.errors import EngineError, KrucibleError
-from harness.host.doctor import Check, State
+from harness.host.doctor import Check, CheckState
 from harness.plan.planning import RequestedImage, RunOptions
 from results.store.runs import LATEST, VERDICT_FILE, list_runs, load_verdict, run_folders
 from tests.harness.recorded_run import a_verdict, planned, store_run
@@ -55,7 +55,7 @@ def slot_held_elsewhere() -> Iterator[subprocess.Popen[str]]:
 
 
 def order_of(store: Path, scratch: Path, slots: int = 1, **more: object) -> Order:
-    desk = Desk.opened(store)
+    desk = ReportFolder.opened(store)
     options = RunOptions(scenario=SCENARIO, seed=7, kafka_version="4.3.1")
     machines = (machine(),) if "machines" not in more else more["machines"]
     return Order(1, options, desk.place, Site(store.resolve(), scratch, slots), machines)  # type: ignore[arg-type]
@@ -114,7 +114,7 @@ def test_what_was_copied_before_a_process_was_killed_is_no_run(tmp_path: Path) -
 
 
 def test_the_first_report_of_a_run_counts(tmp_path: Path) -> None:
-    desk = Desk.opened(tmp_path)
+    desk = ReportFolder.opened(tmp_path)
     assert desk.report(1) is None
     assert desk.end(1, Report("a", "smoke/partition/x"))
     assert not desk.end(1, Report("b", "smoke/partition/y"))
@@ -125,7 +125,7 @@ def test_the_first_report_of_a_run_counts(tmp_path: Path) -> None:
     assert [note.began_at[-5:] for note in desk.begun(1)] == ["00:00", "01:00"]
     assert not desk.stopped
     desk.stop()
-    assert Desk(desk.place).stopped
+    assert ReportFolder(desk.place).stopped
 
 
 def test_a_run_that_fails_on_its_host_is_reported_and_holds_no_slot(tmp_path: Path) -> None:
@@ -134,7 +134,7 @@ def test_a_run_that_fails_on_its_host_is_reported_and_holds_no_slot(tmp_path: Pa
     assert report.host == host_name()
     assert "engine" in report.failure
     assert not report.interrupted
-    assert Desk(order.place).report(1) == report
+    assert ReportFolder(order.place).report(1) == report
     with slot([1], lambda: False) as held:
         assert held == 1
 
@@ -142,9 +142,9 @@ def test_a_run_that_fails_on_its_host_is_reported_and_holds_no_slot(tmp_path: Pa
 def test_what_has_come_to_its_end_is_not_done_again(tmp_path: Path) -> None:
     order = order_of(tmp_path / "store", tmp_path / "scratch")
     ended = Report("another-host", "smoke/partition/x", "VALID")
-    Desk(order.place).end(1, ended)
+    ReportFolder(order.place).end(1, ended)
     assert decode(tasks.carry_out(encode(order)), Report) == ended
-    assert not Desk(order.place).log(1).exists()
+    assert not ReportFolder(order.place).log(1).exists()
 
 
 def test_a_host_that_was_not_looked_at_does_nothing(tmp_path: Path) -> None:
@@ -158,11 +158,11 @@ def test_a_run_that_waits_for_its_slot_ends_when_all_are_to(tmp_path: Path) -> N
     with slot_held_elsewhere():
         waiting = threading.Thread(target=lambda: answers.append(tasks.carry_out(encode(order))))
         waiting.start()
-        wait_until(Desk(order.place).log(1).exists)
-        Desk(order.place).stop()
+        wait_until(ReportFolder(order.place).log(1).exists)
+        ReportFolder(order.place).stop()
         waiting.join()
     assert decode(answers[0], Report) == Report(host_name(), interrupted=True)
-    assert Desk(order.place).report(1) is None
+    assert ReportFolder(order.place).report(1) is None
 
 
 def child(order: Order) -> subprocess.Popen[bytes]:
@@ -181,7 +181,7 @@ def test_a_run_whose_executor_is_gone_ends_by_itself_and_reports_nothing(tmp_pat
         assert process.stdin is not None
         process.stdin.close()
         assert process.wait(60) == 0
-    assert Desk(order.place).report(1) is None
+    assert ReportFolder(order.place).report(1) is None
 
 
 def test_a_process_that_is_killed_is_told_as_a_failure(tmp_path: Path) -> None:
@@ -213,9 +213,9 @@ def test_a_run_whose_process_dies_on_its_host_is_judged_and_counts(
 ) -> None:
     """The process has begun a run and noted it, and dies; the engine has nothing of it."""
     order = order_of(tmp_path / "store", tmp_path / "scratch")
-    desk = Desk(order.place)
+    desk = ReportFolder(order.place)
 
-    def die(_data: bytes, _desk: Desk, _number: int) -> int:
+    def die(_data: bytes, _desk: ReportFolder, _number: int) -> int:
         begun = a_run(order.site.scratch_of(1))
         (begun / VERDICT_FILE).unlink()
         desk.begin(1, Begun(host_name(), str(begun), "2026-11-22T01:00:00"))
@@ -243,7 +243,7 @@ def test_a_run_whose_process_dies_on_its_host_is_judged_and_counts(
         raise KrucibleError("not judged", got=how)
 
     again = order_of(tmp_path / "again", tmp_path / "scratch")
-    order, desk = again, Desk(again.place)
+    order, desk = again, ReportFolder(again.place)
     monkeypatch.setattr(tasks, "judge_left", unjudged)
     assert "not judged" in decode(tasks.carry_out(encode(again)), Report).failure
 
@@ -276,15 +276,15 @@ def question(place: Path, proof: str, scratch: Path, digest: str = "") -> bytes:
 
 
 def lacking(data: bytes) -> dict[str, str]:
-    return {check.name: check.found for check in decode(look(data), Seen).lacks}
+    return {check.name: check.found for check in decode(look(data), HostChecks).lacks}
 
 
 def test_a_host_tells_what_it_lacks(tmp_path: Path) -> None:
-    desk = Desk.opened(tmp_path / "store")
-    found = decode(look(question(desk.place, desk.proof, tmp_path / "scratch")), Seen)
+    desk = ReportFolder.opened(tmp_path / "store")
+    found = decode(look(question(desk.place, desk.proof, tmp_path / "scratch")), HostChecks)
     assert (found.name, found.machine) == (host_name(), machine())
     assert (desk.place / found.mark).exists()
-    assert {check.name for check in found.checks if check.state is State.OK} >= {
+    assert {check.name for check in found.checks if check.state is CheckState.OK} >= {
         "krucible",
         "store",
         "scratch",
@@ -312,9 +312,11 @@ def test_a_disk_over_the_network_is_known_by_its_kind(tmp_path: Path) -> None:
     assert file_system_of(Path("/elsewhere"), tmp_path / "none") == ""
 
 
-def a_host(name: str, of: str, *lacks: str) -> Host:
-    missing = tuple(Check(lack, State.MISSING, "not\nthere", "mend it") for lack in lacks)
-    return Host(name, Seen(name, of, Path("/s"), (Check("memory", State.OK, "2 GiB"), *missing)))
+def a_host(name: str, of: str, *lacks: str) -> ListedHost:
+    missing = tuple(Check(lack, CheckState.MISSING, "not\nthere", "mend it") for lack in lacks)
+    return ListedHost(
+        name, HostChecks(name, of, Path("/s"), (Check("memory", CheckState.OK, "2 GiB"), *missing))
+    )
 
 
 def test_a_machine_counts_once_and_every_lack_has_a_line() -> None:

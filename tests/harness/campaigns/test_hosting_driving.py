@@ -12,9 +12,9 @@ from harness.campaigns.campaign import Campaign
 from harness.campaigns.hosting import driving
 from harness.campaigns.hosting.campaigns import CampaignWork
 from harness.campaigns.hosting.driving import WorkingHosts
-from harness.campaigns.hosting.looking import Seen
-from harness.campaigns.hosting.orders import Begun, Desk, Order, Report, encode
-from harness.campaigns.hosting.table import Host, look_at
+from harness.campaigns.hosting.looking import HostChecks
+from harness.campaigns.hosting.orders import Begun, Order, Report, ReportFolder, encode
+from harness.campaigns.hosting.table import ListedHost, look_at
 from harness.campaigns.hosting.tasks import CARRY_OUT
 from harness.plan.planning import RunPlan
 from results.pipeline.errors import PipelineError
@@ -33,8 +33,8 @@ def ended(order: Order, verdict: Validity = Validity.VALID) -> Report:
     return Report("h", name, f"{verdict.upper()} after 20 s\nand more")
 
 
-def host(name: str) -> Host:
-    return Host(name, Seen(name, f"machine of {name}", Path("/scratch"), ()))
+def host(name: str) -> ListedHost:
+    return ListedHost(name, HostChecks(name, f"machine of {name}", Path("/scratch"), ()))
 
 
 def plans(*seeds: int) -> dict[int, RunPlan]:
@@ -48,7 +48,7 @@ class Campaigning:
         self.store = store
         self.campaign = Campaign(store, SCENARIO, plans(*seeds))
         self.hosts = FakeHosts(ends)
-        self.desk = Desk.opened(store.resolve())
+        self.desk = ReportFolder.opened(store.resolve())
         self.cancelled = threading.Event()
         self._plans = plans(*seeds)
 
@@ -123,7 +123,7 @@ def test_a_run_that_was_begun_twice_is_told_and_counts_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def again(order: Order) -> Report:
-        desk = Desk(order.place)
+        desk = ReportFolder(order.place)
         desk.begin(order.number, Begun("dead", "/scratch/slot-1/x/y", "2026-11-22T01:00:00+00:00"))
         desk.begin(order.number, Begun("alive", "/scratch/slot-1/x/z", "2026-11-22T01:05:00+00:00"))
         return ended(order)
@@ -141,7 +141,7 @@ def test_once_cancelled_hosts_are_told_and_nothing_that_was_cut_short_counts(tmp
 
     def interrupted(order: Order) -> Report:
         one.cancelled.set()
-        while not Desk(order.place).stopped:
+        while not ReportFolder(order.place).stopped:
             threading.Event().wait(0.01)
         return Report("h", ended(order, Validity.UNKNOWN).folder, "UNKNOWN", interrupted=True)
 
@@ -189,7 +189,7 @@ def test_a_run_of_another_kafka_is_no_run_of_the_campaign(
 def test_a_host_without_krucible_or_with_a_store_of_its_own_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    desk = Desk.opened(tmp_path)
+    desk = ReportFolder.opened(tmp_path)
     hosts = FakeHosts({"a": ended})
     monkeypatch.setattr(
         hosts, "ask", lambda *_: HostAnswer(problem="No module named 'harness' (for /bin/python)")
@@ -197,7 +197,7 @@ def test_a_host_without_krucible_or_with_a_store_of_its_own_is_told(
     (bare,) = look_at(hosts, desk, None, ())  # type: ignore[arg-type]
     assert [(check.name, check.found[:15]) for check in bare.seen.lacks] == [("krucible", "No module named")]
 
-    unseen = Seen("a", "m", tmp_path, (), mark="written-elsewhere")
+    unseen = HostChecks("a", "m", tmp_path, (), mark="written-elsewhere")
     monkeypatch.setattr(hosts, "ask", lambda *_: HostAnswer(encode(unseen)))
     (own,) = look_at(hosts, desk, None, ())  # type: ignore[arg-type]
     assert [check.name for check in own.seen.lacks] == ["store"]

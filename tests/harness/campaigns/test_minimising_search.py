@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from harness.campaigns.minimising.evidence import ERROR, LEVELS, RUNS_MAX, Evidence, Level, Outcome
+from harness.campaigns.minimising.evidence import (
+    ERROR,
+    LEVELS,
+    RUNS_MAX,
+    Evidence,
+    RateTest,
+    ReproductionOutcome,
+)
 from harness.campaigns.minimising.passes import PASSES, planned_of
 from harness.campaigns.minimising.pieces import pieces_of
 from harness.campaigns.minimising.search import Search, Trial, key_of
@@ -18,7 +25,7 @@ from harness.plan.planning import RunOptions, plan_run
 from harness.vocabulary import FixedSchedule, Kill, LogWorkload, Mode, Pause, Scenario, Step, Topology
 from harness.vocabulary.faults import Fault
 
-Answer = Callable[[Scenario], Outcome]
+Answer = Callable[[Scenario], ReproductionOutcome]
 CHAOS = RunOptions(scenario="exploratory/chaos", seed=3)
 
 
@@ -63,20 +70,20 @@ def test_nothing_is_asked_of_a_single_piece() -> None:
     assert subset_of((), set()) == ()
 
 
-def wrongly(level: Level, rate: float, *, wrong: bool, times: int) -> float:
+def wrongly(level: RateTest, rate: float, *, wrong: bool, times: int) -> float:
     """How often a test of a level decides wrongly, of a bug that comes back at that rate."""
     source = random.Random(f"{level} {rate}")
     decided = []
     for _ in range(times):
         evidence = Evidence()
         while (decision := evidence.decision(level)) is None:
-            evidence.add(Outcome.SHOWN if source.random() < rate else Outcome.MISSED)
+            evidence.add(ReproductionOutcome.SHOWN if source.random() < rate else ReproductionOutcome.MISSED)
         decided.append(decision)
     return decided.count(wrong) / times
 
 
 @pytest.mark.parametrize("level", LEVELS)
-def test_a_test_is_wrong_as_seldom_as_it_says(level: Level) -> None:
+def test_a_test_is_wrong_as_seldom_as_it_says(level: RateTest) -> None:
     # What cutting tests off at some number of runs adds to the share of Wald's bounds is small.
     assert wrongly(level, level.low, wrong=True, times=2_000) <= ERROR + 0.05
     assert wrongly(level, level.high, wrong=False, times=2_000) <= ERROR + 0.05
@@ -86,17 +93,17 @@ def test_a_test_is_wrong_as_seldom_as_it_says(level: Level) -> None:
 def test_runs_that_decide_nothing_end_a_test() -> None:
     evidence = Evidence()
     assert evidence.decision(LEVELS[0]) is None
-    evidence.add(Outcome.UNDECIDED)
+    evidence.add(ReproductionOutcome.UNDECIDED)
     assert evidence.decision(LEVELS[0]) is None
-    evidence.add(Outcome.UNDECIDED)
+    evidence.add(ReproductionOutcome.UNDECIDED)
     assert evidence.decision(LEVELS[0]) is False
 
 
 @given(st.lists(st.booleans(), min_size=RUNS_MAX, max_size=RUNS_MAX), st.sampled_from(LEVELS))
-def test_no_candidate_is_run_for_ever(shown: list[bool], level: Level) -> None:
+def test_no_candidate_is_run_for_ever(shown: list[bool], level: RateTest) -> None:
     evidence = Evidence()
     for each in shown:
-        evidence.add(Outcome.SHOWN if each else Outcome.MISSED)
+        evidence.add(ReproductionOutcome.SHOWN if each else ReproductionOutcome.MISSED)
     assert evidence.decision(level) is not None
 
 
@@ -122,7 +129,8 @@ def draws_of(scenario: Scenario) -> set[int]:
 def test_a_bug_that_always_shows_is_left_with_what_it_takes(count: int, data: st.DataObject) -> None:
     enough = data.draw(st.sets(st.integers(0, count - 1), min_size=1, max_size=3))
     search, asked = searched(
-        kills(count), lambda one: Outcome.SHOWN if enough <= draws_of(one) else Outcome.MISSED
+        kills(count),
+        lambda one: ReproductionOutcome.SHOWN if enough <= draws_of(one) else ReproductionOutcome.MISSED,
     )
     best = search.best
     assert best is not None
@@ -143,9 +151,9 @@ def test_a_bug_that_always_shows_is_left_with_what_it_takes(count: int, data: st
 def test_a_flaky_bug_never_loses_what_it_takes(seed: int, rate: float) -> None:
     source = random.Random(seed)
 
-    def answer(one: Scenario) -> Outcome:
+    def answer(one: Scenario) -> ReproductionOutcome:
         shown = {2, 5} <= draws_of(one) and source.random() < rate
-        return Outcome.SHOWN if shown else Outcome.MISSED
+        return ReproductionOutcome.SHOWN if shown else ReproductionOutcome.MISSED
 
     search, _asked = searched(kills(8), answer)
     assert search.best is None or {2, 5} <= draws_of(search.best)
@@ -156,8 +164,12 @@ def test_a_flaky_bug_is_held_to_what_the_whole_schedule_reaches() -> None:
     for seed in range(20):
         source = random.Random(seed)
 
-        def answer(one: Scenario, source: random.Random = source) -> Outcome:
-            return Outcome.SHOWN if {3} <= draws_of(one) and source.random() < 0.4 else Outcome.MISSED
+        def answer(one: Scenario, source: random.Random = source) -> ReproductionOutcome:
+            return (
+                ReproductionOutcome.SHOWN
+                if {3} <= draws_of(one) and source.random() < 0.4
+                else ReproductionOutcome.MISSED
+            )
 
         search, asked = searched(kills(5), answer)
         levels.append(search.level)
@@ -171,17 +183,19 @@ def test_a_flaky_bug_is_held_to_what_the_whole_schedule_reaches() -> None:
 def test_a_bug_that_never_comes_back_is_given_up_and_the_next_start_is_tried() -> None:
     others = replace(kills(2), summary="At the same nodes.")
     search = Search([Trial(kills(2), "roles"), Trial(others, "nodes")], PASSES)
-    asked = carried_out(search, lambda _: Outcome.MISSED)
+    asked = carried_out(search, lambda _: ReproductionOutcome.MISSED)
     assert search.best is None
     assert {trial.text for trial in asked} == {"roles", "nodes"}
 
     search = Search([Trial(kills(2), "roles"), Trial(others, "nodes")], PASSES)
-    carried_out(search, lambda one: Outcome.SHOWN if one == others else Outcome.MISSED)
+    carried_out(
+        search, lambda one: ReproductionOutcome.SHOWN if one == others else ReproductionOutcome.MISSED
+    )
     assert search.best == others
 
 
 def test_a_bug_without_any_fault_is_left_without_any() -> None:
-    search, _asked = searched(kills(3), lambda _: Outcome.SHOWN)
+    search, _asked = searched(kills(3), lambda _: ReproductionOutcome.SHOWN)
     assert search.best is not None
     assert isinstance(search.best.schedule, FixedSchedule)
     assert search.best.schedule.steps == ()
@@ -189,14 +203,19 @@ def test_a_bug_without_any_fault_is_left_without_any() -> None:
 
 
 def test_the_same_outcomes_lead_to_the_same_questions() -> None:
-    def asked(seed: int) -> list[str]:
+    def tried_keys(seed: int) -> list[str]:
         source = random.Random(seed)
-        outcomes = [Outcome.SHOWN, Outcome.SHOWN, Outcome.MISSED, Outcome.UNDECIDED]
+        outcomes = [
+            ReproductionOutcome.SHOWN,
+            ReproductionOutcome.SHOWN,
+            ReproductionOutcome.MISSED,
+            ReproductionOutcome.UNDECIDED,
+        ]
         _search, trials = searched(kills(5), lambda _: source.choice(outcomes))
         return [key_of(trial.scenario) for trial in trials]
 
-    assert asked(1) == asked(1)
-    assert asked(1) != asked(8)
+    assert tried_keys(1) == tried_keys(1)
+    assert tried_keys(1) != tried_keys(8)
 
 
 @pytest.mark.parametrize(
@@ -207,10 +226,10 @@ def test_every_candidate_of_real_schedules_can_be_run(name: str) -> None:
     whole = replace(plan.scenario, schedule=plan.schedule, keeps_draws=True)
     source = random.Random(name)
 
-    def answer(one: Scenario) -> Outcome:
+    def answer(one: Scenario) -> ReproductionOutcome:
         """The whole schedule shows it, and of what is smaller, but has a piece, two in three."""
         shown = one == whole or (bool(pieces_of(planned_of(one))) and source.random() < 2 / 3)
-        return Outcome.SHOWN if shown else Outcome.MISSED
+        return ReproductionOutcome.SHOWN if shown else ReproductionOutcome.MISSED
 
     search, asked = searched(whole, answer)
     assert search.best is not None

@@ -4,15 +4,15 @@ import msgspec
 import pytest
 
 from harness.campaigns import provisions as module
-from harness.cluster.images import KafkaImage, Source, Survey
+from harness.cluster.images import JarSource, KafkaImage, Survey
 from harness.errors import EngineError, KrucibleError
 from harness.plan.planning import RequestedImage, RunOptions, RunPlan, plan_run
 
-IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", Source.ARTIFACTS, "sha256:0", "", "17", "0")
+IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", JarSource.ARTIFACTS, "sha256:0", "", "17", "0")
 HERE = Survey(IMAGE, {})
-BUILT = Survey(None, {Source.ARTIFACTS: None, Source.REGISTRY: "no such host"})
+BUILT = Survey(None, {JarSource.ARTIFACTS: None, JarSource.REGISTRY: "no such host"})
 OLD = "there is no official image before 3.7.0"
-LACKING = Survey(None, {Source.ARTIFACTS: "mvn is not installed", Source.REGISTRY: OLD})
+LACKING = Survey(None, {JarSource.ARTIFACTS: "mvn is not installed", JarSource.REGISTRY: OLD})
 
 
 def plan(**given: object) -> RunPlan:
@@ -63,7 +63,7 @@ def test_what_will_be_made_is_told(host: Host, capsys: pytest.CaptureFixture[str
 
 
 def test_everything_that_is_lacking_is_told_at_once_with_what_provides_it(host: Host) -> None:
-    host.found = {"3.6.2": LACKING, "4.3.0": Survey(None, {Source.TARBALL: "damaged"}), "4.3.1": HERE}
+    host.found = {"3.6.2": LACKING, "4.3.0": Survey(None, {JarSource.TARBALL: "damaged"}), "4.3.1": HERE}
     wanted = [
         plan(kafka_version="3.6.2"),
         plan(kafka_version="4.3.0", kafka_tarball="/here/my kafka.tgz"),

@@ -16,7 +16,7 @@ from harness.campaigns import making as running
 from harness.campaigns import provisions
 from harness.campaigns.series import Venue
 from harness.cli.campaigns import qualify as qualifying
-from harness.cluster.images import Source, Survey
+from harness.cluster.images import JarSource, Survey
 from harness.plan.planning import RunPlan
 from harness.plan.qualification import PRESETS
 from results.store.runs import load_identity
@@ -188,7 +188,10 @@ def test_an_image_that_can_not_be_had_is_told_before_the_first_run(
         def close(self) -> None:
             pass
 
-    ways: dict[Source, str | None] = {Source.ARTIFACTS: "mvn is not installed", Source.REGISTRY: "too old"}
+    ways: dict[JarSource, str | None] = {
+        JarSource.ARTIFACTS: "mvn is not installed",
+        JarSource.REGISTRY: "too old",
+    }
     monkeypatch.setattr(qualifying, "require_images", provisions.require_images)
     monkeypatch.setattr(provisions, "connect", Engine)
     monkeypatch.setattr(provisions, "base_if_cached", lambda _client: "krucible/base:x")

@@ -11,7 +11,7 @@ from checkers.history.identity import decode_identity, encode_identity
 from harness import cli
 from harness.campaigns.series import Venue
 from harness.plan.planning import RunOptions, plan_run
-from results.sensitivity import Ending
+from results.sensitivity import BugOutcome
 from results.sensitivity.outcomes import Outcomes, decode_outcomes
 from tests.harness.fakes.measured_runs import FakeRuns
 
@@ -103,4 +103,4 @@ def test_a_scenario_that_is_gone_is_no_hindrance(fake: FakeRuns, tmp_path: Path)
     gone = msgspec.structs.replace(of, scenario="gone/away", options=of.options | {"scenario": "gone/away"})
     (folder / "run.json").write_bytes(encode_identity(gone))
     (line,) = adopt(tmp_path, EARLY).runs
-    assert (line.scenario, line.mode, line.ending) == ("gone/away", "", Ending.NEVER_TRIGGERED)
+    assert (line.scenario, line.mode, line.ending) == ("gone/away", "", BugOutcome.NEVER_TRIGGERED)

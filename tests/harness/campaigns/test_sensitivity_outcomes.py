@@ -17,7 +17,7 @@ from harness.plan.planning import RunOptions, plan_run
 from harness.plan.schedule import plan as drawn
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.script import script_of
-from results.sensitivity.outcomes import Line, Outcomes, decode_outcomes, encode_outcomes
+from results.sensitivity.outcomes import OutcomeLine, Outcomes, decode_outcomes, encode_outcomes
 from tests.harness.fakes.measured_runs import FakeRuns
 from tests.mutations.recordings import journals
 
@@ -46,7 +46,7 @@ def outcomes(file: Path) -> Outcomes:
     return decode_outcomes(file.read_bytes())
 
 
-def change(file: Path, place: int, **fields: Any) -> Line:
+def change(file: Path, place: int, **fields: Any) -> OutcomeLine:
     """Alter one line of a file."""
     had = outcomes(file)
     line = msgspec.structs.replace(had.runs[place], **fields)

@@ -12,31 +12,31 @@ from harness.campaigns.sensitivity.pages import measurements_in
 from harness.errors import UsageError
 from harness.seeded_bugs.catalogue import seeded_bugs
 from results.campaigns.summary import Outcome
-from results.sensitivity import Ending, Found, LeftOut, Sensitivity, Sought
-from results.sensitivity.outcomes import Line, MeasurementOptions, Origin, encode_outcomes, outcomes_of
+from results.sensitivity import BugOutcome, LeftOut, Sensitivity, Sought, TimedAnomaly
+from results.sensitivity.outcomes import MeasurementOptions, Origin, OutcomeLine, encode_outcomes, outcomes_of
 
 ASKED = MeasurementOptions(kafka_version="4.3.1", preset="nightly", budget="2x120", seed=1)
 BUG = "min-isr-ignored"
 
 
-def line(number: int, ending: Ending, bug: str = BUG, digest: str | None = None) -> Line:
+def line(number: int, ending: BugOutcome, bug: str = BUG, digest: str | None = None) -> OutcomeLine:
     known = seeded_bugs().get(bug)
     own = bug_digest(known) if known else ""
-    return Line(
+    return OutcomeLine(
         bug=bug,
         number=number,
         scenario="exploratory/chaos",
         mode="combined",
         command=f"krucible run exploratory/chaos --seed {number} --seeded-bug {bug}",
         ending=ending,
-        found=(Found("acked-below-min-isr", 21_000),) if ending is Ending.SEEN else (),
+        found=(TimedAnomaly("acked-below-min-isr", 21_000),) if ending is BugOutcome.SEEN else (),
         run_ms=140_000,
         origin=Origin(bug=own if digest is None else digest, commit=f"{number:012}"),
     )
 
 
-def control(number: int, outcome: Outcome = Outcome.VALID) -> Line:
-    return Line(
+def control(number: int, outcome: Outcome = Outcome.VALID) -> OutcomeLine:
+    return OutcomeLine(
         bug=BUG,
         number=number,
         control=True,
@@ -47,7 +47,7 @@ def control(number: int, outcome: Outcome = Outcome.VALID) -> Line:
     )
 
 
-def write(file: Path, series: str, *lines: Line, asked: MeasurementOptions = ASKED) -> Path:
+def write(file: Path, series: str, *lines: OutcomeLine, asked: MeasurementOptions = ASKED) -> Path:
     file.parent.mkdir(exist_ok=True)
     file.write_bytes(encode_outcomes(outcomes_of(series, asked, lines)))
     return file
@@ -60,32 +60,39 @@ def only(said: Sensitivity, name: str = BUG) -> Sought:
 def test_files_of_one_series_are_one_measurement_and_series_come_in_the_order_of_files(
     tmp_path: Path,
 ) -> None:
-    write(tmp_path / "2-after.json", "after", line(1, Ending.SEEN), asked=ASKED)
-    write(tmp_path / "1-before.json", "before", line(1, Ending.TRIGGERED), control(1))
-    write(tmp_path / "1-before-there.json", "before", line(2, Ending.SEEN), line(1, Ending.SEEN))
+    write(tmp_path / "2-after.json", "after", line(1, BugOutcome.SEEN), asked=ASKED)
+    write(tmp_path / "1-before.json", "before", line(1, BugOutcome.TRIGGERED), control(1))
+    write(tmp_path / "1-before-there.json", "before", line(2, BugOutcome.SEEN), line(1, BugOutcome.SEEN))
     (tmp_path / "notes.txt").write_text("no outcomes")
     before, after = measurements_in([tmp_path])
     assert (before.series, after.series) == ("before", "after")
-    assert [trial.ending for trial in only(before).trials] == [Ending.SEEN]  # of the file that comes first
+    # of the file that comes first
+    assert [trial.ending for trial in only(before).trials] == [BugOutcome.SEEN]
     assert before.commits == ("000000000001", "000000000002")
     assert [one.outcome for one in before.controls] == [Outcome.VALID]
     assert [one.outcome for one in after.controls] == [None]
 
 
 def test_what_was_not_run_is_missing_and_a_bug_that_was_seen_needs_no_more(tmp_path: Path) -> None:
-    (said,) = measurements_in([write(tmp_path / "a.json", "a", line(1, Ending.TRIGGERED))])
-    assert [trial.ending for trial in only(said).trials] == [Ending.TRIGGERED, Ending.NOT_RUN]
+    (said,) = measurements_in([write(tmp_path / "a.json", "a", line(1, BugOutcome.TRIGGERED))])
+    assert [trial.ending for trial in only(said).trials] == [BugOutcome.TRIGGERED, BugOutcome.NOT_RUN]
     assert not only(said).finished
     assert len(said.bugs) == sum("4.3.1" in bug.versions for bug in seeded_bugs().values())
     assert only(said, "any-replica-leads").runs == 0
-    (done,) = measurements_in([write(tmp_path / "b.json", "b", line(1, Ending.SEEN), line(2, Ending.SEEN))])
+    (done,) = measurements_in(
+        [write(tmp_path / "b.json", "b", line(1, BugOutcome.SEEN), line(2, BugOutcome.SEEN))]
+    )
     assert [trial.number for trial in only(done).trials] == [1]
 
 
 def test_outcomes_of_a_bug_that_is_another_one_by_now_are_left_out(tmp_path: Path) -> None:
-    lines = (line(1, Ending.SEEN, digest="0" * 12), line(1, Ending.SEEN, bug="no-such-bug"), control(1))
+    lines = (
+        line(1, BugOutcome.SEEN, digest="0" * 12),
+        line(1, BugOutcome.SEEN, bug="no-such-bug"),
+        control(1),
+    )
     (said,) = measurements_in([write(tmp_path / "a.json", "a", *lines)])
-    assert only(said).ending is Ending.NOT_RUN
+    assert only(said).ending is BugOutcome.NOT_RUN
     assert said.left_out == (
         LeftOut(BUG, 1, control=False, why="the bug's file has changed since"),
         LeftOut("no-such-bug", 1, control=False, why="the catalogue no longer has this bug"),
@@ -94,8 +101,8 @@ def test_outcomes_of_a_bug_that_is_another_one_by_now_are_left_out(tmp_path: Pat
 
 def test_the_measurement_with_more_runs_says_how_many_there_are(tmp_path: Path) -> None:
     short, long = (msgspec.structs.replace(ASKED, budget=budget) for budget in ("1x120", "3x120"))
-    write(tmp_path / "a.json", "s", line(1, Ending.TRIGGERED), asked=short)
-    write(tmp_path / "b.json", "s", line(2, Ending.TRIGGERED), asked=long)
+    write(tmp_path / "a.json", "s", line(1, BugOutcome.TRIGGERED), asked=short)
+    write(tmp_path / "b.json", "s", line(2, BugOutcome.TRIGGERED), asked=long)
     (said,) = measurements_in([tmp_path])
     assert said.budget == "3x120"
     other = write(tmp_path / "c.json", "s", asked=msgspec.structs.replace(ASKED, seed=2))
@@ -107,7 +114,7 @@ def test_the_measurement_with_more_runs_says_how_many_there_are(tmp_path: Path) 
 def test_the_command_writes_both_pages_or_prints_one(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write(tmp_path / "in" / "a.json", "before", line(1, Ending.SEEN))
+    write(tmp_path / "in" / "a.json", "before", line(1, BugOutcome.SEEN))
     out, html = tmp_path / "page.md", tmp_path / "page.html"
     compare = ["sensitivity", "--compare", str(tmp_path / "in")]
     assert cli.invoke([*compare, "--out", str(out), "--html", str(html)]) == 0

@@ -7,8 +7,8 @@ import pytest
 
 from harness.campaigns.sensitivity import planning
 from harness.campaigns.sensitivity.planning import (
-    Budget,
     Controls,
+    RunsPerBug,
     Slot,
     drawn_runs,
     draws_of,
@@ -18,18 +18,18 @@ from harness.campaigns.sensitivity.planning import (
 )
 from harness.plan.catalogue import load_scenario
 from harness.plan.planning import plan_run, reproduce_line
-from harness.plan.qualification import PRESETS, Entry, Preset
+from harness.plan.qualification import PRESETS, Preset, PresetScenario
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.header import Area, SeededBug
 from harness.seeded_bugs.reach import stage_in
-from harness.seeded_bugs.traces import Stage
+from harness.seeded_bugs.traces import BugStage
 from harness.vocabulary.administration import Member, broker, controller
 from harness.vocabulary.faults import Among, Kill, LossPattern, PacketLoss, Partition, Pattern, Target
 from harness.vocabulary.gambits import AddPart, RemovePart
 from harness.vocabulary.topology import Mode, Role
-from results.sensitivity import Reach
+from results.sensitivity import BugReach
 
-BUDGET = Budget(3, 40)
+BUDGET = RunsPerBug(3, 40)
 NIGHTLY = PRESETS["nightly"]
 
 
@@ -99,8 +99,8 @@ def test_all_bugs_have_their_first_run_before_any_has_its_second() -> None:
 
 def test_a_smaller_budget_is_the_beginning_of_a_larger_one() -> None:
     bugs = [one for one in seeded_bugs().values() if "4.3.1" in one.versions]
-    whole = slots(bugs, Budget(3, 120), NIGHTLY, "4.3.1", 1)
-    assert lines(slots(bugs, Budget(1, 120), NIGHTLY, "4.3.1", 1)) == lines(whole[: len(bugs)])
+    whole = slots(bugs, RunsPerBug(3, 120), NIGHTLY, "4.3.1", 1)
+    assert lines(slots(bugs, RunsPerBug(1, 120), NIGHTLY, "4.3.1", 1)) == lines(whole[: len(bugs)])
 
 
 def test_controls_come_between_the_others_after_them_or_not_at_all() -> None:
@@ -204,7 +204,9 @@ def test_loads_that_only_some_scenarios_have_are_asked_for_by_a_word() -> None:
 
 def test_a_scenario_is_run_first_the_oftener_the_more_often_it_draws_what_the_bug_takes() -> None:
     taking = bug(faults="kill", workloads="txn")
-    first = [slots([taking], Budget(1, 40), NIGHTLY, "4.3.1", seed)[0].seeded.scenario for seed in range(300)]
+    first = [
+        slots([taking], RunsPerBug(1, 40), NIGHTLY, "4.3.1", seed)[0].seeded.scenario for seed in range(300)
+    ]
     with_gambits = first.count("exploratory/gambits-txn") / len(first)
     few, many = draws_of("exploratory/txn")["kill"], draws_of("exploratory/gambits-txn")["kill"]
     assert with_gambits == pytest.approx(many / (few + many), abs=0.1)
@@ -214,9 +216,9 @@ def test_runs_are_of_the_preset_as_often_as_it_has_seeds() -> None:
     preset = Preset(
         "Some.",
         (
-            Entry("exploratory/chaos", (Mode.COMBINED, Mode.ISOLATED), 2),
-            Entry("exploratory/txn", (None,), 1),
-            Entry("disks/power-loss"),
+            PresetScenario("exploratory/chaos", (Mode.COMBINED, Mode.ISOLATED), 2),
+            PresetScenario("exploratory/txn", (None,), 1),
+            PresetScenario("disks/power-loss"),
         ),
     )
     assert [f"{run.scenario} {run.mode}" for run in drawn_runs(preset, "4.3.1")] == [
@@ -227,9 +229,11 @@ def test_runs_are_of_the_preset_as_often_as_it_has_seeds() -> None:
 
 
 def test_what_the_version_can_not_bear_is_no_run_of_it() -> None:
-    (oldest,) = (run.scenario for run in drawn_runs(Preset("One.", (Entry("exploratory/txn"),)), "4.3.1"))
+    (oldest,) = (
+        run.scenario for run in drawn_runs(Preset("One.", (PresetScenario("exploratory/txn"),)), "4.3.1")
+    )
     assert load_scenario(oldest).versions_min > "1.0.0"
-    assert list(drawn_runs(Preset("One.", (Entry(oldest),)), "1.0.0")) == []
+    assert list(drawn_runs(Preset("One.", (PresetScenario(oldest),)), "1.0.0")) == []
 
 
 @pytest.mark.parametrize(
@@ -246,7 +250,7 @@ def test_a_bug_that_nothing_fits_is_run_with_its_load_or_anyhow_and_that_is_told
 
 def test_every_bug_of_the_catalogue_can_be_planned_and_meets_what_it_takes() -> None:
     bugs = [one for one in seeded_bugs().values() if "4.3.1" in one.versions]
-    for slot in slots(bugs, Budget(1, 20), NIGHTLY, "4.3.1", 1):
+    for slot in slots(bugs, RunsPerBug(1, 20), NIGHTLY, "4.3.1", 1):
         assert slot.fitting, slot.bug.name
         assert plan_run(slot.seeded).expectation.anomalies == slot.bug.anomalies
 
@@ -264,9 +268,9 @@ def test_the_farthest_that_any_node_tells_is_how_far_a_bug_came(tmp_path: Path) 
         node = tmp_path / "nodes" / name
         node.mkdir(parents=True)
         (node / "server.log").write_bytes(b"\xff\n" + "".join(map(TOLD.format, words)).encode())
-    assert stage_in(tmp_path, "forgets") is Stage.TRIGGERED
-    assert stage_in(tmp_path, "another") is Stage.NOT_INJECTED
+    assert stage_in(tmp_path, "forgets") is BugStage.TRIGGERED
+    assert stage_in(tmp_path, "another") is BugStage.NOT_INJECTED
 
 
 def test_results_know_the_stages_of_the_harness() -> None:
-    assert [stage.value for stage in Stage] == [reach.value for reach in Reach]
+    assert [stage.value for stage in BugStage] == [reach.value for reach in BugReach]

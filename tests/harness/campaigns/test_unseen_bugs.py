@@ -8,7 +8,7 @@ import pytest
 
 from harness.campaigns.sensitivity.pages import measurements_in
 from harness.seeded_bugs.catalogue import seeded_bugs
-from results.sensitivity import Ending, Sensitivity, Sought, Trial
+from results.sensitivity import BugOutcome, BugRun, Sensitivity, Sought
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs/unseen-bugs.md"
@@ -16,13 +16,13 @@ OUTCOMES = ROOT / "docs/sensitivity"
 NEWEST, OTHER = "## Unseen in the newest runs", "## Unseen in other runs"
 COLUMNS = 5
 KINDS = {"reach", "trace", "judgement"}
-UNTRIED = (Ending.NOT_RUN, Ending.FAILED)
+UNTRIED = (BugOutcome.NOT_RUN, BugOutcome.FAILED)
 
 
 def missed_in(measurements: Iterable[Sensitivity]) -> set[str]:
     """Bugs that the last measurement that tried them did not see."""
     newest = {bug.name: bug.ending for one in measurements for bug in one.bugs if bug.ending not in UNTRIED}
-    return {name for name, ending in newest.items() if ending is not Ending.SEEN}
+    return {name for name, ending in newest.items() if ending is not BugOutcome.SEEN}
 
 
 def rows_under(page: str, heading: str) -> list[list[str]]:
@@ -54,7 +54,7 @@ def _name(row: Sequence[str]) -> str:
     return row[0].strip("`")
 
 
-def measurement(**endings: Ending) -> Sensitivity:
+def measurement(**endings: BugOutcome) -> Sensitivity:
     """A measurement with one run of each bug."""
     bugs = tuple(
         Sought(
@@ -62,7 +62,7 @@ def measurement(**endings: Ending) -> Sensitivity:
             area="kraft",
             anomalies=("lost-write",),
             fitting=True,
-            trials=(Trial(number=1, scenario="s", mode="combined", command="c", ending=ending),),
+            trials=(BugRun(number=1, scenario="s", mode="combined", command="c", ending=ending),),
         )
         for name, ending in endings.items()
     )
@@ -108,6 +108,8 @@ def test_a_page_that_does_not_fit_is_refused(newest: list[str], other: list[str]
 
 
 def test_the_last_measurement_that_tried_a_bug_counts() -> None:
-    first = measurement(a=Ending.SEEN, b=Ending.TRIGGERED, c=Ending.UNKNOWN, d=Ending.NOT_RUN)
-    second = measurement(a=Ending.TRIGGERED, b=Ending.SEEN, c=Ending.NOT_RUN, d=Ending.NEVER_REACHED)
+    first = measurement(a=BugOutcome.SEEN, b=BugOutcome.TRIGGERED, c=BugOutcome.UNKNOWN, d=BugOutcome.NOT_RUN)
+    second = measurement(
+        a=BugOutcome.TRIGGERED, b=BugOutcome.SEEN, c=BugOutcome.NOT_RUN, d=BugOutcome.NEVER_REACHED
+    )
     assert missed_in([first, second]) == {"a", "c", "d"}

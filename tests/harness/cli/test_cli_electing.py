@@ -125,7 +125,7 @@ def test_a_controller_is_asked_where_no_broker_is_named() -> None:
         (["--file", "tests"], "Is a directory"),
     ],
 )
-def test_a_wrong_selection_is_said_before_anybody_is_asked(
+def test_a_wrong_selection_is_refused_before_any_request(
     words: list[str], told: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.invoke(["elect", "--type", "unclean", "--bootstrap-server", "127.0.0.1:1", *words]) == 64
@@ -146,7 +146,7 @@ def test_a_wrong_selection_is_said_before_anybody_is_asked(
         (GOOD.replace('"partition":0', '"partition":1'), "foo-1"),
     ],
 )
-def test_a_wrong_file_is_told_with_its_place(
+def test_a_wrong_file_is_reported_with_its_path(
     content: str, told: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "f.json"

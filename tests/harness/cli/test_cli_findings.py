@@ -35,7 +35,7 @@ def test_a_finding_is_printed(
     assert capsys.readouterr().out.startswith(f"{heading}Formatting does not sync\n")
 
 
-def test_a_name_that_is_none_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_finding_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["findings", "export", "no-such"]) == 64
     told = capsys.readouterr().err
     assert "got:      no-such" in told
@@ -48,7 +48,7 @@ def test_names_are_completed() -> None:
     assert [item.value for item in found] == ["formatting-does-not-sync"]
 
 
-def test_what_has_no_docs_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_page_of_findings_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(harness.cli.findings.findings, "PAGE", tmp_path / "findings.md")
     ran = CliRunner().invoke(findings_command, ["list"])
     assert "the page of findings is not here" in str(ran.exception)
@@ -62,7 +62,7 @@ def test_what_has_no_docs_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         (("| observed | `kafka-storage", "| observed | <b>`kafka-storage"), "html_inline within a line"),
     ],
 )
-def test_a_page_that_can_not_be_read_is_told(
+def test_a_page_that_can_not_be_read_is_reported(
     change: tuple[str, str],
     what: str,
     tmp_path: Path,

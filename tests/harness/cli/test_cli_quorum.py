@@ -71,7 +71,7 @@ def test_one_part_alone(node: FakeQuorumNode, capsys: pytest.CaptureFixture[str]
     assert out.splitlines()[1].split()[:6] == ["101", "leader", "?", "?", "?", "?"]
 
 
-def test_lags_that_nobody_knows(node: FakeQuorumNode, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_lags_are_shown_as_unknown(node: FakeQuorumNode, capsys: pytest.CaptureFixture[str]) -> None:
     node.voters = [ReplicaState(101, FIRST, 40, -1, NOW_MS), ReplicaState(102, SECOND, -1, -1, -1)]
     node.features = {}
 
@@ -90,7 +90,7 @@ def test_json_has_it_all(node: FakeQuorumNode, capsys: pytest.CaptureFixture[str
     assert [each["could_vote"] for each in told["quorum"]["replicas"]] == [None, None, True]
 
 
-def test_a_quorum_without_a_leader_is_told_within_the_bound(
+def test_a_quorum_without_a_leader_is_reported_within_the_bound(
     node: FakeQuorumNode, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     node.error, node.controllers = 6, {}

@@ -14,7 +14,13 @@ from harness import cli
 from harness.administration import sighting
 from harness.administration.addressing import Reach
 from harness.administration.reassignment_plan import read_plan
-from harness.administration.requests import PartitionStatus, Received, Request, RequestedPartition, State
+from harness.administration.requests import (
+    PartitionStatus,
+    ReassignmentState,
+    Received,
+    Request,
+    RequestedPartition,
+)
 from harness.cli.clusters import reassign
 from harness.cli.clusters.reassign_text import BarView, LineView, view_for
 from harness.errors import UsageError
@@ -40,16 +46,16 @@ class Shell:
         (self.folder / "plan.json").write_text(json.dumps({"version": 1, "partitions": partitions}))
         return self("execute", "--file", str(self.folder / "plan.json"), *words)
 
-    def said(self) -> list[str]:
+    def printed_lines(self) -> list[str]:
         return self._capsys.readouterr().out.splitlines()
 
     def complained(self) -> str:
         return self._capsys.readouterr().err
 
     def states(self, *words: str) -> list[str]:
-        self.said()
+        self.printed_lines()
         assert self("progress", "--json", *words) == 0
-        return [one["state"] for one in json.loads(self.said()[0])["partitions"]]
+        return [one["state"] for one in json.loads(self.printed_lines()[0])["partitions"]]
 
 
 @pytest.fixture
@@ -66,11 +72,11 @@ def shell(
 def test_a_move_from_beginning_to_end(shell: Shell) -> None:
     shell.node.sizes = {P0: 400, P1: 80}
     assert shell.execute({P0: [1, 3], P1: [2, 1]}) == 0
-    assert shell.said() == ["request 1", "  log-0/0  accepted", "  log-0/1  accepted"]
+    assert shell.printed_lines() == ["request 1", "  log-0/0  accepted", "  log-0/1  accepted"]
     shell.node.arrive(P1)
 
     assert shell("progress") == 0
-    first, *rest = shell.said()
+    first, *rest = shell.printed_lines()
     assert re.fullmatch(r"request 1, asked 20\d\d-\d\d-\d\dT\d\d:\d\d:\d\dZ: 1 of 2 complete", first)
     assert rest == [
         "  log-0/0  ongoing",
@@ -78,7 +84,7 @@ def test_a_move_from_beginning_to_end(shell: Shell) -> None:
         "  log-0/1  complete",
     ]
     assert shell("verify") == 2
-    assert shell.said()[-1] == "not finished"
+    assert shell.printed_lines()[-1] == "not finished"
     shell.node.arrive()
     assert shell("verify") == 0
 
@@ -87,9 +93,9 @@ def test_progress_as_json(shell: Shell) -> None:
     shell.execute({P0: [3, 1]})
     shell.node.replicas[P0] = (1, 2)
     shell.node.sizes = {P0: 400}
-    shell.said()
+    shell.printed_lines()
     assert shell("progress", "--json", "--request", "1") == 0
-    told = json.loads(shell.said()[0])
+    told = json.loads(shell.printed_lines()[0])
     assert told.pop("asked_at").endswith("Z")
     assert told == {
         "request": 1,
@@ -116,10 +122,10 @@ def test_an_unknown_number_names_those_that_are_known(shell: Shell) -> None:
     assert "one of 1, 2" in shell.complained()
 
 
-def test_what_is_refused_is_told_and_stays_refused(shell: Shell) -> None:
+def test_a_refused_request_is_reported_and_stays_refused(shell: Shell) -> None:
     shell.node.refusals[P0] = 39
     assert shell.execute({P0: [9], ("nosuch", 0): [1], P1: [1, 3]}) == 1
-    assert shell.said()[1:] == [
+    assert shell.printed_lines()[1:] == [
         "  log-0/0  refused: INVALID_REPLICA_ASSIGNMENT (39) no",
         "  log-0/1  accepted",
         "  nosuch/0  refused: UNKNOWN_TOPIC_OR_PARTITION (3) no",
@@ -134,7 +140,7 @@ def test_a_second_request_overrides_the_first(shell: Shell) -> None:
     shell.execute({P0: [1, 4]})
     assert shell.states("--request", "1") == ["overridden", "ongoing"]
     assert shell("cancel", "--request", "1") == 0
-    assert shell.said() == [
+    assert shell.printed_lines() == [
         "  log-0/0  left alone: request 2 has it now",
         "  log-0/1  accepted",
     ]
@@ -146,9 +152,9 @@ def test_a_cancellation_says_what_came(shell: Shell) -> None:
     shell.node.alive = [1, 2, 3]
     shell.execute({P0: [1, 3], P1: [1, 3]}, "--throttle", "1000")
     shell.node.arrive(P1)
-    shell.said()
+    shell.printed_lines()
     assert shell("cancel") == 1
-    assert shell.said() == [
+    assert shell.printed_lines() == [
         "  log-0/0  accepted",
         "  log-0/1  refused: NO_REASSIGNMENT_IN_PROGRESS (85) no",
         "throttles removed",
@@ -159,9 +165,9 @@ def test_a_cancellation_says_what_came(shell: Shell) -> None:
 
 def test_nothing_is_cancelled_where_all_was_refused(shell: Shell) -> None:
     shell.execute({("nosuch", 0): [1]})
-    shell.said()
+    shell.printed_lines()
     assert shell("cancel") == 1
-    assert shell.said() == ["  nosuch/0  left alone: it was refused"]
+    assert shell.printed_lines() == ["  nosuch/0  left alone: it was refused"]
     assert [key for key, _ in shell.node.asked].count(REASSIGN) == 1
 
 
@@ -171,35 +177,35 @@ def test_limits_last_until_verified(shell: Shell) -> None:
     assert shell.node.configs[BROKER, "3"]["follower.replication.throttled.rate"] == "1000"
     assert shell("list") == 0
     assert re.search(
-        r"request 1  \S+  1 partition  not known to have ended, throttled", "\n".join(shell.said())
+        r"request 1  \S+  1 partition  not known to have ended, throttled", "\n".join(shell.printed_lines())
     )
     assert shell("verify") == 2
-    assert shell.said()[-1] == "not finished; its throttles stay"
+    assert shell.printed_lines()[-1] == "not finished; its throttles stay"
     shell.node.arrive()
     assert shell("verify") == 0
-    assert shell.said()[-1] == "throttles removed"
+    assert shell.printed_lines()[-1] == "throttles removed"
     assert not any(shell.node.configs.values())
     assert shell("verify") == 0
-    assert "throttles removed" not in shell.said()
+    assert "throttles removed" not in shell.printed_lines()
 
 
 def test_a_broker_that_is_down_keeps_its_limit_until_it_is_up(shell: Shell) -> None:
     assert shell.execute({P0: [1, 3]}, "--throttle", "1000") == 0
-    assert shell.said()[1:3] == [f"  broker {n} does not answer: it has no throttle" for n in (2, 3)]
+    assert shell.printed_lines()[1:3] == [f"  broker {n} does not answer: it has no throttle" for n in (2, 3)]
     shell.node.arrive()
     shell.node.alive = [1, 2]
     assert shell("verify") == 0
-    assert shell.said()[-1].startswith("  broker 3 does not answer: its throttle stays")
+    assert shell.printed_lines()[-1].startswith("  broker 3 does not answer: its throttle stays")
     shell.node.alive = [1, 3]
     assert shell("verify") == 0
-    assert shell.said()[-1] == "throttles removed"
+    assert shell.printed_lines()[-1] == "throttles removed"
 
 
 def test_limits_of_a_plan_that_was_refused_are_removed_at_once(shell: Shell) -> None:
     shell.node.alive = [1, 2, 3]
     shell.node.errors[REASSIGN] = 31
     assert shell.execute({P0: [1, 3]}, "--throttle", "1000") == 1
-    assert shell.said()[1:] == [
+    assert shell.printed_lines()[1:] == [
         "  refused: CLUSTER_AUTHORIZATION_FAILED (31) as the test has it",
         "throttles removed",
     ]
@@ -259,23 +265,23 @@ def test_what_ended_is_forgotten_after_its_time(shell: Shell) -> None:
     assert shell("progress", "--request", "1") == 64
     assert "was removed" in shell.complained()
     assert shell.execute({P0: [1, 3]}) == 0
-    assert shell.said()[0] == "request 2"
+    assert shell.printed_lines()[0] == "request 2"
 
 
 def test_the_list_shows_what_goes_on_whoever_asked(shell: Shell) -> None:
     assert shell("list") == 0
-    assert shell.said() == ["no reassignment is ongoing"]
+    assert shell.printed_lines() == ["no reassignment is ongoing"]
     shell.node.moving[P1] = (2, 3)
     assert shell("list") == 0
-    assert shell.said() == ["ongoing  log-0/1  replicas 2,3,1  adding 3  removing 1"]
+    assert shell.printed_lines() == ["ongoing  log-0/1  replicas 2,3,1  adding 3  removing 1"]
     shell.execute({P0: [1, 2]})
     shell.node.arrive(P0)
     shell.states()
     assert shell("list", "--json") == 0
-    told = json.loads(shell.said()[0])
+    told = json.loads(shell.printed_lines()[0])
     assert ([one["id"] for one in told["requests"]], len(told["ongoing"])) == ([1], 1)
     assert shell("list") == 0
-    assert shell.said()[0].endswith("1 partition  ended")
+    assert shell.printed_lines()[0].endswith("1 partition  ended")
 
 
 def test_a_list_that_is_refused_is_no_empty_list(shell: Shell) -> None:
@@ -290,9 +296,9 @@ def test_a_list_that_is_refused_is_no_empty_list(shell: Shell) -> None:
 def test_a_broker_that_won_t_tell_its_sizes_leaves_them_unknown(shell: Shell) -> None:
     shell.node.errors[LOG_DIRS] = 29
     shell.execute({P0: [1, 3]})
-    shell.said()
+    shell.printed_lines()
     assert shell("progress") == 0
-    assert shell.said()[-1] == "    broker 3: unknown of unknown bytes"
+    assert shell.printed_lines()[-1] == "    broker 3: unknown of unknown bytes"
 
 
 def test_brokers_without_a_known_id_tell_no_sizes(shell: Shell) -> None:
@@ -312,9 +318,9 @@ def test_following_prints_each_change_once(shell: Shell, words: tuple[str, ...])
         return answer
 
     shell.node.answers[LIST] = listing
-    shell.said()
+    shell.printed_lines()
     assert shell("progress", "--follow", *words) == 0
-    text = "\n".join(shell.said())
+    text = "\n".join(shell.printed_lines())
     assert [text.count("ongoing"), len(re.findall(r"  complete|\"complete\"", text))] == [1, 1]
 
 
@@ -326,8 +332,11 @@ def test_a_throttle_needs_topics_that_exist(shell: Shell) -> None:
 REQUEST = Request(1, 0, 0, (RequestedPartition("t", 0, (1,), (2,)), RequestedPartition("t", 1, (1,), (2,))))
 
 
-def statuses(state: State, *received: Received) -> list[PartitionStatus]:
-    return [PartitionStatus("t", 0, state, "", received), PartitionStatus("t", 1, State.REFUSED, "why", ())]
+def statuses(state: ReassignmentState, *received: Received) -> list[PartitionStatus]:
+    return [
+        PartitionStatus("t", 0, state, "", received),
+        PartitionStatus("t", 1, ReassignmentState.REFUSED, "why", ()),
+    ]
 
 
 def test_bars_move_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -341,11 +350,11 @@ def test_bars_move_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(view_for(io.StringIO(), as_json=False), LineView)
     stream = io.StringIO()
     with BarView(Console(file=stream, force_terminal=True, width=100)) as view:
-        view.show(REQUEST, statuses(State.ONGOING, Received(1, None, None)))
-        view.show(REQUEST, statuses(State.ONGOING, Received(1, 25, 100)))
+        view.show(REQUEST, statuses(ReassignmentState.ONGOING, Received(1, None, None)))
+        view.show(REQUEST, statuses(ReassignmentState.ONGOING, Received(1, 25, 100)))
         (moving, refused) = view._progress.tasks
         assert (moving.completed, moving.total, refused.description) == (25, 100, "t/1")
-        view.show(REQUEST, statuses(State.COMPLETE, Received(1, 99, 100)))
+        view.show(REQUEST, statuses(ReassignmentState.COMPLETE, Received(1, 99, 100)))
         assert moving.completed == 100
     assert "t/0 to broker 1" in stream.getvalue()
 
@@ -377,7 +386,7 @@ def test_bars_move_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
         ),
     ],
 )
-def test_all_that_is_wrong_with_a_plan_is_told_at_once(tmp_path: Path, text: str, told: str) -> None:
+def test_all_errors_of_a_plan_are_reported_together(tmp_path: Path, text: str, told: str) -> None:
     (tmp_path / "plan").write_bytes(text.encode().replace(rb"\xff", b"\xff"))
     with pytest.raises(UsageError) as error:
         read_plan(tmp_path / "plan")

@@ -171,7 +171,15 @@ def every_event_is_in_the_document(plan: RunPlan) -> None:
 
 def test_the_guide_has_every_name_of_the_document() -> None:
     section = GUIDE.read_text().partition("## The plan as JSON")[2].partition("\n## ")[0]
-    kinds = ("Document", "Cluster", "Load", "Event", "PossibleTarget", "Assumed", "Expected")
+    kinds = (
+        "Document",
+        "PlannedCluster",
+        "PlannedLoad",
+        "ScheduleEvent",
+        "PossibleTarget",
+        "Assumed",
+        "Expected",
+    )
     names = {name for kind in kinds for name in getattr(dry_run_document, kind).__struct_fields__}
     assert names <= set(re.findall(r"`(\w+)`", section))
 

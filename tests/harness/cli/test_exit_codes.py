@@ -32,7 +32,7 @@ def names(group: click.Group, above: str = "") -> Iterator[str]:
             yield f"{above}{name}"
 
 
-def meaning(name: str, option: str = "") -> exit_codes.Meaning:
+def meaning(name: str, option: str = "") -> exit_codes.ExitCodeMeaning:
     """The row of a command."""
     return next(one for one in MEANINGS if name in one.commands and one.option == option)
 

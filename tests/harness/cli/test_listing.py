@@ -148,7 +148,7 @@ def test_a_store_that_nobody_named_may_be_made_later(
 
 
 @pytest.mark.parametrize("words", [["report", "nobody"], ["check", "nobody"], ["issue", "nobody"]])
-def test_who_finds_no_run_is_told_how_to_list_that_store(
+def test_an_unknown_run_is_reported_with_the_command_that_lists_the_store(
     words: list[str], runs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(runs.parent)
@@ -157,7 +157,7 @@ def test_who_finds_no_run_is_told_how_to_list_that_store(
         assert capsys.readouterr().err.splitlines()[-1] == f"  next:     {command}"
 
 
-def test_a_store_without_runs_is_told_and_how_to_make_one(
+def test_a_store_without_runs_is_reported_with_the_command_that_makes_one(
     runs: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     empty = runs.parent / "empty"

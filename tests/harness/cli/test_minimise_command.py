@@ -175,7 +175,7 @@ def test_ctrl_c_keeps_what_is_there(red: Path, made: Runs, capsys: pytest.Captur
     assert cli.invoke(["minimise", str(red)]) == 0
 
 
-def test_an_anomaly_that_does_not_come_back_is_told(
+def test_an_anomaly_that_does_not_come_back_is_reported(
     red: Path, made: Runs, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = a_verdict(Validity.INVALID, "lost-write")

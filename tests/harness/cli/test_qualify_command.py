@@ -20,7 +20,7 @@ from harness.cli.campaigns import qualify as qualifying
 from harness.cli.runs import rerun
 from harness.errors import KrucibleError, UsageError
 from harness.plan.planning import RunPlan
-from harness.plan.qualification import PRESETS, Entry, Preset
+from harness.plan.qualification import PRESETS, Preset, PresetScenario
 from harness.vocabulary.topology import Mode
 from results.campaigns.step_summary import BYTES_MAX
 from results.run.measures import FaultMeasures, Measures, save_measures
@@ -29,7 +29,7 @@ from results.store.runs import save_verdict
 LOST = Anomaly("lost-write", "17 is gone", "What is acknowledged stays.", "KIP-101")
 TINY = Preset(
     "Three seeds, and a known bug.",
-    (Entry("exploratory/txn", (Mode.COMBINED,), 3, 30),),
+    (PresetScenario("exploratory/txn", (Mode.COMBINED,), 3, 30),),
     controls=("KAFKA-15489",),
     required=("elections",),
 )
@@ -158,7 +158,7 @@ def test_a_page_too_large_for_a_step_is_cut_and_says_where_all_of_it_is(
     assert "All of it: `qualification.md` of the report." in page.read_text()
 
 
-def test_a_step_summary_that_can_not_be_written_is_told(
+def test_a_step_summary_that_can_not_be_written_is_reported(
     fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert qualify("--step-summary", str(tmp_path / "nowhere" / "step.md")) == 3
@@ -226,9 +226,7 @@ def test_a_night_without_seeds_of_a_preset_is_refused(
     assert fake.done == []
 
 
-def test_a_run_that_failed_is_told_and_tried_again(
-    fake: FakeRuns, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_failed_run_is_reported_and_repeated(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
     fake.failing = {("4.3.1", 1)}
     assert qualify("--json") == 2
     said = json.loads(capsys.readouterr().out)
@@ -268,7 +266,7 @@ def strip_places(said: Any) -> Any:
     return [strip_places(value) for value in said] if isinstance(said, list) else said
 
 
-def test_an_unfinished_shard_says_so(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unfinished_shard_is_reported(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
     fake.failing = {("4.3.1", seed) for seed in (1, 2, 3)}
     assert qualify("--shard", "1/1") == 2
     assert "5 of 8 runs of this shard" in capsys.readouterr().out
@@ -343,7 +341,9 @@ def test_a_report_over_what_a_store_holds(
     assert len(fake.done) == RUNS
 
 
-def test_without_runs_nothing_is_said(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_runs_the_report_is_empty_and_lists_the_gaps(
+    fake: FakeRuns, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert qualify("--no-run", "--preset", "smoke", "--json") == 2
     said = json.loads(capsys.readouterr().out)
     assert said["generated_at"] == ""
@@ -403,7 +403,9 @@ def test_builds_by_version_digest_and_image() -> None:
 
 
 @pytest.mark.usefixtures("fake")
-def test_a_report_that_can_not_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_that_can_not_be_written_is_an_error(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     (tmp_path / "file").write_text("")
     assert qualify("--no-run", "--out", str(tmp_path / "file" / "below")) == 3
     assert "the operating system refused" in capsys.readouterr().err

@@ -77,7 +77,7 @@ def test_the_rate_comes_with_its_interval_and_every_run_is_told(
     assert "6  failed   no engine" in said
 
 
-def test_a_role_that_is_another_one_is_told(
+def test_a_changed_role_is_reported(
     runs: Path, red: Path, having: Having, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake = having(GREEN)
@@ -197,7 +197,7 @@ def test_what_is_damaged_in_a_new_run_counts_as_failed(red: Path, having: Having
     assert replay._attempt(1, broken, recorded, plan).failure.startswith("verdict.json is damaged")
 
 
-def told_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
+def refusal_of(folder: Path, capsys: pytest.CaptureFixture[str]) -> str:
     assert cli.invoke(["replay", str(folder)]) == 64
     return capsys.readouterr().err
 
@@ -206,7 +206,7 @@ def test_a_scenario_that_is_gone_says_which_krucible_had_it(
     red: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edit_identity(red, scenario="regressions/forgotten", krucible_commit="123456789abc-dirty")
-    said = told_of(red, capsys)
+    said = refusal_of(red, capsys)
     assert "the scenario of that run is gone" in said
     assert "git checkout 123456789abc\n" in said
 
@@ -226,7 +226,7 @@ def test_options_that_do_not_fit_any_more_are_refused(
     red: Path, capsys: pytest.CaptureFixture[str], options: dict[str, Any], told: str
 ) -> None:
     edit_identity(red, options={"scenario": ZOMBIE, "seed": 7, **options})
-    assert told in told_of(red, capsys)
+    assert told in refusal_of(red, capsys)
 
 
 def test_a_topology_that_lost_the_node_is_refused(runs: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -235,7 +235,7 @@ def test_a_topology_that_lost_the_node_is_refused(runs: Path, capsys: pytest.Cap
     nemesis = Told("nemesis")
     nemesis.fault("f1", fault, "c9", (5_000, 5_200, 30_300))
     folder = store_run(runs / ZOMBIE / "20261122T010000Z-7", plan, RED, [nemesis])
-    assert "c9 is not among" in told_of(folder, capsys)
+    assert "c9 is not among" in refusal_of(folder, capsys)
 
 
 @pytest.mark.parametrize("file", ["run.json", "schedule.json"])
@@ -243,12 +243,12 @@ def test_a_run_that_left_too_little_is_refused(
     red: Path, capsys: pytest.CaptureFixture[str], file: str
 ) -> None:
     (red / file).unlink()
-    assert file in told_of(red, capsys)
+    assert file in refusal_of(red, capsys)
     (red / file).write_text('{"schedule": "tomorrow"}')
-    assert "can't be repeated" in told_of(red, capsys)
+    assert "can't be repeated" in refusal_of(red, capsys)
 
 
-def test_what_changed_since_is_told(runs: Path) -> None:
+def test_changes_since_the_run_are_reported(runs: Path) -> None:
     plan = planned(ZOMBIE, kafka_version="3.6.2")
     (step,) = plan.schedule.steps if isinstance(plan.schedule, FixedSchedule) else ()
     earlier = Step(1_000, step.hold_ms, step.fault)

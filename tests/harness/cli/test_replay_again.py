@@ -78,7 +78,7 @@ def test_a_symbolic_replay_has_its_roles_still(red: Path, having: Having) -> Non
     assert fake.plans[0].schedule == planned(ZOMBIE, kafka_version="3.6.2").schedule
 
 
-def test_that_a_replay_is_replayed_is_told(
+def test_a_replay_of_a_replay_is_reported(
     red: Path, having: Having, capsys: pytest.CaptureFixture[str]
 ) -> None:
     again = replay_of(red, having)

@@ -45,7 +45,7 @@ def test_commands_are_whole_and_go_to_a_broker(tmp_path: Path, version: str, too
     assert said.endswith("krucible cluster down 0a1b2c3d")
 
 
-def test_a_folder_without_a_cluster_is_told(tmp_path: Path) -> None:
+def test_a_folder_without_a_cluster_is_reported(tmp_path: Path) -> None:
     with pytest.raises(KrucibleError, match="describes no cluster"):
         hands_on.hands_on(tmp_path)
 

@@ -306,7 +306,7 @@ def test_a_tarball_of_another_machine_is_told_and_other_runs_are_made(
 
 
 @pytest.mark.usefixtures("made")
-def test_where_there_is_nothing_that_is_said(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_to_rerun_is_reported(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["rerun-failed"]) == 64
     said = capsys.readouterr().err
     assert "no campaign to look for failures in" in said

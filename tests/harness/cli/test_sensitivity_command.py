@@ -29,14 +29,14 @@ def measure(*words: str) -> int:
     return cli.invoke(["sensitivity", LATE, EARLY, "--budget", "2x30", *words])
 
 
-def told(capsys: pytest.CaptureFixture[str]) -> Any:
+def printed_json(capsys: pytest.CaptureFixture[str]) -> Any:
     return json.loads(capsys.readouterr().out)
 
 
 def test_a_bug_that_was_seen_is_not_run_again(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
     fake.seen = {EARLY}
     assert measure("--json") == 0
-    said = told(capsys)
+    said = printed_json(capsys)
     by_name = {bug["name"]: bug for bug in said["bugs"]}
     assert [one["ending"] for one in by_name[EARLY]["trials"]] == ["seen"]
     assert by_name[EARLY]["trials"][0]["found"] == [{"id": "acked-below-min-isr", "at_ms": 12_000}]
@@ -49,7 +49,7 @@ def test_a_bug_that_was_seen_is_not_run_again(fake: FakeRuns, capsys: pytest.Cap
 def test_what_the_store_holds_is_not_run_again(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
     fake.cancelled_at = 3
     assert measure("--json") == 2
-    half = told(capsys)
+    half = printed_json(capsys)
     assert len(fake.done) == 3
     endings = [one["ending"] for bug in half["bugs"] for one in bug["trials"]]
     assert endings.count("not run") >= 2
@@ -69,7 +69,7 @@ def test_a_run_that_failed_is_an_outcome_and_is_tried_again_by_the_same_command(
 ) -> None:
     fake.failing = {LATE}
     assert measure("--json") == 0
-    (failed,) = (bug for bug in told(capsys)["bugs"] if bug["name"] == LATE)
+    (failed,) = (bug for bug in printed_json(capsys)["bugs"] if bug["name"] == LATE)
     assert [one["ending"] for one in failed["trials"]] == ["harness failed"] * 2
     assert "no engine" in failed["trials"][0]["why"]
     fake.failing = set()
@@ -105,7 +105,7 @@ def test_both_pages_are_written(fake: FakeRuns, tmp_path: Path, capsys: pytest.C
     assert capsys.readouterr().out == out.read_text()
 
 
-def test_a_plan_is_told_and_nothing_is_run(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_plan_is_printed_and_nothing_is_run(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
     assert measure("--plan") == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "at most 8 runs for 2 bugs"
@@ -125,10 +125,10 @@ def test_controls_are_made_after_the_others_or_left_for_later(
 ) -> None:
     assert measure("--controls", "none", "--json") == 2
     assert all(bug for bug, _seed in fake.done)
-    assert [one["outcome"] for one in told(capsys)["controls"]] == [None] * 4
+    assert [one["outcome"] for one in printed_json(capsys)["controls"]] == [None] * 4
     assert measure("--controls", "after", "--json") == 0
     assert [bug for bug, _seed in fake.done[4:]] == [""] * 4
-    assert [one["outcome"] for one in told(capsys)["controls"]] == ["valid"] * 4
+    assert [one["outcome"] for one in printed_json(capsys)["controls"]] == ["valid"] * 4
 
 
 def test_no_run_begins_after_the_time_that_was_given(
@@ -145,7 +145,7 @@ def test_no_run_begins_after_the_time_that_was_given(
 def test_areas_are_chosen_beside_bugs(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["sensitivity", EARLY, "--area", "voters", "--area", "recovery", "--budget", "1x20"]
     assert cli.invoke([*asked, "--no-run", "--json"]) == 2
-    bugs = told(capsys)["bugs"]
+    bugs = printed_json(capsys)["bugs"]
     assert {bug["area"] for bug in bugs} == {"recovery", "replication", "voters"}
     assert [bug["name"] for bug in bugs if bug["area"] == "replication"] == [EARLY]
     assert fake.done == []
@@ -165,7 +165,7 @@ def test_bugs_that_do_not_fit_a_version_are_left_out_and_told(
 ) -> None:
     fitting = ["sensitivity", "--kafka-version", "3.9.0", "--no-run", "--budget", "1x20", "--json"]
     assert cli.invoke(fitting) == 2
-    said = told(capsys)
+    said = printed_json(capsys)
     names = {bug["name"] for bug in said["bugs"]}
     assert "compaction-drops-latest" in said["withheld"]
     assert names.isdisjoint(said["withheld"])
@@ -183,14 +183,14 @@ def test_hosts_see_what_a_measurement_here_sees(
     hosts.stand_in(monkeypatch)
     assert measure("--json", "--master", MASTER) == 0
     there = capsys.readouterr()
-    assert told_of(there.out) == told_of(here)
+    assert without_folders(there.out) == without_folders(here)
     assert sorted(fake.done) == ran  # the second try of a bug waits for the first
     assert "hosts      2 of 2 hosts can do runs" in there.err
     assert measure("--json", "--master", MASTER) == 0
     assert len(fake.done) == len(ran)
 
 
-def told_of(said: str) -> Any:
+def without_folders(said: str) -> Any:
     """What was seen, folders aside."""
     found = json.loads(said)
     for one in [*found["controls"], *(trial for bug in found["bugs"] for trial in bug["trials"])]:
@@ -204,7 +204,7 @@ def test_hosts_that_fail_are_outcomes(
     fake.failing = {LATE}
     FakeHosts({"a": fake.on_host}).stand_in(monkeypatch)
     assert measure("--json", "--master", MASTER) == 0
-    (failed,) = (bug for bug in told(capsys)["bugs"] if bug["name"] == LATE)
+    (failed,) = (bug for bug in printed_json(capsys)["bugs"] if bug["name"] == LATE)
     assert [one["ending"] for one in failed["trials"]] == ["harness failed"] * 2
 
 

@@ -53,7 +53,7 @@ def test_it_says_where_it_is_and_ends_quietly_on_ctrl_c(served: subprocess.Popen
     assert (out.strip(), err, served.returncode) == ("", "", 0)
 
 
-def test_a_taken_port_is_told_with_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_taken_port_is_reported_with_a_remedy(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -235,7 +235,7 @@ def test_a_part_of_a_store_is_not_added(
     assert signatures(night.parent, "--past", past, "--add") == 0, "what holds a store is more than a part"
 
 
-def test_where_no_run_has_a_verdict_that_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_store_without_any_verdict_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     put(tmp_path / "store", 1, 1, None)
     assert signatures(tmp_path / "store") == 0
     said = capsys.readouterr()

@@ -147,14 +147,14 @@ def test_sides_may_differ_in_features_and_properties(fake: FakeRuns, monkeypatch
     assert fake.done == [("4.3.1", 1)]
 
 
-def test_a_name_that_nobody_knows_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unknown_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.invoke(["track-record", "--only", "KAFKA-1", "--no-run"]) == 64
     said = capsys.readouterr().err
     assert "KAFKA-1" in said
     assert ZOMBIE in said
 
 
-def test_a_page_that_can_not_be_written_is_told(
+def test_a_page_that_can_not_be_written_is_reported(
     fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert record("--out", str(tmp_path / "nowhere" / "page.md")) == 3

@@ -19,9 +19,9 @@ from harness.clients import (
     LogProducer,
     Message,
     ProducerOptions,
+    ProducerRecord,
     ReadError,
-    Record,
-    Sent,
+    SendResult,
     kafka_python_making,
 )
 from harness.clients.bounded import within
@@ -102,7 +102,7 @@ def consumer(broker: str, kind: ClientKind) -> LogConsumer:
     return open_consumer(kind, options, running())
 
 
-def outcomes(sent: list[Sent]) -> list[OperationType]:
+def outcomes(sent: list[SendResult]) -> list[OperationType]:
     return [one.outcome for one in sent]
 
 
@@ -122,22 +122,22 @@ def test_acknowledged_records_have_their_offsets(
     broker: FakeBroker, kind: ClientKind, *, idempotent: bool
 ) -> None:
     client = producer(broker.bootstrap, kind, idempotent=idempotent)
-    sent = client.send([Record(0, b"a"), Record(0, b"b", b"key"), Record(1, b"c")])
+    sent = client.send([ProducerRecord(0, b"a"), ProducerRecord(0, b"b", b"key"), ProducerRecord(1, b"c")])
     client.close(BOUND_S)
-    assert sent == [Sent(OK, 40), Sent(OK, 41), Sent(OK, 40)]
+    assert sent == [SendResult(OK, 40), SendResult(OK, 41), SendResult(OK, 40)]
 
 
 def test_without_acks_there_are_no_offsets(broker: FakeBroker, kind: ClientKind) -> None:
     broker.produce_error = None
     client = producer(broker.bootstrap, kind, "0")
-    assert client.send([Record(0, b"a")]) == [Sent(OK, None)]
+    assert client.send([ProducerRecord(0, b"a")]) == [SendResult(OK, None)]
     client.close(BOUND_S)
 
 
 def test_an_acknowledgement_without_an_offset_proves_too_little(broker: FakeBroker, kind: ClientKind) -> None:
     broker.base_offset = -1
     client = producer(broker.bootstrap, kind)
-    (sent,) = client.send([Record(0, b"a")])
+    (sent,) = client.send([ProducerRecord(0, b"a")])
     client.close(BOUND_S)
     assert (sent.outcome, sent.error) == (INFO, "acknowledged without an offset")
 
@@ -157,7 +157,7 @@ def test_a_refusal_without_retries(
     broker.produce_error = code
     sends_again = kind is ClientKind.CONFLUENT and code == NOT_LEADER
     client = producer(broker.bootstrap, kind, acks, delivery_ms=SOON_MS if sends_again else PATIENT_MS)
-    (sent,) = client.send([Record(0, b"a")])
+    (sent,) = client.send([ProducerRecord(0, b"a")])
     client.close(BOUND_S)
     assert sent.outcome is expected[kind]
     assert sent.error
@@ -179,7 +179,7 @@ def test_librdkafka_sends_again_whatever_it_is_told(
 
     broker.answers[PRODUCE] = refuse_once
     client = producer(broker.bootstrap, ClientKind.CONFLUENT)
-    assert outcomes(client.send([Record(0, b"a")])) == expected
+    assert outcomes(client.send([ProducerRecord(0, b"a")])) == expected
     client.close(BOUND_S)
     assert attempts() == (2 if code == NOT_LEADER else 1)
 
@@ -187,14 +187,14 @@ def test_librdkafka_sends_again_whatever_it_is_told(
 def test_a_refusal_after_retries_is_open(broker: FakeBroker, kind: ClientKind) -> None:
     broker.produce_error = NOT_ENOUGH_REPLICAS
     client = producer(broker.bootstrap, kind, idempotent=True, delivery_ms=SOON_MS)
-    assert outcomes(client.send([Record(0, b"a")])) == [INFO]
+    assert outcomes(client.send([ProducerRecord(0, b"a")])) == [INFO]
     client.close(BOUND_S)
 
 
 def test_silence_is_open_and_bounded(broker: FakeBroker, kind: ClientKind) -> None:
     broker.produce_error = None
     client = producer(broker.bootstrap, kind, delivery_ms=SOON_MS)
-    assert outcomes(client.send([Record(0, b"a"), Record(1, b"b")])) == [INFO, INFO]
+    assert outcomes(client.send([ProducerRecord(0, b"a"), ProducerRecord(1, b"b")])) == [INFO, INFO]
     client.close(BOUND_S)
 
 
@@ -209,8 +209,8 @@ def test_a_producer_closes_while_the_broker_is_silent(broker: FakeBroker) -> Non
 
 def test_what_the_library_refuses_was_not_sent(broker: FakeBroker, kind: ClientKind) -> None:
     client = producer(broker.bootstrap, kind)
-    client.send([Record(0, b"a")])
-    sent = client.send([Record(0, b"x" * 2_000_000), Record(0, b"b")])
+    client.send([ProducerRecord(0, b"a")])
+    sent = client.send([ProducerRecord(0, b"x" * 2_000_000), ProducerRecord(0, b"b")])
     client.close(BOUND_S)
     assert outcomes(sent) == [FAIL, OK]
     assert "before anything was sent" in (sent[0].error or "")
@@ -229,7 +229,7 @@ def test_after_waiting_for_metadata_in_vain_the_rest_is_not_tried(
 
     broker.answers[METADATA] = without_topics
     client = producer(broker.bootstrap, kind, delivery_ms=500)
-    sent = client.send([Record(0, b"a"), Record(0, b"b"), Record(1, b"c")])
+    sent = client.send([ProducerRecord(0, b"a"), ProducerRecord(0, b"b"), ProducerRecord(1, b"c")])
     client.close(BOUND_S)
     assert outcomes(sent) == [FAIL, FAIL, FAIL]
     assert [one.error for one in sent[1:]] == ["not sent after that"] * 2
@@ -242,7 +242,7 @@ def test_a_defect_of_the_library_leaves_everything_open(broker: FakeBroker) -> N
         raise KeyError("endpoint_type")
 
     client._producer.send = defect
-    (sent,) = client.send([Record(0, b"a")])
+    (sent,) = client.send([ProducerRecord(0, b"a")])
     client.close(BOUND_S)
     assert (sent.outcome, sent.error) == (
         INFO,
@@ -271,10 +271,10 @@ def test_what_ends_a_producer_is_the_fate_of_its_records(
     client = producer(
         broker.bootstrap, kind, idempotent=True, delivery_ms=SOON_MS if sends_again else PATIENT_MS
     )
-    assert outcomes(client.send([Record(0, b"a")])) == [OK]
+    assert outcomes(client.send([ProducerRecord(0, b"a")])) == [OK]
     broker.produce_error = code
-    refused = client.send([Record(0, b"b"), Record(1, b"c")])
-    after = client.send([Record(0, b"d")])
+    refused = client.send([ProducerRecord(0, b"b"), ProducerRecord(1, b"c")])
+    after = client.send([ProducerRecord(0, b"d")])
     client.close(BOUND_S)
     assert outcomes(refused) == [INFO, INFO]
     assert all(any(name in (one.error or "") for name in names) for one in refused)
@@ -314,7 +314,7 @@ def test_a_call_of_confluent_kafka_that_raises_is_the_records_fate(
     client = ConfluentProducer(ProducerOptions((broker.bootstrap,), "log-0"))
     client.close(BOUND_S)
     client._producer = Raising(error)
-    (sent,) = client.send([Record(0, b"a")])
+    (sent,) = client.send([ProducerRecord(0, b"a")])
     assert sent.outcome is outcome
     assert (sent.error or "").startswith(text)
 
@@ -338,8 +338,8 @@ def test_a_poll_that_raises_again_and_again_is_bounded(
     client.close(BOUND_S)
     client._producer = Raising(FATAL)
     client._producer.produce = lambda *_args, **_kwargs: None
-    (sent,) = client.send([Record(0, b"a")])
-    assert sent == Sent(INFO, None, "OUT_OF_ORDER_SEQUENCE_NUMBER: the broker lost records (fatal)")
+    (sent,) = client.send([ProducerRecord(0, b"a")])
+    assert sent == SendResult(INFO, None, "OUT_OF_ORDER_SEQUENCE_NUMBER: the broker lost records (fatal)")
 
 
 @pytest.mark.parametrize("kind", EMBEDDED)
@@ -382,7 +382,7 @@ def test_a_missing_delivery_report_leaves_a_record_open(
     monkeypatch.setattr("harness.clients.confluent._GRACE_S", -0.5)
     broker.produce_error = None
     client = producer(broker.bootstrap, ClientKind.CONFLUENT, delivery_ms=500)
-    (sent,) = client.send([Record(0, b"a")])
+    (sent,) = client.send([ProducerRecord(0, b"a")])
     client.close(BOUND_S)
     assert (sent.outcome, sent.error) == (INFO, "no delivery report within the delivery timeout")
 
@@ -406,7 +406,7 @@ def test_refused_connections_leave_no_socket_behind(broker: FakeBroker) -> None:
     broker.produce_error = None
     client = producer(broker.bootstrap, ClientKind.KAFKA_PYTHON, idempotent=True, delivery_ms=500)
     broker.close()
-    assert outcomes(client.send([Record(0, b"a")])) == [INFO]
+    assert outcomes(client.send([ProducerRecord(0, b"a")])) == [INFO]
     client.close(BOUND_S)
     gc.collect()
 
@@ -441,7 +441,7 @@ def test_a_coordinator_that_fails_leaves_no_socket_behind(broker: FakeBroker) ->
 
 def test_confluent_kafka_without_a_broker_reports_and_closes() -> None:
     sender = producer(NOBODY, ClientKind.CONFLUENT, delivery_ms=500)
-    assert outcomes(sender.send([Record(0, b"a")])) == [INFO]
+    assert outcomes(sender.send([ProducerRecord(0, b"a")])) == [INFO]
     sender.close(BOUND_S)
     reader = consumer(NOBODY, ClientKind.CONFLUENT)
     reader.assign({0: 0})

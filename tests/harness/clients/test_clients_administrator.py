@@ -6,7 +6,7 @@ import pytest
 
 from checkers.history.operations import OperationType
 from harness.clients import EMBEDDED, ClientFailedError, ClientKind
-from harness.clients.administrator import Administrator, AdministratorOptions, Answer
+from harness.clients.administrator import AdminAnswer, Administrator, AdministratorOptions
 from harness.clients.administrator_opening import open_administrator
 from tests.harness.fakes.admin_broker import (
     ALTER,
@@ -24,13 +24,13 @@ OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 LOADING, NOT_AVAILABLE, NOT_COORDINATOR, NOT_CONTROLLER = 14, 15, 16, 41
 PATIENT_MS = 30_000
 
-CHANGES: dict[int, Callable[[Administrator], Answer]] = {
+CHANGES: dict[int, Callable[[Administrator], AdminAnswer]] = {
     COMMIT: lambda client: client.commit_offset("group-0", "log-0", 1, 17),
     ALTER: lambda client: client.alter_config("log-0", "flush.ms", 17),
     CREATE: lambda client: client.create_topic("made-0", 2, 1),
     DELETE: lambda client: client.delete_topic("made-0"),
 }
-READS: dict[int, Callable[[Administrator], Answer]] = {
+READS: dict[int, Callable[[Administrator], AdminAnswer]] = {
     FETCH_OFFSETS: lambda client: client.committed_offset("group-0", "log-0", 1),
     DESCRIBE: lambda client: client.config("log-0", "flush.ms"),
 }
@@ -68,27 +68,27 @@ def patient(broker: FakeAdminBroker, kind: ClientKind) -> Iterator[Administrator
 
 def test_an_offset_is_committed_and_fetched(patient: Administrator, broker: FakeAdminBroker) -> None:
     client = patient
-    assert client.committed_offset("group-0", "log-0", 1) == Answer(OK, None)
-    assert client.commit_offset("group-0", "log-0", 1, 2**40) == Answer(OK)
-    assert client.commit_offset("group-1", "log-0", 1, 3) == Answer(OK)
-    assert client.committed_offset("group-0", "log-0", 1) == Answer(OK, 2**40)
+    assert client.committed_offset("group-0", "log-0", 1) == AdminAnswer(OK, None)
+    assert client.commit_offset("group-0", "log-0", 1, 2**40) == AdminAnswer(OK)
+    assert client.commit_offset("group-1", "log-0", 1, 3) == AdminAnswer(OK)
+    assert client.committed_offset("group-0", "log-0", 1) == AdminAnswer(OK, 2**40)
     assert broker.offsets == {("group-0", "log-0", 1): 2**40, ("group-1", "log-0", 1): 3}
     assert not client.spent
 
 
 def test_a_config_is_altered_and_described(patient: Administrator, broker: FakeAdminBroker) -> None:
     client = patient
-    assert client.config("log-0", "flush.ms") == Answer(OK, None)
-    assert client.alter_config("log-0", "flush.ms", 2**40) == Answer(OK)
-    assert client.config("log-0", "flush.ms") == Answer(OK, 2**40)
+    assert client.config("log-0", "flush.ms") == AdminAnswer(OK, None)
+    assert client.alter_config("log-0", "flush.ms", 2**40) == AdminAnswer(OK)
+    assert client.config("log-0", "flush.ms") == AdminAnswer(OK, 2**40)
     assert broker.configs == {("log-0", "flush.ms"): str(2**40)}
     assert not client.spent
 
 
 def test_a_topic_is_created_and_deleted(patient: Administrator, broker: FakeAdminBroker) -> None:
-    assert patient.create_topic("made-0", 2, 1) == Answer(OK)
+    assert patient.create_topic("made-0", 2, 1) == AdminAnswer(OK)
     assert broker.topics == {"made-0"}
-    assert patient.delete_topic("made-0") == Answer(OK)
+    assert patient.delete_topic("made-0") == AdminAnswer(OK)
     assert not broker.topics
 
 
@@ -136,7 +136,7 @@ def test_a_commit_that_is_given_up_is_not_taken_for_the_next(
     broker.errors[COMMIT] = NOT_COORDINATOR
     assert client.commit_offset("group-0", "log-0", 1, 5).outcome is INFO
     del broker.errors[COMMIT]
-    assert client.commit_offset("group-0", "log-0", 1, 6) == Answer(OK)
+    assert client.commit_offset("group-0", "log-0", 1, 6) == AdminAnswer(OK)
     assert broker.offsets["group-0", "log-0", 1] == 6
 
 

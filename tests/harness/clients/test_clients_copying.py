@@ -84,7 +84,7 @@ def read(broker: AttentiveBroker, member: GroupConsumer, count: int) -> list[Mes
     return sorted(found)
 
 
-def who(kind: ClientKind, membership: Any) -> Membership | None:
+def membership_from(kind: ClientKind, membership: Any) -> Membership | None:
     """A library's own word for a member, read."""
     if kind is ClientKind.CONFLUENT:
         return membership_of(membership)
@@ -155,7 +155,7 @@ def test_offsets_are_committed_as_the_member_of_the_current_generation(
     broker: AttentiveBroker, kind: ClientKind, member: GroupConsumer
 ) -> None:
     read(broker, member, 3)
-    assert who(kind, member.membership()) == Membership(MEMBER, broker.generation)
+    assert membership_from(kind, member.membership()) == Membership(MEMBER, broker.generation)
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_member_that_the_group_went_on_without_begins_where_the_group_is(
     broker: AttentiveBroker, kind: ClientKind, member: GroupConsumer, refusals: dict[int, int | None]
 ) -> None:
     read(broker, member, 3)
-    first = who(kind, member.membership())
+    first = membership_from(kind, member.membership())
     assert first is not None
     broker.offsets = {0: 2, 1: 1}
     broker.errors |= refusals
@@ -180,7 +180,7 @@ def test_a_member_that_the_group_went_on_without_begins_where_the_group_is(
     wait_until(joined_again)
     broker.errors.clear()
     assert (again or read(broker, member, 1))[:1] == [Message(0, 2, b"c")]
-    second = who(kind, member.membership())
+    second = membership_from(kind, member.membership())
     assert second is not None
     assert second.generation > first.generation
 

@@ -3,7 +3,7 @@
 import pytest
 
 from checkers.history.operations import OperationType
-from harness.clients.errors import TABLE, Appended, Row, Source, classify, raised_by_send
+from harness.clients.errors import TABLE, Appended, ErrorSource, ProduceErrorRule, classify, raised_by_send
 
 FAIL, INFO = OperationType.FAIL, OperationType.INFO
 NOT_LEADER, TIMED_OUT, NOT_ENOUGH_REPLICAS, NOT_ENOUGH_AFTER_APPEND = 6, 7, 19, 20
@@ -11,12 +11,12 @@ NOT_LEADER, TIMED_OUT, NOT_ENOUGH_REPLICAS, NOT_ENOUGH_AFTER_APPEND = 6, 7, 19, 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.source}-{row.name}")
 @pytest.mark.parametrize("acks", ["all", "1", "0"])
-def test_an_error_after_retries_is_always_open(row: Row, acks: str) -> None:
+def test_an_error_after_retries_is_always_open(row: ProduceErrorRule, acks: str) -> None:
     assert classify(row.source, row.key, only_attempt=False, acks=acks).outcome is INFO
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.source}-{row.name}")
-def test_an_only_attempt_failed_exactly_where_the_table_says_so(row: Row) -> None:
+def test_an_only_attempt_failed_exactly_where_the_table_says_so(row: ProduceErrorRule) -> None:
     outcome = classify(row.source, row.key, only_attempt=True, acks="all").outcome
     assert (outcome is FAIL) == (row.appended is Appended.NO)
 
@@ -40,11 +40,11 @@ def test_every_row_has_its_reason_and_is_the_only_one_of_its_key() -> None:
 def test_what_a_broker_means_depends_on_when_it_says_so(
     code: int, acks: str, expected: OperationType
 ) -> None:
-    assert classify(Source.BROKER, code, only_attempt=True, acks=acks).outcome is expected
+    assert classify(ErrorSource.BROKER, code, only_attempt=True, acks=acks).outcome is expected
 
 
-@pytest.mark.parametrize("source", Source)
-def test_an_error_nobody_thought_of_is_open(source: Source) -> None:
+@pytest.mark.parametrize("source", ErrorSource)
+def test_an_error_nobody_thought_of_is_open(source: ErrorSource) -> None:
     assert classify(source, "Unheard", only_attempt=True, acks="1").outcome is INFO
 
 

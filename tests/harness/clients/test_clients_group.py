@@ -10,8 +10,8 @@ from confluent_kafka import TopicPartition
 from kafka.errors import CommitFailedError, IllegalGenerationError, NotCoordinatorError, for_code
 
 from checkers.history.operations import OperationType
-from harness.clients.administrator import Answer
-from harness.clients.group import Gathered, GroupMember, MemberOptions, Membership
+from harness.clients.administrator import AdminAnswer
+from harness.clients.group import GroupMember, MemberOptions, Membership, PolledRecords
 from harness.clients.group_confluent import ConfluentMember, membership_of
 from harness.clients.group_kafka_python import KafkaPythonMember, refused
 from harness.clients.group_opening import join_group
@@ -65,14 +65,14 @@ def impatient(broker: FakeGroupBroker) -> MemberOptions:
     return options(broker, request_ms=1_500, commit_ms=2_500)
 
 
-def polled(member: GroupMember) -> Gathered:
+def polled(member: GroupMember) -> PolledRecords:
     """The first poll that says anything."""
 
-    def telling() -> Gathered | None:
+    def poll_with_content() -> PolledRecords | None:
         gathered = member.poll(0.2)
         return gathered if gathered.assigned is not None or gathered.messages else None
 
-    return wait_until(telling)
+    return wait_until(poll_with_content)
 
 
 @contextmanager
@@ -88,7 +88,7 @@ def member(broker: FakeGroupBroker, kind: ClientKind) -> Iterator[GroupMember]:
         yield made
 
 
-def everything(member: GroupMember, first: Gathered) -> list[Message]:
+def everything(member: GroupMember, first: PolledRecords) -> list[Message]:
     """What was given by the time that nothing is missing; a member that joins again is given it again."""
     messages = set(first.messages)
     while len(messages) < 3:
@@ -108,7 +108,7 @@ def test_an_assignment_begins_where_the_group_is(broker: FakeGroupBroker, member
 
 def test_a_commit_names_the_member_and_its_generation(broker: FakeGroupBroker, member: GroupMember) -> None:
     polled(member)
-    assert member.commit({0: 3, 1: 1}) == Answer(OK)
+    assert member.commit({0: 3, 1: 1}) == AdminAnswer(OK)
     assert broker.offsets == {0: 3, 1: 1}
     assert broker.committers == [(MEMBER, broker.generation)]
 
@@ -280,7 +280,7 @@ def test_records_of_two_assignments_are_told_by_two_polls(
 ) -> None:
     member, stub = stubbed
     stub.waiting, stub.later = [StubMessage(3)], [StubMessage(5)]
-    assert member.poll(0.1) == Gathered([Message(0, 3, b"v")])
+    assert member.poll(0.1) == PolledRecords([Message(0, 3, b"v")])
     assert member.owned == frozenset()
     second = member.poll(0.1)
     assert member.owned == {0}
@@ -350,7 +350,7 @@ def test_a_group_is_asked_to_be_deleted(
 
 def test_a_group_without_a_coordinator_is_not_asked_to_be_deleted() -> None:
     nobody = MemberOptions((), "group-0", "log-0")
-    assert remove_group(nobody) == Answer(FAIL, error="no broker to ask, nothing sent")
+    assert remove_group(nobody) == AdminAnswer(FAIL, error="no broker to ask, nothing sent")
 
 
 def test_a_late_commit_without_an_answer_may_have_happened(broker: FakeGroupBroker) -> None:
@@ -370,7 +370,7 @@ def test_a_late_commit_asks_another_broker(broker: FakeGroupBroker) -> None:
     both = MemberOptions((NOBODY, broker.bootstrap), "group-0", "log-0", request_ms=30_000)
     assert "error 22" in str(commit_as(both, LATE, {0: 3}).error)
     nobody = MemberOptions((), "group-0", "log-0")
-    assert commit_as(nobody, LATE, {0: 3}) == Answer(FAIL, error="no broker to ask, nothing sent")
+    assert commit_as(nobody, LATE, {0: 3}) == AdminAnswer(FAIL, error="no broker to ask, nothing sent")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from confluent_kafka import KafkaException, TopicPartition
 
 from checkers.history.operations import OperationType
-from harness.clients.group import Gathered, MemberOptions, Membership
+from harness.clients.group import MemberOptions, Membership, PolledRecords
 from harness.clients.group_modern import ModernMember
 from harness.clients.group_opening import join_group
 from harness.clients.group_outdated import commit_as
@@ -110,7 +110,7 @@ def stub(monkeypatch: pytest.MonkeyPatch) -> Iterator[StubConsumer]:
     return stub
 
 
-def assigned(stub: StubConsumer, *partitions: int) -> Gathered:
+def assigned(stub: StubConsumer, *partitions: int) -> PolledRecords:
     stub.due.append(lambda: stub.assigns(*partitions))
     return stub.member.poll(0.1)
 
@@ -133,19 +133,19 @@ def test_what_is_taken_back_is_not_owned_any_more_and_the_rest_goes_on(stub: Stu
     assigned(stub, 0, 1)
     stub.due.append(lambda: stub.revokes(1))
     stub.first = StubMessage(0, 3)
-    assert stub.member.poll(0.1) == Gathered([Message(0, 3, b"v")])
+    assert stub.member.poll(0.1) == PolledRecords([Message(0, 3, b"v")])
     assert stub.member.owned == {0}
     assert stub.at == {0: 3}
 
 
 def test_an_epoch_that_moves_on_alone_is_told_once(stub: StubConsumer) -> None:
-    assert stub.member.poll(0.1) == Gathered([]), "it has no partition yet"
+    assert stub.member.poll(0.1) == PolledRecords([]), "it has no partition yet"
     assigned(stub, 0)
     stub.epoch = 8
-    assert stub.member.poll(0.1) == Gathered([], None, Membership("m-1", 8))
-    assert stub.member.poll(0.1) == Gathered([])
+    assert stub.member.poll(0.1) == PolledRecords([], None, Membership("m-1", 8))
+    assert stub.member.poll(0.1) == PolledRecords([])
     stub.refuses = "metadata"
-    assert stub.member.poll(0.1) == Gathered([])
+    assert stub.member.poll(0.1) == PolledRecords([])
 
 
 def test_a_commit_counts_where_its_epoch_is_known(stub: StubConsumer) -> None:

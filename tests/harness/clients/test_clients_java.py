@@ -21,15 +21,15 @@ from harness.clients import (
     ConsumerOptions,
     NotOfferedError,
     ProducerOptions,
+    ProducerRecord,
     ReadError,
-    Record,
 )
 from harness.clients.errors import TABLE as COMMON
-from harness.clients.errors import Appended, Row, Source
+from harness.clients.errors import Appended, ErrorSource, ProduceErrorRule
 from harness.clients.java import process as process_module
 from harness.clients.java import remote
 from harness.clients.java.errors import CODES, COMMIT_CODES, REFUSALS, TABLE, classify, told
-from harness.clients.java.messages import Call, Raised, Returned
+from harness.clients.java.messages import ClientCall, Raised, Returned
 from harness.clients.java.process import CRASH_FILE, LOG_FILE, JavaDiedError, JavaProcess, java_missing
 from harness.clients.opening import open_consumer, open_producer
 from harness.clients.transactional_errors import classify_commit
@@ -102,12 +102,12 @@ def test_the_library_and_the_table_agree_on_what_brokers_answer(
         known = exceptions[name]
         assert known is not None
         assert by_class[name].name == known[1]
-    answered = {row.key for row in COMMON if row.source is Source.BROKER}
+    answered = {row.key for row in COMMON if row.source is ErrorSource.BROKER}
     assert answered - set(CODES.values()) == {7}, "a broker's timeout and the library's have one class"
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: row.key)
-def test_an_error_fails_a_record_only_where_the_table_says_so(row: Row) -> None:
+def test_an_error_fails_a_record_only_where_the_table_says_so(row: ProduceErrorRule) -> None:
     name = str(row.key)
     assert classify(name, only_attempt=False, acks="all").outcome is INFO
     only = classify(name, only_attempt=True, acks="all")
@@ -118,7 +118,7 @@ def test_an_error_fails_a_record_only_where_the_table_says_so(row: Row) -> None:
 def test_every_error_has_a_reason_and_one_row() -> None:
     assert all(row.reason for row in TABLE)
     assert len({row.key for row in TABLE}) == len(TABLE)
-    assert {row.source for row in TABLE} == {Source.JAVA}
+    assert {row.source for row in TABLE} == {ErrorSource.JAVA}
     assert classify("Unheard", only_attempt=True, acks="1").outcome is INFO
 
 
@@ -130,9 +130,9 @@ def test_what_is_refused_before_it_is_queued_is_in_the_table_where_kafka_has_it(
 
 def test_no_commit_of_the_library_is_known_to_have_failed() -> None:
     for code in COMMIT_CODES.values():
-        assert classify_commit(Source.BROKER, code, only_attempt=False).outcome is INFO
+        assert classify_commit(ErrorSource.BROKER, code, only_attempt=False).outcome is INFO
     for name in ("TimeoutException", "KafkaException", "Unheard"):
-        assert classify_commit(Source.JAVA, name, only_attempt=False).outcome is INFO
+        assert classify_commit(ErrorSource.JAVA, name, only_attempt=False).outcome is INFO
 
 
 def test_an_error_is_told_by_kafkas_name() -> None:
@@ -151,7 +151,7 @@ def test_a_process_that_dies_is_told_by_every_client(tmp_path: Path) -> None:
         consumer = open_consumer(ClientKind.JAVA, ConsumerOptions((broker.bootstrap,), "log-0"), process)
         os.kill(process.pid, signal.SIGSEGV)
         with pytest.raises(JavaDiedError, match="SIGABRT") as caught:
-            producer.send([Record(0, b"a")])
+            producer.send([ProducerRecord(0, b"a")])
         with pytest.raises(JavaDiedError):
             consumer.poll(0)
         for client in (producer, consumer):
@@ -210,7 +210,7 @@ def test_closing_does_not_wait_for_what_clients_do(tmp_path: Path) -> None:
 
         def send() -> None:
             try:
-                client.send([Record(0, b"a")])
+                client.send([ProducerRecord(0, b"a")])
             except JavaDiedError as error:
                 died.append(error)
 
@@ -252,7 +252,7 @@ class Deaf:
         self._ours, self._theirs = Connection(ours.detach()), Connection(theirs.detach())
         self._theirs.send(first)
 
-    def connect(self) -> "Connection[Call, Returned]":
+    def connect(self) -> "Connection[ClientCall, Returned]":
         return self._ours
 
     def end(self) -> None:
@@ -280,9 +280,9 @@ def test_silence_of_the_process_is_open_and_bounded(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(remote, "_GRACE_S", 0.05)
     deaf = Deaf(Returned(None))
     producer = remote.RemoteProducer(deaf, ProducerOptions((), "log-0", delivery_ms=50))  # type: ignore[arg-type]
-    (sent,) = producer.send([Record(0, b"a")])
+    (sent,) = producer.send([ProducerRecord(0, b"a")])
     assert (sent.outcome, "did not return within" in (sent.error or "")) == (INFO, True)
-    assert producer.send([Record(0, b"b")])[0].outcome is INFO
+    assert producer.send([ProducerRecord(0, b"b")])[0].outcome is INFO
     with pytest.raises(ClientFailedError, match="has not since"):
         producer.close(0.05)
     deaf.end()

@@ -7,8 +7,8 @@ import pytest
 from kafka.structs import ConsumerGroupMetadata
 
 from checkers.history.operations import OperationType
-from harness.clients import EMBEDDED, ClientFailedError, ClientKind, ReadError, Sent
-from harness.clients.errors import Source
+from harness.clients import EMBEDDED, ClientFailedError, ClientKind, ReadError, SendResult
+from harness.clients.errors import ErrorSource
 from harness.clients.opening import open_transactional
 from harness.clients.transactional import (
     GroupOffsets,
@@ -20,7 +20,7 @@ from harness.clients.transactional import (
     TransactionError,
 )
 from harness.clients.transactional_confluent import committed_offsets
-from harness.clients.transactional_errors import TABLE, Committed, Row, classify_commit
+from harness.clients.transactional_errors import TABLE, Committed, TransactionErrorRule, classify_commit
 from tests.harness.fakes.coordinator import END, FakeCoordinatorBroker
 from tests.harness.waiting import BOUND_S
 
@@ -57,7 +57,7 @@ def options(broker: FakeCoordinatorBroker) -> TransactionalOptions:
 def begun(client: TransactionalProducer) -> TransactionalProducer:
     client.initialise(BOUND_S)
     client.begin()
-    assert client.send(BATCH) == [Sent(OK, 40), Sent(OK, 40)]
+    assert client.send(BATCH) == [SendResult(OK, 40), SendResult(OK, 40)]
     return client
 
 
@@ -201,7 +201,7 @@ def test_a_groups_offsets_are_read(broker: FakeCoordinatorBroker) -> None:
 
 
 @pytest.mark.parametrize("row", TABLE, ids=lambda row: f"{row.source}-{row.name}")
-def test_a_commit_is_refused_for_certain_exactly_where_the_table_says_so(row: Row) -> None:
+def test_a_commit_is_refused_for_certain_exactly_where_the_table_says_so(row: TransactionErrorRule) -> None:
     once = classify_commit(row.source, row.key, only_attempt=True).outcome
     again = classify_commit(row.source, row.key, only_attempt=False).outcome
     assert (once is FAIL) == (row.committed is not Committed.MAYBE)
@@ -213,6 +213,6 @@ def test_every_row_has_its_reason_and_is_the_only_one_of_its_key() -> None:
     assert len({(row.source, row.key) for row in TABLE}) == len(TABLE)
 
 
-@pytest.mark.parametrize("source", Source)
-def test_an_error_nobody_thought_of_is_open(source: Source) -> None:
+@pytest.mark.parametrize("source", ErrorSource)
+def test_an_error_nobody_thought_of_is_open(source: ErrorSource) -> None:
     assert classify_commit(source, "Unheard", only_attempt=True).outcome is INFO

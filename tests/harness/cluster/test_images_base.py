@@ -95,11 +95,11 @@ def test_a_second_builder_waits_for_the_first(tmp_path: Path) -> None:
     assert ready.wait(BOUND_S)
     said: list[str] = []
 
-    def say(words: str) -> None:
+    def report(words: str) -> None:
         said.append(words)
         waited_for.set()
 
-    with build_lock("x", say):
+    with build_lock("x", report):
         assert (tmp_path / "built").exists()
     assert said == ["waiting for another process that builds x"]
     first.join()

@@ -86,13 +86,13 @@ def test_one_process_resolves_what_two_want(cache: Path, install_mvn: Path) -> N
     )
     said: list[str] = []
 
-    def told(what: str) -> None:
+    def report(what: str) -> None:
         said.append(what)
         if what.startswith("waiting"):
             waits.touch()
 
     with ThreadPoolExecutor() as pool:
-        folders = list(pool.map(lambda version: maven.resolve(version, told), ["4.3.1"] * 2))
+        folders = list(pool.map(lambda version: maven.resolve(version, report), ["4.3.1"] * 2))
     assert folders == [cache / "jars" / "4.3.1"] * 2
     assert len((install_mvn / "mvn.calls").read_text().splitlines()) == 1
     # Each speaks from its own thread: who has the lock may be overtaken before it does.

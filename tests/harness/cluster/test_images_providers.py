@@ -14,7 +14,7 @@ from urllib3.exceptions import ProtocolError, ReadTimeoutError
 from harness.cluster.engine import engine_errors_named
 from harness.cluster.images import base, building, maven, registry
 from harness.cluster.images.artifacts import ArtifactsProvider
-from harness.cluster.images.model import Label, Source
+from harness.cluster.images.model import JarSource, Label
 from harness.cluster.images.registry import RegistryProvider, layer_progress, require_version
 from harness.errors import EngineError, KrucibleError, UsageError
 from tests.harness.fakes.engine import FakeEngine
@@ -62,7 +62,7 @@ def test_artifacts_are_built_on_the_base_without_a_network_labelled_and_found_ag
         "krucible/run-node",
         f"libs/{JAR}",
     ]
-    assert (image.version, image.source, image.java) == ("4.3.1", Source.ARTIFACTS, "17.0.21")
+    assert (image.version, image.source, image.java) == ("4.3.1", JarSource.ARTIFACTS, "17.0.21")
     assert image.reference.startswith("krucible/kafka:4.3.1-")
     assert image.checksums == maven.checksums([hashlib.sha512(b"jar").hexdigest()])
     assert (image.upstream, image.tools, image.tools_note) == ("", "", "")
@@ -148,7 +148,7 @@ def test_the_official_image_is_pulled_and_gets_our_entry_script(
     build = engine.built[0]
     assert build.buildargs == {"BASE": f"apache/kafka{name}"}
     assert not [file for file in build.files if file.startswith("libs/")]
-    assert (image.version, image.source) == ("4.3.1", Source.REGISTRY)
+    assert (image.version, image.source) == ("4.3.1", JarSource.REGISTRY)
     assert image.upstream == "apache/kafka@sha256:2"
     assert provider.cached(asked) == image == provider.obtain(asked, said.append)
 

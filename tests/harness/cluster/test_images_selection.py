@@ -4,20 +4,20 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from harness.cluster.images import KafkaImage, Progress, Source, ensure_image, mend_of, selection, survey
+from harness.cluster.images import JarSource, KafkaImage, Progress, ensure_image, mend_of, selection, survey
 from harness.errors import KrucibleError, UsageError
 from tests.harness.fakes.engine import FakeEngine
 
 CLIENT = FakeEngine().client
 
 
-def image(source: Source) -> KafkaImage:
+def image(source: JarSource) -> KafkaImage:
     return KafkaImage(f"krucible/kafka:{source}", "4.3.1", source, "sha256:0", "", "17", "0")
 
 
 @dataclass
 class Stub:
-    source: Source
+    source: JarSource
     here: bool = False
     reason: str | None = None
     error: Exception | None = None
@@ -38,46 +38,46 @@ class Stub:
 
 @pytest.fixture
 def artifacts(monkeypatch: pytest.MonkeyPatch) -> Stub:
-    stub = Stub(Source.ARTIFACTS)
+    stub = Stub(JarSource.ARTIFACTS)
     monkeypatch.setattr(selection, "ArtifactsProvider", lambda _client: stub)
     return stub
 
 
 @pytest.fixture
 def registry(monkeypatch: pytest.MonkeyPatch) -> Stub:
-    stub = Stub(Source.REGISTRY)
+    stub = Stub(JarSource.REGISTRY)
     monkeypatch.setattr(selection, "RegistryProvider", lambda _client: stub)
     return stub
 
 
-def chosen(source: str = "auto", version: str = "4.3.1") -> Source:
+def chosen(source: str = "auto", version: str = "4.3.1") -> JarSource:
     return ensure_image(version, source, client=CLIENT).source
 
 
 def test_what_is_here_is_taken_artifacts_first(artifacts: Stub, registry: Stub) -> None:
     artifacts.here = registry.here = True
-    assert chosen() is Source.ARTIFACTS
+    assert chosen() is JarSource.ARTIFACTS
     artifacts.here = False
-    assert chosen() is Source.REGISTRY
+    assert chosen() is JarSource.REGISTRY
     assert artifacts.obtained == registry.obtained == []
 
 
 def test_a_registry_that_answers_comes_before_building(artifacts: Stub, registry: Stub) -> None:
-    assert chosen() is Source.REGISTRY
+    assert chosen() is JarSource.REGISTRY
     assert (artifacts.obtained, registry.obtained) == ([], ["4.3.1"])
 
 
 @pytest.mark.usefixtures("artifacts")
 def test_artifacts_serve_where_the_registry_does_not_answer_or_fails(registry: Stub) -> None:
     registry.reason = "no such host"
-    assert chosen() is Source.ARTIFACTS
+    assert chosen() is JarSource.ARTIFACTS
     registry.reason, registry.error = None, KrucibleError("the image could not be pulled")
-    assert chosen() is Source.ARTIFACTS
+    assert chosen() is JarSource.ARTIFACTS
 
 
 def test_a_named_source_is_the_only_one(artifacts: Stub, registry: Stub) -> None:
     registry.here = True
-    assert chosen("artifacts") is Source.ARTIFACTS
+    assert chosen("artifacts") is JarSource.ARTIFACTS
     artifacts.error = KrucibleError("Maven failed")
     with pytest.raises(KrucibleError, match="Maven failed"):
         chosen("artifacts")
@@ -122,7 +122,7 @@ def test_a_version_that_does_not_exist_stays_a_usage_error(artifacts: Stub, regi
 @pytest.mark.usefixtures("artifacts", "registry")
 def test_only_a_registry_serves_a_digest() -> None:
     version = f"4.3.1@sha256:{'0' * 64}"
-    assert chosen(version=version) is Source.REGISTRY
+    assert chosen(version=version) is JarSource.REGISTRY
     with pytest.raises(UsageError, match="digest"):
         chosen("artifacts", version)
 
@@ -136,7 +136,7 @@ def test_what_does_not_exist_is_refused(version: str, source: str) -> None:
 def test_a_survey_asks_nobody_about_an_image_that_is_here(artifacts: Stub, registry: Stub) -> None:
     registry.reason = "no such host"
     found = survey("4.3.1", "auto", CLIENT)
-    assert found.ways == {Source.ARTIFACTS: None, Source.REGISTRY: "no such host"}
+    assert found.ways == {JarSource.ARTIFACTS: None, JarSource.REGISTRY: "no such host"}
     assert not found.registry_answers
     assert found.wants_jars
     assert not found.hopeless
@@ -147,5 +147,5 @@ def test_a_survey_asks_nobody_about_an_image_that_is_here(artifacts: Stub, regis
     assert survey("4.3.1", "auto", CLIENT).registry_answers
     artifacts.here = True
     found = survey("4.3.1", "auto", CLIENT)
-    assert found == (image(Source.ARTIFACTS), {})
+    assert found == (image(JarSource.ARTIFACTS), {})
     assert not found.hopeless

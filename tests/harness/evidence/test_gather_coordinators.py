@@ -52,7 +52,7 @@ class _Broker(FakeNode):
         )
 
 
-def told(tmp_path: Path, *brokers: _Broker, patience_s: float = 20) -> Sequence[Operation]:
+def gathered_coordinators(tmp_path: Path, *brokers: _Broker, patience_s: float = 20) -> Sequence[Operation]:
     journals = Journals(tmp_path, "run", Clock())
     listeners = {f"n{number}": broker.address for number, broker in enumerate(brokers)}
     gather_coordinators(Recorder(journals.open("runner"), "runner"), listeners, patience_s)
@@ -62,14 +62,14 @@ def told(tmp_path: Path, *brokers: _Broker, patience_s: float = 20) -> Sequence[
 
 def test_each_broker_is_asked_once_where_all_is_clear(tmp_path: Path) -> None:
     with _Broker(["h", "g"], ["t"]) as one, _Broker(["t"], []) as other:
-        first, second = told(tmp_path, one, other)
+        first, second = gathered_coordinators(tmp_path, one, other)
     assert (first.node, first.value["groups"], first.value["transactional_ids"]) == ("n0", ["g", "h"], ["t"])
     assert (second.node, second.value["groups"], second.value["transactional_ids"]) == ("n1", ["t"], [])
 
 
 def test_who_is_loading_is_asked_again(tmp_path: Path) -> None:
     with _Broker(["g"], ["t"], loading=1) as one:
-        first, second = told(tmp_path, one)
+        first, second = gathered_coordinators(tmp_path, one)
     assert first.value["transactional_ids"] is None
     assert second.value["transactional_ids"] == ["t"]
 
@@ -79,10 +79,10 @@ def test_two_that_name_the_same_are_asked_until_patience_ends(
     tmp_path: Path, names: tuple[list[str], list[str]]
 ) -> None:
     with _Broker(*names) as one, _Broker(*names) as other:
-        assert len(told(tmp_path, one, other, patience_s=0.6)) > 2
+        assert len(gathered_coordinators(tmp_path, one, other, patience_s=0.6)) > 2
 
 
 def test_who_does_not_answer_is_not_told_of(tmp_path: Path) -> None:
     with _Broker([], []) as one:
         one.answers[_LIST_GROUPS] = lambda _: b""
-        assert not told(tmp_path, one, patience_s=0)
+        assert not gathered_coordinators(tmp_path, one, patience_s=0)

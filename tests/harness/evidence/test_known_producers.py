@@ -31,12 +31,12 @@ class _Broker(FakeNode):
         topic = DescribeProducersResponse.TopicResponse
         self.wanted += [(each.name, [*each.partition_indexes]) for each in request.topics]
         topics = [
-            topic(name=each.name, partitions=[self._told(number) for number in each.partition_indexes])
+            topic(name=each.name, partitions=[self._response(number) for number in each.partition_indexes])
             for each in request.topics
         ]
         return DescribeProducersResponse(throttle_time_ms=0, topics=topics)
 
-    def _told(self, number: int) -> Any:
+    def _response(self, number: int) -> Any:
         partition = DescribeProducersResponse.TopicResponse.PartitionResponse
         producers = [
             partition.ProducerState(

@@ -22,19 +22,21 @@ def loader(partition: str, end: int, thread: str = RECOVERING) -> str:
     return LOADER.format(thread, partition, end)
 
 
-def told(*lines: str) -> list[LogLoaded | IsrShrunk | LogTruncated]:
+def log_ends_of(*lines: str) -> list[LogLoaded | IsrShrunk | LogTruncated]:
     return list(log_ends("\n".join(lines)))
 
 
 def test_of_each_start_the_last_line_about_a_log_counts() -> None:
     first = [START, loader("__cluster_metadata-0", 0, "main"), loader("log-0-4", 0), loader("log-0-4", 2151)]
     again = [START, loader("log-0-4", 2207)]
-    assert [(e.topic, e.partition, e.end) for e in told(*first, *again) if isinstance(e, LogLoaded)] == [
+    assert [
+        (e.topic, e.partition, e.end) for e in log_ends_of(*first, *again) if isinstance(e, LogLoaded)
+    ] == [
         ("__cluster_metadata", 0, 0),
         ("log-0", 4, 2151),
         ("log-0", 4, 2207),
     ]
-    assert told(*first)[1] == LogLoaded(4, "2026-11-23T13:15:48.127Z", "log-0", 4, 2151)
+    assert log_ends_of(*first)[1] == LogLoaded(4, "2026-11-23T13:15:48.127Z", "log-0", 4, 2151)
 
 
 def test_where_a_log_begins() -> None:
@@ -46,17 +48,17 @@ def test_where_a_log_begins() -> None:
     )
     lines = [START, loader("log-0-4", 261), begins.format(RECOVERING, 4, 261), begins.format("main", 5, 261)]
     at = "2026-11-23T13:15:48.127Z"
-    assert told(*lines) == [LogLoaded(2, at, "log-0", 4, 261, 118)]
-    assert told(*lines[:2], begins.format(RECOVERING, 4, 262)) == [LogLoaded(2, at, "log-0", 4, 261)]
+    assert log_ends_of(*lines) == [LogLoaded(2, at, "log-0", 4, 261, 118)]
+    assert log_ends_of(*lines[:2], begins.format(RECOVERING, 4, 262)) == [LogLoaded(2, at, "log-0", 4, 261)]
 
 
 def test_a_log_that_is_made_later_is_not_loaded() -> None:
-    assert told(START, loader("log-0-4", 0, "kafka-2-metadata-loader-event-handler")) == []
+    assert log_ends_of(START, loader("log-0-4", 0, "kafka-2-metadata-loader-event-handler")) == []
 
 
 def test_whom_a_leader_leaves_behind() -> None:
     at, out = "2026-11-23T13:15:48.127Z", ((4, 968), (2, -1))
-    assert told(SHRUNK, "and a line that says nothing") == [
+    assert log_ends_of(SHRUNK, "and a line that says nothing") == [
         IsrShrunk(1, at, "log-0", 4, (4, 2, 1), 969, 974, out)
     ]
 
@@ -71,6 +73,6 @@ def test_whom_a_leader_leaves_behind() -> None:
 def test_a_log_that_is_cut_off_below_its_high_watermark(who: str) -> None:
     cut = "2026-11-23T13:15:48.127Z WARN [ReplicaFetcherThread-0-3] {}Truncating log-0-4 to offset 609 below"
     lines = [f"{cut} high watermark 779 (x)", f"{cut} high watermark".replace("WARN", "INFO")]
-    assert told(*(line.format(who) for line in lines)) == [
+    assert log_ends_of(*(line.format(who) for line in lines)) == [
         LogTruncated(1, "2026-11-23T13:15:48.127Z", "log-0", 4, 609, 779)
     ]

@@ -57,7 +57,7 @@ def gathered(folder: Path, **logs: str | None) -> History:
     return read_history(folder)
 
 
-def told(history: History, key: str) -> list[tuple[str | None, Any]]:
+def observed_values(history: History, key: str) -> list[tuple[str | None, Any]]:
     return [(operation.node, operation.value) for operation in history.observed(key)]
 
 
@@ -72,9 +72,9 @@ def test_a_log_that_can_not_be_fetched_keeps_no_other(folder: Path) -> None:
 
 def test_what_the_others_logged_is_recorded_and_the_lack_is_told(folder: Path) -> None:
     history = gathered(folder, n1=None, n2=f"{FIRST}\n{BAD}")
-    assert [node for node, _ in told(history, NODE_LOG)] == ["n2"]
+    assert [node for node, _ in observed_values(history, NODE_LOG)] == ["n2"]
     why = "its log could not be fetched: the Docker engine did not answer: read timed out after 60 s"
-    assert told(history, LOG_LACKING) == [("n1", {"what": "all", "why": why})]
+    assert observed_values(history, LOG_LACKING) == [("n1", {"what": "all", "why": why})]
     hole = hole_of(history)
     assert hole is not None
     assert lacking_of(hole.missing, Source.BROKER_LOGS) == (
@@ -84,11 +84,11 @@ def test_what_the_others_logged_is_recorded_and_the_lack_is_told(folder: Path) -
 
 def test_a_log_without_its_beginning_is_kept_and_told_of(folder: Path) -> None:
     history = gathered(folder, n1=BAD, n2=f"{FIRST}\n{BAD}", n3="")
-    assert [node for node, _ in told(history, NODE_LOG)] == ["n1", "n2"]
-    ((node, lack),) = told(history, LOG_LACKING)
+    assert [node for node, _ in observed_values(history, NODE_LOG)] == ["n1", "n2"]
+    ((node, lack),) = observed_values(history, LOG_LACKING)
     assert (node, lack["what"]) == ("n1", "beginning")
     assert "the engine dropped its oldest lines" in lack["why"]
-    assert {name for name, _ in told(history, CLEANED)} == {"n2", "n3"}
+    assert {name for name, _ in observed_values(history, CLEANED)} == {"n2", "n3"}
     hole = hole_of(history)
     assert hole is not None
     assert hole.missing == {f"broker n1: {lack['why']}", f"controller n1: {lack['why']}"}
@@ -114,9 +114,9 @@ def test_entries_beyond_the_limit_are_told_of_and_cost_no_other_kind(
     monkeypatch.setattr(node_logs, "ENTRIES_MAX", 2)
     others = [line for other, lines in LINES.items() if other != kind for line in lines * 2]
     history = gathered(folder, n1="\n".join([FIRST, *LINES[kind] * 3, *others]))
-    assert {key: len(told(history, key)) for key in LINES} == dict.fromkeys(LINES, 2)
+    assert {key: len(observed_values(history, key)) for key in LINES} == dict.fromkeys(LINES, 2)
     why = "only the first 2 of 3 entries are recorded"
-    assert told(history, LOG_LACKING) == [("n1", {"what": kind, "why": why})]
+    assert observed_values(history, LOG_LACKING) == [("n1", {"what": kind, "why": why})]
     hole = hole_of(history)
     assert hole is not None
     assert hole.missing == {f"{kind} of broker n1: {why}", f"{kind} of controller n1: {why}"}
@@ -127,4 +127,4 @@ def test_entries_up_to_the_limit_lack_nothing(folder: Path, monkeypatch: pytest.
     history = gathered(
         folder, n1="\n".join([FIRST, *(line for lines in LINES.values() for line in lines * 2)])
     )
-    assert (told(history, LOG_LACKING), hole_of(history)) == ([], None)
+    assert (observed_values(history, LOG_LACKING), hole_of(history)) == ([], None)

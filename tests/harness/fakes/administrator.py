@@ -7,7 +7,7 @@ from typing import Any
 
 from checkers.history.operations import OperationType
 from harness.clients import ClientFailedError, ClientKind
-from harness.clients.administrator import AdministratorOptions, Answer
+from harness.clients.administrator import AdminAnswer, AdministratorOptions
 
 OK = OperationType.OK
 
@@ -23,7 +23,7 @@ class FakeCluster:
         self.closed = 0
         self.on_make: Callable[[], Exception | None] = lambda: None
         self._ids = count()
-        self.on_ask: Callable[[str], Answer | None] = lambda _what: None
+        self.on_ask: Callable[[str], AdminAnswer | None] = lambda _what: None
 
     def new_id(self) -> str:
         """An id that no topic had before."""
@@ -47,24 +47,24 @@ class FakeAdministrator:
         self._cluster = cluster
         self.spent = False
 
-    def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> Answer:
+    def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> AdminAnswer:
         return self._ask("commit", lambda: self._put((group, topic, partition), offset))
 
-    def committed_offset(self, group: str, topic: str, partition: int) -> Answer:
+    def committed_offset(self, group: str, topic: str, partition: int) -> AdminAnswer:
         return self._ask("committed", lambda: self._cluster.registers.get((group, topic, partition)))
 
-    def alter_config(self, topic: str, key: str, value: int) -> Answer:
+    def alter_config(self, topic: str, key: str, value: int) -> AdminAnswer:
         return self._ask("alter", lambda: self._put((topic, key), value))
 
-    def config(self, topic: str, key: str) -> Answer:
+    def config(self, topic: str, key: str) -> AdminAnswer:
         return self._ask("config", lambda: self._cluster.registers.get((topic, key)))
 
-    def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
+    def create_topic(self, topic: str, partitions: int, replication_factor: int) -> AdminAnswer:
         assert partitions > 0
         assert replication_factor > 0
         return self._ask("create", lambda: self._cluster.topics.setdefault(topic, self._cluster.new_id()))
 
-    def delete_topic(self, topic: str) -> Answer:
+    def delete_topic(self, topic: str) -> AdminAnswer:
         return self._ask("delete", lambda: self._cluster.topics.pop(topic) and None)
 
     def close(self, timeout_s: float) -> None:
@@ -75,13 +75,13 @@ class FakeAdministrator:
     def _put(self, register: tuple[Any, ...], value: int) -> None:
         self._cluster.registers[register] = value
 
-    def _ask(self, what: str, call: Callable[[], Any]) -> Answer:
+    def _ask(self, what: str, call: Callable[[], Any]) -> AdminAnswer:
         wrong = self._cluster.on_ask(what)
         if wrong is not None:
             self.spent = True
             return wrong
         with self._cluster.lock:
-            return Answer(OK, call())
+            return AdminAnswer(OK, call())
 
 
 __all__ = ["ClientFailedError", "FakeCluster"]

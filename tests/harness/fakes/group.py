@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from checkers.history.operations import OperationType
 from checkers.history.polls import Isolation
-from harness.clients.administrator import Answer
-from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions, Membership
+from harness.clients.administrator import AdminAnswer
+from harness.clients.group import Assigned, GroupMember, MemberOptions, Membership, PolledRecords
 from harness.clients.interface import ClientKind, LogConsumer, LogProducer, Message
 from tests.harness.fakes.log import FakeConsumer, FakeLog, FakeProducer, raise_if
 
@@ -55,11 +55,11 @@ class FakeGroup:
         self.late = 0
         self.resets: list[Mapping[int, int]] = []
         self.removals = 0
-        self.on_reset: Callable[[], Answer] = lambda: Answer(FAIL, error="error 25")
+        self.on_reset: Callable[[], AdminAnswer] = lambda: AdminAnswer(FAIL, error="error 25")
         self.lock = threading.Lock()
         self.on_join: Callable[[], Exception | None] = lambda: None
         self.on_poll: Callable[[], Exception | None] = lambda: None
-        self.on_commit: Callable[[Mapping[int, int]], Answer | None] = lambda _offsets: None
+        self.on_commit: Callable[[Mapping[int, int]], AdminAnswer | None] = lambda _offsets: None
         self.rebalances: Callable[[], bool] = lambda: False
         self.revokes: Callable[[], bool] = lambda: False
         self.moves_on: Callable[[], bool] = lambda: False
@@ -71,29 +71,31 @@ class FakeGroup:
             self.joined.append(options)
         return FakeMember(self)
 
-    def commit_as(self, options: MemberOptions, membership: Membership, offsets: Mapping[int, int]) -> Answer:
+    def commit_as(
+        self, options: MemberOptions, membership: Membership, offsets: Mapping[int, int]
+    ) -> AdminAnswer:
         assert options.topic == "groups-0"
         self.late += 1
         return self.commit(membership, offsets)
 
-    def reset(self, options: MemberOptions, offsets: Mapping[int, int]) -> Answer:
+    def reset(self, options: MemberOptions, offsets: Mapping[int, int]) -> AdminAnswer:
         assert options.topic == "groups-0"
         self.resets.append(offsets)
         return self.on_reset()
 
-    def remove(self, options: MemberOptions) -> Answer:
+    def remove(self, options: MemberOptions) -> AdminAnswer:
         assert options.group == (self.named or options.group)
         self.removals += 1
-        return Answer(FAIL, error="error 68")
+        return AdminAnswer(FAIL, error="error 68")
 
-    def commit(self, membership: Membership, offsets: Mapping[int, int]) -> Answer:
+    def commit(self, membership: Membership, offsets: Mapping[int, int]) -> AdminAnswer:
         assert offsets
         with self.lock:
             if membership.generation != self.generation:
                 self.refused.append(membership)
-                return Answer(FAIL, error="error 22")
+                return AdminAnswer(FAIL, error="error 22")
             self.committed |= offsets
-        return Answer(OK)
+        return AdminAnswer(OK)
 
 
 class FakeMember:
@@ -105,7 +107,7 @@ class FakeMember:
         self._positions: dict[int, int] = {}
         self.owned: frozenset[int] = frozenset()
 
-    def poll(self, max_wait_s: float) -> Gathered:
+    def poll(self, max_wait_s: float) -> PolledRecords:
         assert max_wait_s > 0
         raise_if(self._group.on_poll())
         assigned = None
@@ -114,7 +116,7 @@ class FakeMember:
         messages = self._messages()
         if self._group.revokes():
             self.owned = frozenset()
-        return Gathered(messages, assigned, self._moved_on())
+        return PolledRecords(messages, assigned, self._moved_on())
 
     def _moved_on(self) -> Membership | None:
         if self._membership is None or not self._group.moves_on():
@@ -124,7 +126,7 @@ class FakeMember:
             self._membership = self._membership._replace(generation=self._group.generation)
         return self._membership
 
-    def commit(self, offsets: Mapping[int, int]) -> Answer:
+    def commit(self, offsets: Mapping[int, int]) -> AdminAnswer:
         assert self._membership is not None
         return self._group.on_commit(offsets) or self._group.commit(self._membership, offsets)
 

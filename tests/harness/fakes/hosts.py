@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness.campaigns.hosting import driving
-from harness.campaigns.hosting.looking import LOOK, Seen
+from harness.campaigns.hosting.looking import LOOK, HostChecks
 from harness.campaigns.hosting.orders import Order, Report, decode, encode
 from harness.campaigns.hosting.tasks import CARRY_OUT, CLEAR_SLOTS
 from results.pipeline.spark.hosts import HostAnswer
@@ -39,7 +39,7 @@ class FakeHosts:
         if function == CLEAR_SLOTS:
             return HostAnswer(b"cleared")
         assert function == LOOK
-        return HostAnswer(encode(Seen(host, f"machine of {host}", Path("/scratch"), ())))
+        return HostAnswer(encode(HostChecks(host, f"machine of {host}", Path("/scratch"), ())))
 
     def stand_in(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Answer for `MASTER`."""

@@ -11,9 +11,9 @@ from harness.clients import (
     LogConsumer,
     LogProducer,
     Message,
+    ProducerRecord,
     ReadError,
-    Record,
-    Sent,
+    SendResult,
 )
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
@@ -30,7 +30,7 @@ class FakeLog:
         self.made: list[str] = []
         self.closed = 0
         self.on_make: Callable[[str], Exception | None] = lambda _what: None
-        self.on_send: Callable[[Record], Sent | None] = lambda _record: None
+        self.on_send: Callable[[ProducerRecord], SendResult | None] = lambda _record: None
         self.on_assign: Callable[[Mapping[int, int]], Exception | None] = lambda _positions: None
         self.on_poll: Callable[[], Exception | None] = lambda: None
         self.on_offsets: Callable[[], Exception | None] = lambda: None
@@ -51,7 +51,7 @@ class FakeLog:
         with self.lock:
             self.made.append(what)
 
-    def append(self, record: Record) -> int:
+    def append(self, record: ProducerRecord) -> int:
         with self.lock:
             self.partitions[record.partition].append(record.value)
             return len(self.partitions[record.partition]) - 1
@@ -66,8 +66,8 @@ class FakeProducer:
     def __init__(self, log: FakeLog) -> None:
         self._log = log
 
-    def send(self, batch: Sequence[Record]) -> list[Sent]:
-        return [self._log.on_send(record) or Sent(OK, self._log.append(record)) for record in batch]
+    def send(self, batch: Sequence[ProducerRecord]) -> list[SendResult]:
+        return [self._log.on_send(record) or SendResult(OK, self._log.append(record)) for record in batch]
 
     def close(self, timeout_s: float) -> None:
         assert timeout_s > 0

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from checkers.history.operations import OperationType
-from harness.clients import ClientFailedError, ClientKind, Message, ReadError, Sent
+from harness.clients import ClientFailedError, ClientKind, Message, ReadError, SendResult
 from harness.clients.transactional import (
     GroupOffsets,
     GroupOptions,
@@ -94,15 +94,15 @@ class FakeTransactionalProducer:
         raise_if(self._coordinator.on_begin(self._name))
         self._sent, self._offsets = [], None
 
-    def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
+    def send(self, batch: Sequence[TopicRecord]) -> list[SendResult]:
         error = self._coordinator.on_send(self._name)
         if error is not None:
-            return [Sent(OperationType.INFO, error=str(error))] * len(batch)
+            return [SendResult(OperationType.INFO, error=str(error))] * len(batch)
         with self._coordinator.lock:
             self._sent += batch
             first = len(self._coordinator.records)
             self._coordinator.records += [(record, self._name) for record in batch]
-        return [Sent(OperationType.OK, first + index) for index in range(len(batch))]
+        return [SendResult(OperationType.OK, first + index) for index in range(len(batch))]
 
     def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
         assert timeout_s > 0

@@ -81,7 +81,7 @@ def test_a_cut_both_ways_is_the_same_inward(pattern: Pattern) -> None:
 
 
 @given(st.sampled_from(list(Pattern)), st.integers(2, 10), st.integers(0, 1 << 16), st.data())
-def test_nobody_is_cut_from_itself_and_two_way_patterns_are_symmetric(
+def test_no_node_is_cut_from_itself_and_two_way_patterns_are_symmetric(
     pattern: Pattern, size: int, draw: int, data: st.DataObject
 ) -> None:
     names = tuple(f"n{i}" for i in range(size))

@@ -88,7 +88,7 @@ def test_nothing_is_done_to_a_node_that_is_dead(rig: Rig, spec: Fault) -> None:
     assert [path.name for path in rig.home.disk.iterdir()] == ["meta.properties"]
 
 
-def test_a_node_that_dies_while_it_is_frozen_is_told_to_be_dead(rig: Rig) -> None:
+def test_a_node_that_dies_while_frozen_is_recorded_as_dead(rig: Rig) -> None:
     pause = rig.fault(Pause())
     pause.inject()
     rig.node.die()
@@ -100,7 +100,7 @@ def test_a_node_that_dies_while_it_is_frozen_is_told_to_be_dead(rig: Rig) -> Non
 
 
 @pytest.mark.parametrize("spec", [Kill(), Stop(), WipeDisk(), PowerLoss()])
-def test_a_node_that_dies_as_it_comes_back_is_told_to_be_dead(rig: Rig, spec: Fault) -> None:
+def test_a_node_that_dies_during_its_restart_is_recorded_as_dead(rig: Rig, spec: Fault) -> None:
     rig.node.survives = False
     fault = rig.fault(spec)
     fault.inject()

@@ -169,7 +169,7 @@ def test_one_disk_of_several_goes(rig: Rig) -> None:
     assert (rig.home.folder / "directory-ids").read_text() == "old\nsecond\n"
 
 
-def test_what_is_left_is_told(rig: Rig) -> None:
+def test_a_wipe_that_leaves_a_folder_is_not_confirmed(rig: Rig) -> None:
     fault = rig.fault(WipeDisk(scope=Scope.TOPIC, topic="log-0"))
     fault.inject()
     (rig.home.disk / "log-0-0").mkdir()
@@ -178,7 +178,7 @@ def test_what_is_left_is_told(rig: Rig) -> None:
 
 
 @pytest.mark.parametrize("draws", ["old", ""])
-def test_a_directory_id_that_is_not_the_one_asked_for_is_told(rig: Rig, draws: str) -> None:
+def test_a_directory_id_other_than_the_requested_one_is_reported(rig: Rig, draws: str) -> None:
     rig.node.draws = draws
     fault = rig.fault(WipeDisk())
     fault.inject()

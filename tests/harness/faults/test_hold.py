@@ -91,7 +91,7 @@ def test_the_rule_goes_whatever_the_block_does(stand: Stand) -> None:
     assert not stand.holder.rule
 
 
-def test_a_rule_that_stays_is_told(stand: Stand) -> None:
+def test_a_hold_that_can_not_be_removed_is_recorded_as_not_healed(stand: Stand) -> None:
     stand.holder.stuck = True
     with stand.holds.hold("hold-1", 2, 4711, stand.send):
         pass

@@ -78,12 +78,12 @@ def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
     found = Wire()
     monkeypatch.setattr(module, "PROBE_BOUND_S", 0.0)
 
-    def asked(host: str, port: int, _: float) -> bool:
+    def probe(host: str, port: int, _: float) -> bool:
         (name,) = (name for name, address in ADDRESSES.items() if address == host)
         found.send(name, f"-p tcp --dport {port}", 5)
         return True
 
-    monkeypatch.setattr(module, "answers", asked)
+    monkeypatch.setattr(module, "answers", probe)
     return found
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from checkers.history.observed import PartitionAnswer
 from checkers.history.quorum import ReplicaState
-from harness.faults.sparing import CAUGHT_UP_MS, DEAD, HELD, Strike, chosen, objection, strike_of
+from harness.faults.sparing import CAUGHT_UP_MS, DEAD, HELD, DiskFault, chosen, objection, strike_of
 from harness.faults.targets import Resolved
 from harness.kafka.answers import QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot
@@ -126,7 +126,7 @@ def test_a_fault_hits_the_first_from_whom_it_need_not_be_withheld() -> None:
         (broker(9), 1, "the target is held by another fault"),
     ],
 )
-def test_nobody_stands_in_for_whom_a_fault_is_withheld_from(
+def test_a_withheld_fault_is_not_moved_to_another_target(
     target: Target | Member, leads: int | None, why: str
 ) -> None:
     short = seen(reported={WHERE: (partition(1, 2),)}, quorum=leads and quorum(0, 0, 0, leader=leads))
@@ -160,18 +160,18 @@ def test_a_copy_of_a_node_that_died_by_itself_is_none_for_certain() -> None:
     )
 
 
-def test_of_a_partition_that_nobody_tells_of_nothing_is_certain() -> None:
+def test_a_partition_that_no_broker_reports_is_uncertain() -> None:
     assert objection(WIPE, N4, seen(reported={WHERE: ()}), ()) == "no broker reports the ISR of t/0"
 
 
 def test_a_disk_that_went_counts_until_its_copy_was_seen_out_of_sync() -> None:
     strike = strike_of(N3, SNAPSHOT)
-    assert strike == Strike(3, 40, frozenset({WHERE}))
+    assert strike == DiskFault(3, 40, frozenset({WHERE}))
     for out in ({}, {(*WHERE, 3): 40}, {(*WHERE, 2): 41}, {("t", 1, 3): 41}):
         why = objection(WIPE, N1, seen(out_of_sync=out), [strike])
         assert why == "1 of 2 other copies of t/0 are in sync for certain"
     assert objection(WIPE, N1, seen(out_of_sync={(*WHERE, 3): 41}), [strike]) is None
-    twice = [strike, Strike(3, 50, frozenset({WHERE}))]
+    twice = [strike, DiskFault(3, 50, frozenset({WHERE}))]
     assert objection(WIPE, N1, seen(out_of_sync={(*WHERE, 3): 41}), twice) is not None
 
 

@@ -51,7 +51,7 @@ def test_without_a_controller_in_sight_somebody_else_is_taken() -> None:
     assert named(resolve(Target.PARTITION_LEADER, 0, snapshot))[1] == "fallback"
 
 
-def test_nobody_is_left_when_all_are_held() -> None:
+def test_no_target_is_left_when_all_nodes_are_held() -> None:
     snapshot = led(NODES, 101, held=frozenset(n.name for n in NODES))
 
     assert resolve(Target.RANDOM, 0, snapshot) is None

@@ -43,7 +43,7 @@ def effects_of(window: FaultWindow) -> tuple[bool | None, ...]:
     return window.ends_processes, window.silences, window.ends_cleanly, *disks
 
 
-def said_by(spec: Fault) -> tuple[bool | None, ...]:
+def properties_of(spec: Fault) -> tuple[bool | None, ...]:
     """What a word says; one that ends no process need not say what it does to disks."""
     disks = tuple(bool(said) for said in (spec.tears_writes, spec.loses_unsynced, spec.wipes))
     return spec.ends_processes, spec.silences, spec.exits_cleanly, *disks
@@ -78,7 +78,7 @@ def test_every_word_has_its_class() -> None:
 def test_checkers_and_report_are_told_what_the_word_says(spec: Fault) -> None:
     plan = plan_of(spec)
     window = window_of(plan)
-    assert effects_of(window) == said_by(spec)
+    assert effects_of(window) == properties_of(spec)
     assert plan.glyph == spec.glyph
     if spec.glyph is not None:
         assert f' d="{spec.glyph}"' in glyphs.fault("nobody-knows", 0, 0, spec.glyph)
@@ -87,7 +87,7 @@ def test_checkers_and_report_are_told_what_the_word_says(spec: Fault) -> None:
 @pytest.mark.parametrize("kind", KNOWN)
 def test_a_kind_of_old_means_in_a_history_what_its_word_says(kind: str) -> None:
     spec, before = SPECS[kind], window_of({"kind": kind, "spec": {"kind": kind}})
-    assert effects_of(before) == said_by(spec)
+    assert effects_of(before) == properties_of(spec)
     assert f' d="{spec.glyph}"' in glyphs.fault(kind, 0, 0)
 
 

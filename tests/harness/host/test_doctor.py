@@ -10,15 +10,15 @@ from rich.console import Console
 
 from harness import cli
 from harness.cluster.engine import EngineFacts
-from harness.cluster.images import KafkaImage, Source, Survey
+from harness.cluster.images import JarSource, KafkaImage, Survey
 from harness.errors import EngineError, UsageError
 from harness.host import doctor as module
 from harness.host import memory
-from harness.host.doctor import Check, DoctorReport, State, doctor
+from harness.host.doctor import Check, CheckState, DoctorReport, doctor
 from harness.host.doctor_view import show
 from harness.host.packages import Package
 
-IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", Source.ARTIFACTS, "sha256:0", "", "17", "0")
+IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", JarSource.ARTIFACTS, "sha256:0", "", "17", "0")
 FACTS = EngineFacts("20.10", "overlay2", "/", "1", "6.1", "Debian", 2, 1 << 34)
 HEALTHY: dict[str, str | None] = {"partition": None, "kill": None, "pause": None, "stop": None}
 
@@ -77,9 +77,9 @@ def test_without_an_engine_the_rest_is_still_looked_at(monkeypatch: pytest.Monke
     report = doctor("4.3.1")
     assert not report.ready
     assert check(report, "engine") == Check(
-        "engine", State.MISSING, "the Docker engine does not answer: no socket", "krucible setup"
+        "engine", CheckState.MISSING, "the Docker engine does not answer: no socket", "krucible setup"
     )
-    assert check(report, "compose").state is State.OK
+    assert check(report, "compose").state is CheckState.OK
     assert {each.why_not for each in report.capabilities} == {"not tried: the Docker engine does not answer"}
     text = shown(report)
     assert "To fix engine: krucible setup" in text
@@ -92,12 +92,12 @@ def test_a_missing_compose_has_its_mend(monkeypatch: pytest.MonkeyPatch) -> None
 
     monkeypatch.setattr(module, "compose_binary", missing)
     assert check(doctor("4.3.1"), "compose") == Check(
-        "compose", State.MISSING, "neither works", "krucible setup"
+        "compose", CheckState.MISSING, "neither works", "krucible setup"
     )
 
 
 def test_an_image_that_is_not_here_tells_how_it_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
-    ways: dict[Source, str | None] = {Source.ARTIFACTS: None, Source.REGISTRY: "no such host"}
+    ways: dict[JarSource, str | None] = {JarSource.ARTIFACTS: None, JarSource.REGISTRY: "no such host"}
     monkeypatch.setattr(module, "survey", lambda *_: Survey(None, ways))
     monkeypatch.setattr(module, "base_if_cached", lambda _client: None)
     report = doctor("4.3.1")
@@ -112,7 +112,7 @@ def test_an_image_that_is_not_here_tells_how_it_can_be_had(monkeypatch: pytest.M
 
 
 def test_what_is_lacking_for_a_tarball_is_not_maven(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "survey", lambda *_: Survey(None, {Source.TARBALL: None}))
+    monkeypatch.setattr(module, "survey", lambda *_: Survey(None, {JarSource.TARBALL: None}))
     monkeypatch.setattr(
         module, "missing_for_images", lambda *, jars: [Package("maven", "jars")] if jars else []
     )
@@ -128,20 +128,32 @@ def test_little_memory_and_disk_are_missing_unknown_ones_are_not(
     monkeypatch.setattr(memory, "THREE_NODES_BYTES", 1 << 50)
     monkeypatch.setattr(module, "DISK_NEEDED_BYTES", 1 << 60)
     report = doctor("4.3.1", runs=tmp_path / "not" / "yet" / "there")
-    assert check(report, "memory").state is State.MISSING
+    assert check(report, "memory").state is CheckState.MISSING
     assert str(tmp_path) in check(report, "disk for runs").found
-    assert check(report, "disk for runs").state is State.MISSING
+    assert check(report, "disk for runs").state is CheckState.MISSING
     monkeypatch.setattr(memory, "INFORMATION", tmp_path / "none")
-    assert check(doctor("4.3.1"), "memory").state is State.OPTIONAL
+    assert check(doctor("4.3.1"), "memory").state is CheckState.OPTIONAL
 
 
 @pytest.mark.parametrize(
     ("says", "state", "found"),
     [
-        ('openjdk version "17.0.15" 2025', State.OK, "17.0.15, for krucible pipeline"),
-        ('openjdk version "11.0.21"', State.OPTIONAL, "Java is too old for Spark: version 11; krucible pi"),
-        ("out of memory", State.OPTIONAL, "Java does not start: out of memory; krucible pipeline needs Java"),
-        (None, State.OPTIONAL, "Java is missing: no java on PATH, and JAVA_HOME is not set; krucible pipel"),
+        ('openjdk version "17.0.15" 2025', CheckState.OK, "17.0.15, for krucible pipeline"),
+        (
+            'openjdk version "11.0.21"',
+            CheckState.OPTIONAL,
+            "Java is too old for Spark: version 11; krucible pi",
+        ),
+        (
+            "out of memory",
+            CheckState.OPTIONAL,
+            "Java does not start: out of memory; krucible pipeline needs Java",
+        ),
+        (
+            None,
+            CheckState.OPTIONAL,
+            "Java is missing: no java on PATH, and JAVA_HOME is not set; krucible pipel",
+        ),
     ],
 )
 def test_java_on_the_host_is_for_the_pipeline_and_never_in_the_way(
@@ -150,7 +162,7 @@ def test_java_on_the_host_is_for_the_pipeline_and_never_in_the_way(
     capsys: pytest.CaptureFixture[str],
     *,
     says: str | None,
-    state: State,
+    state: CheckState,
     found: str,
 ) -> None:
     monkeypatch.delenv("JAVA_HOME", raising=False)
@@ -163,19 +175,19 @@ def test_java_on_the_host_is_for_the_pipeline_and_never_in_the_way(
     (java,) = (each for each in report["checks"] if each["name"] == "java")
     assert java["state"] == state
     assert java["found"].startswith(found)
-    assert ("apt-get install openjdk-17-jre-headless" in java["mend"]) is (state is State.OPTIONAL)
+    assert ("apt-get install openjdk-17-jre-headless" in java["mend"]) is (state is CheckState.OPTIONAL)
 
 
 def test_the_client_that_needs_java_is_offered_where_java_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "java_missing", lambda: None)
     found = check(doctor("4.3.1"), "client kafka-clients")
-    assert (found.state, found.found) == (State.OK, "offered to scenarios that ask for it")
+    assert (found.state, found.found) == (CheckState.OK, "offered to scenarios that ask for it")
 
     monkeypatch.setattr(module, "java_missing", lambda: "java is not installed")
     report = doctor("4.3.1")
     found = check(report, "client kafka-clients")
     assert report.ready, "every other scenario can run"
-    assert found.state is State.OPTIONAL
+    assert found.state is CheckState.OPTIONAL
     assert found.found.startswith("not offered: java is not installed; ")
     assert "apt-get install default-jre-headless" in found.mend
 

@@ -2,18 +2,18 @@
 
 import pytest
 
-from harness.cluster.images import KafkaImage, Source, Survey
+from harness.cluster.images import JarSource, KafkaImage, Survey
 from harness.cluster.images import survey as real_survey
 from harness.errors import KrucibleError, UsageError
 from harness.host import setup as module
 from harness.host.packages import Package
 from tests.harness.fakes.engine import FakeEngine
 
-IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", Source.ARTIFACTS, "sha256:0", "", "17", "0")
+IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", JarSource.ARTIFACTS, "sha256:0", "", "17", "0")
 DOCKER, MAVEN = Package("docker.io", "the engine"), Package("maven", "jars")
 MMDEBSTRAP = Package("mmdebstrap", "the base image")
-ANSWERS: dict[Source, str | None] = {Source.ARTIFACTS: "mvn is not installed", Source.REGISTRY: None}
-SILENT: dict[Source, str | None] = {Source.ARTIFACTS: None, Source.REGISTRY: "no such host"}
+ANSWERS: dict[JarSource, str | None] = {JarSource.ARTIFACTS: "mvn is not installed", JarSource.REGISTRY: None}
+SILENT: dict[JarSource, str | None] = {JarSource.ARTIFACTS: None, JarSource.REGISTRY: "no such host"}
 
 
 class Host:
@@ -115,7 +115,7 @@ def test_an_old_version_gets_maven_though_the_registry_has_newer_ones(
     assert host.done == ["mmdebstrap", "maven", "base", "image"]
 
 
-@pytest.mark.parametrize("found", [Survey(None, {Source.TARBALL: None}), Survey(IMAGE, {})])
+@pytest.mark.parametrize("found", [Survey(None, {JarSource.TARBALL: None}), Survey(IMAGE, {})])
 def test_what_has_its_jars_gets_no_maven(host: Host, found: Survey) -> None:
     host.survey, host.base = found, None
     module.setup("4.3.1", say=str)
@@ -135,7 +135,7 @@ def test_where_a_registry_does_not_hand_an_image_over_it_is_built(host: Host) ->
     ("found", "error"),
     [
         (Survey(None, SILENT), KrucibleError("Maven failed")),
-        (Survey(None, {Source.REGISTRY: None}), KrucibleError("the pull failed")),
+        (Survey(None, {JarSource.REGISTRY: None}), KrucibleError("the pull failed")),
         (Survey(None, ANSWERS), UsageError("there is no Kafka 9.9.9")),
     ],
 )

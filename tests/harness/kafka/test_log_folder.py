@@ -7,7 +7,7 @@ import pytest
 
 from harness.kafka.segments import log_folder
 from harness.kafka.segments.batches import BAD_CHECKSUM, REASONS, Damage, Tail
-from harness.kafka.segments.compiled import Stop
+from harness.kafka.segments.compiled import SearchEnd
 from harness.kafka.segments.log_folder import START_CHECKPOINT, FolderDamage, read_log
 from tests.harness.fakes.segments import batch, write_log
 
@@ -73,7 +73,7 @@ def test_only_the_last_segment_may_end_in_a_torn_batch(tmp_path: Path) -> None:
     log = read_log(write_log(tmp_path / "log-0-0", {10: FIRST + torn, 13: THIRD + torn}))
 
     (first, last) = log.files
-    assert log.damage == (FolderDamage(first, Damage(len(FIRST), None, REASONS[Stop.CUT])),)
+    assert log.damage == (FolderDamage(first, Damage(len(FIRST), None, REASONS[SearchEnd.CUT])),)
     assert log.tail == (last, Tail(len(THIRD), len(torn), "cut"))
 
 

@@ -21,7 +21,7 @@ from harness.kafka.metadata.layouts import reader_of, schemas
 from harness.kafka.metadata.printing import printed
 from harness.kafka.metadata.reading import FileReader
 from harness.kafka.metadata.records import decode, decode_control
-from harness.kafka.segments.records import Record
+from harness.kafka.segments.records import BatchRecord
 from tests.harness.fakes.control_schemas import LeaderChangeMessage
 from tests.harness.fakes.segments import Producer, batch, checked, control_batch, with_attributes
 
@@ -47,12 +47,12 @@ def lines_of(contents: Mapping[str, bytes]) -> list[str]:
     return [line for name, data in contents.items() for line in printed(name, reader.read(data))]
 
 
-def value(data: bytes) -> Record:
-    return Record(0, 0, None, data, ())
+def value(data: bytes) -> BatchRecord:
+    return BatchRecord(0, 0, None, data, ())
 
 
-def control(kind: int, data: bytes) -> Record:
-    return Record(0, 0, struct.pack(">hh", 0, kind), data, ())
+def control(kind: int, data: bytes) -> BatchRecord:
+    return BatchRecord(0, 0, struct.pack(">hh", 0, kind), data, ())
 
 
 @pytest.mark.parametrize("version", ["3.7.1", "4.3.1", "4.3.1-all-versions"])
@@ -171,14 +171,14 @@ def test_a_tagged_field_that_has_its_default_is_left_out() -> None:
 )
 def test_a_record_that_can_not_be_read(data: bytes | None, problem: str) -> None:
     with pytest.raises(ValueError, match=problem):
-        decode(Record(0, 0, None, data, ()))
+        decode(BatchRecord(0, 0, None, data, ()))
 
 
 @pytest.mark.parametrize(
     "record",
-    [control(2, b""), control(2, b"\x00\x00\x00"), Record(0, 0, b"\x00", b"\x00\x00", ()), value(b"")],
+    [control(2, b""), control(2, b"\x00\x00\x00"), BatchRecord(0, 0, b"\x00", b"\x00\x00", ()), value(b"")],
 )
-def test_a_control_record_that_can_not_be_read(record: Record) -> None:
+def test_a_control_record_that_can_not_be_read(record: BatchRecord) -> None:
     with pytest.raises(ValueError, match="a control record that is cut short"):
         decode_control(record)
 

@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from harness.kafka.segments.offset_commits import Part, commit_of, read_commits
+from harness.kafka.segments.offset_commits import FileChunk, commit_of, read_commits
 from tests.harness.fakes.commits import batch, commit, key, value
 from tests.harness.fakes.segments import Producer, checked, control_batch, marker, with_attributes
 
@@ -140,7 +140,7 @@ def test_a_batch_that_compaction_has_thinned() -> None:
 @pytest.mark.parametrize("size", [0, 1, 60, 61, 70])
 def test_a_batch_that_is_cut_short(size: int) -> None:
     whole = batch(0, commit(7))
-    assert read_commits(batch(1, commit(8))[:size]) == Part([], 0, 0)
+    assert read_commits(batch(1, commit(8))[:size]) == FileChunk([], 0, 0)
     part = read_commits(whole + batch(1, commit(8))[:size])
     assert ([one.first for one in part.batches], part.size) == ([0], len(whole))
 
@@ -149,7 +149,7 @@ def test_a_damaged_batch_ends_what_can_be_read() -> None:
     whole, damaged = batch(0, commit(7)), bytearray(batch(1, commit(8)))
     damaged[-1] ^= 1
     assert read_commits(whole + bytes(damaged) + batch(2, commit(9))).size == len(whole)
-    assert read_commits(bytes(damaged)) == Part([], 0, 0)
+    assert read_commits(bytes(damaged)) == FileChunk([], 0, 0)
 
 
 @pytest.mark.parametrize("content", [b"", b"\x01", b"\x10\0", b"\x7f" * 12, b"\x02\0\0\0\x7f", b"\xff" * 20])

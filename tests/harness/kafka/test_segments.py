@@ -18,7 +18,7 @@ from harness.kafka.segments.batches import (
     control_record,
     read_segment,
 )
-from harness.kafka.segments.compiled import Stop, checksums
+from harness.kafka.segments.compiled import SearchEnd, checksums
 from tests.harness.fakes.segments import (
     Producer,
     batch,
@@ -159,7 +159,7 @@ def test_a_length_that_no_batch_has_is_damage(length: int) -> None:
     segment = read_segment(THREE[0] + bytes(changed) + THREE[2])
 
     assert rows(segment) == 1
-    assert segment.damage == (Damage(len(THREE[0]), None, REASONS[Stop.LENGTH]),)
+    assert segment.damage == (Damage(len(THREE[0]), None, REASONS[SearchEnd.LENGTH]),)
     assert segment.tail is None
 
 
@@ -182,7 +182,7 @@ def test_another_format_version_is_damage(magic: int) -> None:
     segment = read_segment(THREE[0] + bytes(changed))
 
     assert rows(segment) == 1
-    assert segment.damage == (Damage(len(THREE[0]), None, REASONS[Stop.MAGIC]),)
+    assert segment.damage == (Damage(len(THREE[0]), None, REASONS[SearchEnd.MAGIC]),)
 
 
 @pytest.mark.parametrize("commit", [True, False])

@@ -78,9 +78,9 @@ class Rig:
         made.start()
         made.join(BOUND_S)
         made.check()
-        return self.told()
+        return self.operations_by_fault()
 
-    def told(self) -> dict[str, list[Operation]]:
+    def operations_by_fault(self) -> dict[str, list[Operation]]:
         self.journals.close()
         told: dict[str, list[Operation]] = {}
         for operation in recorded(self.folder, "nemesis-blinks"):
@@ -224,7 +224,7 @@ def test_a_fault_of_the_schedule_ends_a_blink_where_it_begins(rig: Rig) -> None:
     assert rig.done[-1] == "heal blink1"
     made.join(BOUND_S)
     made.check()
-    told = rig.told()
+    told = rig.operations_by_fault()
     assert told["blink1"][-1].type is OK
     assert told["blink2"][-1].value["refused"] == "held"
 
@@ -235,7 +235,7 @@ def test_at_the_end_of_the_schedule_the_last_blink_ends_and_the_others_are_told(
     assert rig.in_force.wait(BOUND_S)
     made.hurry()
     made.end(BOUND_S)
-    told = rig.told()
+    told = rig.operations_by_fault()
     assert told["blink1"][-1].type is OK
     for name in ("blink2", "blink3"):
         (_, refused) = told[name]
@@ -250,7 +250,7 @@ def test_a_run_that_is_cancelled_heals_and_tells_of_nothing_more(rig: Rig) -> No
     rig.cancelled.set()
     made.hurry()
     made.end(BOUND_S)
-    assert set(rig.told()) == {"blink1"}
+    assert set(rig.operations_by_fault()) == {"blink1"}
     assert rig.done[-1] == "heal blink1"
     assert rig.pending() == []
 

@@ -42,7 +42,7 @@ from harness.vocabulary import (
     controller,
 )
 from harness.vocabulary.gambits import Situational
-from tests.harness.snapshots import told
+from tests.harness.snapshots import reported_by_one_broker
 
 NODES = Topology(mode=Mode.ISOLATED).nodes()
 BY_NAME = {node.name: node for node in NODES}
@@ -61,7 +61,7 @@ def snapshot(
     *partitions: PartitionAnswer, down: str = "", led: QuorumAnswer | None = None
 ) -> ClusterSnapshot:
     states = {("t", one.partition): one for one in partitions}
-    return ClusterSnapshot(NODES, told(states), led, down=frozenset(down.split()))
+    return ClusterSnapshot(NODES, reported_by_one_broker(states), led, down=frozenset(down.split()))
 
 
 WHOLE = partition(0, 2, (3, 2, 1), (1, 2, 3))

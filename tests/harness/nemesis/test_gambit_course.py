@@ -16,7 +16,7 @@ from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator, Performed
 from harness.record.events import Recorded
 from harness.record.journal import Clock, Journals, Recorder
-from harness.record.tally import Tally
+from harness.record.tally import AcknowledgedCounter
 from harness.vocabulary import (
     Acknowledged,
     AdminOperation,
@@ -78,7 +78,7 @@ class Bench:
         self.operators = 0
         self.asking: Callable[[], None] = lambda: None
         self.asked_for: list[AdminOperation] = []
-        self.tally = Tally()
+        self.tally = AcknowledgedCounter()
         self.deleting: list[tuple[tuple[str, int], float]] = []
 
     def strike(self, gambit: str, faults: Mapping[str, Fault], apart_ms: int) -> bool:
@@ -121,9 +121,9 @@ class Bench:
             course.end()
         finally:
             journals.close()
-        return self.told()[-1]
+        return self.completions()[-1]
 
-    def told(self) -> list[Operation]:
+    def completions(self) -> list[Operation]:
         every = recorded(self.folder, "gambits")
         assert [o.type is OperationType.INVOKE for o in every] == [True, False] * (len(every) // 2)
         assert {o.key for o in every} == {"g1"}
@@ -155,7 +155,7 @@ def test_moves_are_made_in_order_with_those_who_were_chosen(bench: Bench) -> Non
         "mend g1f2 g1f1 +9",
         "mend g1f1 g1f2 +0",
     ]
-    chosen, waited, _ = bench.told()
+    chosen, waited, _ = bench.completions()
     assert (chosen.f, chosen.type) == ("choose", OK)
     assert chosen.value["where"] == ["t", 0]
     assert chosen.value["parts"] == {"leader": "b1", "follower-1": "b2", "follower-2": "b3"}
@@ -167,8 +167,8 @@ def test_moves_are_made_in_order_with_those_who_were_chosen(bench: Bench) -> Non
 def test_what_does_not_come_about_ends_a_gambit_and_all_is_healed(bench: Bench) -> None:
     ended = bench.play(CHOOSE, STRIKE, MOVED, MEND)
     assert bench.done[2:] == ["mend g1f1 g1f2 +0"]
-    assert bench.told()[1].error == "it was not reached"
-    assert bench.told()[1].value["saw"] == {"leader": 1, "isr": [1, 2, 3]}
+    assert bench.completions()[1].error == "it was not reached"
+    assert bench.completions()[1].value["saw"] == {"leader": 1, "isr": [1, 2, 3]}
     assert (ended.type, ended.value["made"]) == (INFO, 2)
     assert ended.error == "move 3, until: led-by-another was not reached"
 
@@ -191,7 +191,7 @@ def test_why_it_ended_is_told(bench: Bench, moves: tuple[GambitMove, ...], why: 
 def test_faults_that_are_not_proven_end_it(bench: Bench) -> None:
     bench.unproven = {"g1f2"}
     assert bench.play(CHOOSE, STRIKE, MEND).error == "move 2, strike: not proven"
-    assert bench.told()[-1].value["faults"] == ["g1f1", "g1f2"]
+    assert bench.completions()[-1].value["faults"] == ["g1f1", "g1f2"]
 
 
 def test_a_heal_that_is_not_seen_ends_it(bench: Bench) -> None:
@@ -219,7 +219,7 @@ def test_internal_topics_are_looked_at_where_they_are_meant(bench: Bench) -> Non
 def test_a_successor_is_looked_for_where_the_leader_was(bench: Bench) -> None:
     assert bench.play(ChooseCopies(0, "t", within_ms=0), ChooseSuccessor(0)).type is OK
     assert bench.looked == ["t", "t"]
-    assert bench.told()[1].value["parts"] == {"successor": "b1"}
+    assert bench.completions()[1].value["parts"] == {"successor": "b1"}
 
 
 def test_a_successor_of_nobody_ends_it(bench: Bench) -> None:
@@ -293,7 +293,7 @@ def test_without_a_partition_no_records_are_deleted(bench: Bench) -> None:
 def test_who_lingers_goes_on_whether_it_comes_about_or_not(bench: Bench) -> None:
     ended = bench.play(CHOOSE, Linger(MOVED.condition, 0), Linger(AllInSync(), 60_000), ASK)
     assert (ended.type, ended.value["made"]) == (OK, 4)
-    _, lingered, came, _ = bench.told()
+    _, lingered, came, _ = bench.completions()
     assert (lingered.f, lingered.type, lingered.value["saw"]["leader"]) == ("await", INFO, 1)
     assert came.type is OK
     assert len(bench.asked_for) == 1
@@ -302,7 +302,7 @@ def test_who_lingers_goes_on_whether_it_comes_about_or_not(bench: Bench) -> None
 def test_parts_of_another_run_tell_whether_they_are_as_then(bench: Bench) -> None:
     bench.leader = 2
     assert bench.play(Given({"leader": broker(1)}, ("t", 0), within_ms=0)).type is OK
-    assert bench.told()[0].value["as_then"] is False
+    assert bench.completions()[0].value["as_then"] is False
     assert bench.looked == ["t", "t"]
 
 

@@ -46,16 +46,16 @@ from harness.vocabulary import (
 )
 from harness.vocabulary.administration import Drawn
 from harness.workloads.metadata import CONFIG_KEYS
-from tests.harness.snapshots import grown, told
+from tests.harness.snapshots import grown, reported_by_one_broker
 
 NODES = Topology(mode=Mode.ISOLATED, controllers=5, brokers=3).nodes()
 
 
 def quorum(voters: list[int], observers: list[int] | None = None, hw: int = 7) -> QuorumAnswer:
-    def told(ids: list[int]) -> tuple[ReplicaState, ...]:
+    def replica_states(ids: list[int]) -> tuple[ReplicaState, ...]:
         return tuple(ReplicaState(one, f"dir-{one}", 8, 0, 0) for one in ids)
 
-    return QuorumAnswer(0, voters[0], 3, hw, told(voters), told(observers or []))
+    return QuorumAnswer(0, voters[0], 3, hw, replica_states(voters), replica_states(observers or []))
 
 
 SNAPSHOT = ClusterSnapshot(
@@ -128,7 +128,7 @@ def test_where_every_broker_has_a_copy_nothing_moves() -> None:
         place: msgspec.structs.replace(seen, replicas=(1, 2, 3))
         for place, seen in SNAPSHOT.partitions.items()
     }
-    still = msgspec.structs.replace(SNAPSHOT, ongoing=(), reported=told(all_have))
+    still = msgspec.structs.replace(SNAPSHOT, ongoing=(), reported=reported_by_one_broker(all_have))
     assert drawn(CancelSome(1), still) is None
 
 
@@ -223,7 +223,9 @@ def test_a_move_that_would_leave_too_few_is_not_asked_for() -> None:
 def test_no_more_replicas_in_sync_are_asked_for_than_there_are(draw: int, copies: int) -> None:
     state = msgspec.structs.replace(SNAPSHOT.partitions["t", 1], replicas=tuple(range(copies)), leader=2)
     partitions = {**SNAPSHOT.partitions, ("t", 1): state}
-    asked = drawn(AlterSome(draw), msgspec.structs.replace(SNAPSHOT, reported=told(partitions)))
+    asked = drawn(
+        AlterSome(draw), msgspec.structs.replace(SNAPSHOT, reported=reported_by_one_broker(partitions))
+    )
     assert isinstance(asked, AlterTopic)
     assert asked.topic == "t"
     assert asked.config not in CONFIG_KEYS

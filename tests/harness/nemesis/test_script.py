@@ -14,9 +14,9 @@ from harness.nemesis.course import CourseContext
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator, Performed
 from harness.nemesis.script import ScriptCourse
-from harness.record.events import Acknowledged as AcknowledgedEvent
+from harness.record.events import RecordsAcknowledged as AcknowledgedEvent
 from harness.record.journal import Clock, Journals, Recorder
-from harness.record.tally import Tally
+from harness.record.tally import AcknowledgedCounter
 from harness.vocabulary import (
     Acknowledged,
     AdminOperation,
@@ -55,7 +55,7 @@ class Bench:
         self.refused: set[str] = set()
         self.answers: list[Performed] = []
         self.cancelled = threading.Event()
-        self.tally = Tally()
+        self.tally = AcknowledgedCounter()
         self.quorum: Callable[[], QuorumAnswer | None] = lambda: None
         self.operators = 0
         self.whole = False

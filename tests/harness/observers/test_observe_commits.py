@@ -55,7 +55,7 @@ def test_it_reads_on_as_the_log_grows_and_rolls(log: Path) -> None:
     assert read(reader) == []
 
 
-def test_behind_a_gap_nobody_knows_what_stands_before(log: Path) -> None:
+def test_after_a_gap_the_earlier_content_is_unknown(log: Path) -> None:
     put(log, batch(0, commit(7)))
     put(log, batch(2, commit(8)), segment=SECOND)
     assert read(CommitsLog(log)) == [(0, 1, -1), (2, 3, None)]
@@ -118,7 +118,7 @@ def test_a_segment_that_vanishes_and_a_disk_without_power(log: Path, monkeypatch
     assert read(reader) == [(0, 1, -1)]
 
 
-def test_what_replicas_have_is_told_once(tmp_path: Path, log: Path) -> None:
+def test_commits_of_replicas_are_recorded_once(tmp_path: Path, log: Path) -> None:
     put(log, batch(0, commit(7)), batch(1, commit(8), epoch=1), batch(2, commit(9), epoch=1))
     second = tmp_path / "second"
     for name in (f"{TOPIC}-1", f"{TOPIC}-2", f"{TOPIC}-3.abc-delete", "log-0-1"):

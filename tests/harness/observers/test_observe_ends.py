@@ -120,7 +120,7 @@ def fails(code: int) -> Callable[..., NoReturn]:
     return fail
 
 
-def test_what_is_read_of_whom(tmp_path: Path, log: Path) -> None:
+def test_ends_are_read_of_partition_folders_on_all_disks(tmp_path: Path, log: Path) -> None:
     put(log, batch(0, 4))
     second = tmp_path / "second"
     for name in ("log-0-0", "log-0-x", "other-0", "log-0-2.abc-delete", "log-0-3-future"):

@@ -46,7 +46,7 @@ class Bench:
         self.asked.append((request.replica_id, request.isolation_level, rows))
         return listed(request, lambda _topic, partition: ANSWERS[partition])
 
-    def told(self, node: str = "n1") -> list[Any]:
+    def recorded_answers(self, node: str = "n1") -> list[Any]:
         return [one for one in recorded(self.folder, f"observer-partitions-{node}") if one.key == "leading"]
 
 
@@ -61,12 +61,12 @@ def node_of(number: int) -> Node:
     return found
 
 
-def test_of_each_copy_it_is_told_whom_the_metadata_names_and_what_was_answered(
+def test_each_copy_is_recorded_with_the_leader_of_the_metadata_and_the_answer(
     tmp_path: Path, stack: ExitStack
 ) -> None:
     bench = Bench(tmp_path, stack, node_of(1))
     bench.observer.look()
-    (seen,) = bench.told()
+    (seen,) = bench.recorded_answers()
     assert seen.node == "n1"
     assert seen.value["topics"] == {"log-0": [[0, 1, 3, 0], [1, 2, 4, _NOT_LEADER], [2, 2, 0, _STORAGE]]}
     assert seen.value["began_ns"] <= seen.value["asked_ns"] <= seen.time_ns
@@ -80,22 +80,22 @@ def test_it_is_asked_now_and_then_not_at_every_look(
     monkeypatch.setattr(partitions, "LEADING_INTERVAL_S", BOUND_S)
     bench.observer.look()
     bench.observer.look()
-    assert len(bench.told()) == 1
+    assert len(bench.recorded_answers()) == 1
     monkeypatch.setattr(partitions, "LEADING_INTERVAL_S", 0.0)
     (tmp_path / "again").mkdir()
     again = Bench(tmp_path / "again", stack, node_of(1))
     again.observer.look()
     again.observer.look()
-    assert len(again.told()) == 2
+    assert len(again.recorded_answers()) == 2
 
 
 def test_who_has_no_copy_is_not_asked(tmp_path: Path, stack: ExitStack) -> None:
     bench = Bench(tmp_path, stack, node_of(3))
     bench.observer.look()
-    assert (bench.told("n3"), bench.asked) == ([], [])
+    assert (bench.recorded_answers("n3"), bench.asked) == ([], [])
 
 
-def test_who_is_silent_then_has_told_its_metadata_all_the_same(tmp_path: Path, stack: ExitStack) -> None:
+def test_metadata_of_a_broker_that_does_not_answer_then_is_recorded(tmp_path: Path, stack: ExitStack) -> None:
     bench = Bench(tmp_path, stack, node_of(1))
     bench.broker.answers[LIST] = lambda _request: b"\0\0\0\1x"
     bench.observer.look()

@@ -77,7 +77,7 @@ class Bench:
         states = tuple(PartitionAnswer(p, who, 5 + p, (1, 2), (1, 2), None) for p, who in enumerate(leaders))
         self.view.saw_topics("n1", {"log-0": TopicAnswer("log-0", "id", 0, states)})
 
-    def told(self) -> list[dict[str, Any]]:
+    def recorded_values(self) -> list[dict[str, Any]]:
         return [operation.value for operation in recorded(self.folder, "observer-offsets")]
 
 
@@ -87,10 +87,10 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
         yield Bench(tmp_path, stack)
 
 
-def test_a_broker_is_asked_of_what_it_leads_in_the_epoch_that_it_told(bench: Bench) -> None:
+def test_a_broker_is_asked_for_the_partitions_it_leads_in_its_reported_epoch(bench: Bench) -> None:
     bench.saw(1, 2, 1, 1)
     bench.observer.look()
-    (value,) = bench.told()
+    (value,) = bench.recorded_values()
     assert bench.leader.partitions == [(0, 5), (2, 7), (3, 8)]
     assert value["topics"] == {"log-0": [[0, 5, 40, STAMP_MS], [3, 8, 43, STAMP_MS]]}
     assert value["began_ns"] > 0
@@ -99,10 +99,10 @@ def test_a_broker_is_asked_of_what_it_leads_in_the_epoch_that_it_told(bench: Ben
 
 def test_every_question_is_asked_in_the_protocols_words(bench: Bench) -> None:
     bench.saw(1)
-    while {value["what"] for value in bench.told()} != {each.value for each in OffsetsRequested}:
+    while {value["what"] for value in bench.recorded_values()} != {each.value for each in OffsetsRequested}:
         bench.observer.look()
     words = {"latest": (0, -1), "stable": (1, -1), "earliest": (0, -2), "newest": (0, -3)}
-    for value, (isolation, timestamp) in zip(bench.told(), bench.leader.questions, strict=True):
+    for value, (isolation, timestamp) in zip(bench.recorded_values(), bench.leader.questions, strict=True):
         if value["what"] == OffsetsRequested.SINCE:
             assert (isolation, timestamp) == (0, value["since_ms"])
             assert value["wall_ms"] - 15_000 < timestamp <= value["wall_ms"]
@@ -115,7 +115,7 @@ def test_who_leads_nothing_is_not_asked(bench: Bench) -> None:
     bench.observer.look()
     bench.saw(2, -1)
     bench.observer.look()
-    assert (bench.told(), bench.leader.connections) == ([], 0)
+    assert (bench.recorded_values(), bench.leader.connections) == ([], 0)
 
 
 def test_a_broker_that_hangs_up_is_asked_anew(bench: Bench) -> None:
@@ -124,11 +124,11 @@ def test_a_broker_that_hangs_up_is_asked_anew(bench: Bench) -> None:
     bench.leader.hang_up()
     bench.observer.look()
     bench.observer.look()
-    assert len(bench.told()) == 2
+    assert len(bench.recorded_values()) == 2
     bench.leader.close()
     bench.observer.look()
     bench.observer.look()
-    assert len(bench.told()) == 2
+    assert len(bench.recorded_values()) == 2
 
 
 class Cluster:

@@ -35,7 +35,7 @@ class Bench:
     def disk(self, node: Node) -> Path:
         return self.folder / node.name
 
-    def told(self) -> list[dict[str, Any]]:
+    def recorded_values(self) -> list[dict[str, Any]]:
         return [operation.value for operation in recorded(self.folder, "observer-reassignments")]
 
 
@@ -50,19 +50,19 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
         yield Bench(tmp_path, stack)
 
 
-def test_what_goes_on_is_told_on_change(bench: Bench) -> None:
+def test_ongoing_reassignments_are_recorded_when_they_change(bench: Bench) -> None:
     bench.observers.start()
-    wait_until(bench.told)
+    wait_until(bench.recorded_values)
     bench.first.moving["log-0", 1] = (2, 3)
-    wait_until(lambda: len(bench.told()) == 2)
+    wait_until(lambda: len(bench.recorded_values()) == 2)
     assert seen(bench.observers.view).ongoing == (Ongoing("log-0", 1, (2, 3, 1), (3,), (1,)),)
     bench.first.arrive()
-    wait_until(lambda: len(bench.told()) == 3)
+    wait_until(lambda: len(bench.recorded_values()) == 3)
     bench.observers.stop()
-    assert [value.pop("began_ns") > 0 for value in bench.told()] == [True] * 3
-    ongoing = [value["ongoing"] for value in bench.told()]
+    assert [value.pop("began_ns") > 0 for value in bench.recorded_values()] == [True] * 3
+    ongoing = [value["ongoing"] for value in bench.recorded_values()]
     assert ongoing == [[], [["log-0", 1, [2, 3, 1], [3], [1]]], []]
-    assert {value["node"] for value in bench.told()} == {"n1"}
+    assert {value["node"] for value in bench.recorded_values()} == {"n1"}
     assert bench.first.connections == 2  # one of the observer of partitions
 
 
@@ -72,23 +72,26 @@ def test_what_goes_on_is_repeated_and_what_does_not_is_not(
     monkeypatch.setattr(module, "REPEAT_S", 0.02)
     bench.observers.start()
     wait_until(lambda: len(bench.first.listed) > 20)
-    assert len(bench.told()) == 1
+    assert len(bench.recorded_values()) == 1
     bench.first.moving["log-0", 1] = (2, 3)
-    wait_until(lambda: len(bench.told()) > 4)
+    wait_until(lambda: len(bench.recorded_values()) > 4)
     bench.observers.stop()
 
 
 def test_a_broker_that_does_not_tell_is_passed_over(bench: Bench) -> None:
     bench.second.moving["log-0", 0] = (2,)
     bench.observers.start()
-    wait_until(bench.told)
+    wait_until(bench.recorded_values)
     bench.first.errors[LIST] = 41
-    wait_until(lambda: bench.told()[-1]["node"] == "n2")
+    wait_until(lambda: bench.recorded_values()[-1]["node"] == "n2")
     bench.second.moving.clear()
     bench.second.errors[LIST], bench.first.errors[LIST] = 41, 0
-    wait_until(lambda: bench.told()[-1]["node"] == "n1")
+    wait_until(lambda: bench.recorded_values()[-1]["node"] == "n1")
     bench.observers.stop()
-    assert [bool(value["ongoing"]) for value in bench.told() if value["node"] == "n1"] == [False, False]
+    assert [bool(value["ongoing"]) for value in bench.recorded_values() if value["node"] == "n1"] == [
+        False,
+        False,
+    ]
 
 
 def test_old_news_of_reassignments_do_not_count() -> None:

@@ -11,7 +11,7 @@ from harness.observers import Observers, observers
 from harness.observers.starts import places_of
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import Node, Topology
-from harness.workloads.deletions import Deletions
+from harness.workloads.deletions import DeletionListeners
 from tests.harness.fakes.node import (
     ELR,
     LIST,
@@ -47,7 +47,7 @@ class Bench:
         self.observe_listeners = self.controller_listeners
         self.journals = Journals(folder, "run", Clock())
         stack.callback(self.journals.close)
-        self.deletions = Deletions()
+        self.deletions = DeletionListeners()
         listened = self.deletions if deleting else None
         self.observers = Observers(self, ("log-0",), self.journals, interval_ms=50, deletions=listened)
 
@@ -59,7 +59,7 @@ class Bench:
         self.asked += [(request.replica_id, one.timestamp) for one in rows]
         return listed(request, lambda _topic, number: (_UNKNOWN, -1) if number == 1 else (0, 100 + number))
 
-    def told(self, node: str = "n1") -> list[Any]:
+    def recorded_operations(self, node: str = "n1") -> list[Any]:
         return recorded(self.folder, f"observer-starts-{node}")
 
 
@@ -77,26 +77,30 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 def test_any_replica_is_asked_where_its_log_begins(bench: Bench) -> None:
     before_ns = bench.journals.clock.now_ns()
     bench.deletions.acknowledged("log-0", 0)
-    wait_until(bench.told)
+    wait_until(bench.recorded_operations)
     bench.deletions.acknowledged("log-0", 1)
-    wait_until(lambda: len(bench.told()) == 2)
-    assert [one.value["topics"] for one in bench.told()] == [
+    wait_until(lambda: len(bench.recorded_operations()) == 2)
+    assert [one.value["topics"] for one in bench.recorded_operations()] == [
         {"log-0": [[0, 0, 100]]},
         {"log-0": [[1, _UNKNOWN, -1]]},
     ]
-    assert {(one.key, one.node) for one in bench.told()} == {("starts", "n1")}
-    assert before_ns <= bench.told()[0].value["began_ns"] <= bench.told()[0].time_ns
+    assert {(one.key, one.node) for one in bench.recorded_operations()} == {("starts", "n1")}
+    assert (
+        before_ns
+        <= bench.recorded_operations()[0].value["began_ns"]
+        <= bench.recorded_operations()[0].time_ns
+    )
     assert bench.asked == [(_ANY_REPLICA, _EARLIEST)] * 2
 
 
-def test_who_is_silent_tells_nothing_and_keeps_nobody_else_waiting(bench: Bench) -> None:
+def test_a_broker_without_an_answer_records_nothing_and_delays_no_other(bench: Bench) -> None:
     bench.fakes["n2"].close()
     bench.deletions.acknowledged("log-0", 0)
-    wait_until(bench.told)
-    assert bench.told("n2") == []
+    wait_until(bench.recorded_operations)
+    assert bench.recorded_operations("n2") == []
 
 
-def test_where_nothing_is_deleted_nobody_asks(tmp_path: Path) -> None:
+def test_without_deletions_no_broker_is_asked(tmp_path: Path) -> None:
     with ExitStack() as stack:
         Bench(tmp_path, stack, deleting=False)
         assert list(tmp_path.glob("history-observer-starts-*")) == []

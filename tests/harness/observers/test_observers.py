@@ -65,7 +65,7 @@ class Bench:
     def disk(self, node: Node) -> Path:
         return self.folder / "disks" / node.name
 
-    def told(self, key: str, node: str) -> list[dict[str, Any]]:
+    def recorded_values(self, key: str, node: str) -> list[dict[str, Any]]:
         found = recorded(self.folder, "observer-*")
         return [one.value for one in found if one.key == key and one.node == node]
 
@@ -97,8 +97,8 @@ def write_files(
 
 def test_every_answer_of_a_leading_controller_is_recorded(bench: Bench) -> None:
     bench.fakes["n1"].answers[QUORUM] = lambda _request: quorum_answer(1, 4, 30, {1: 30, 2: 29})
-    bench.run_until(lambda: len(bench.told("quorum", "n1")) >= 3)
-    value = bench.told("quorum", "n1")[0]
+    bench.run_until(lambda: len(bench.recorded_values("quorum", "n1")) >= 3)
+    value = bench.recorded_values("quorum", "n1")[0]
     assert value.pop("wall_ms") > 1_700_000_000_000
     assert value.pop("began_ns") > 0
     assert value == {
@@ -114,7 +114,7 @@ def test_every_answer_of_a_leading_controller_is_recorded(bench: Bench) -> None:
 
 def test_that_a_controller_does_not_lead_is_recorded_now_and_then(bench: Bench) -> None:
     bench.run_until(lambda: len(bench.fakes["n2"].asked) > 20)
-    told = bench.told("quorum", "n2")
+    told = bench.recorded_values("quorum", "n2")
     assert [{**value, "began_ns": 0} for value in told] == [{"answer": "not-leader", "began_ns": 0}]
     assert seen(bench.observers.view).active_controller is None
 
@@ -122,7 +122,7 @@ def test_that_a_controller_does_not_lead_is_recorded_now_and_then(bench: Bench) 
 def test_silence_is_recorded_when_it_begins(bench: Bench) -> None:
     bench.fakes["n1"].answers[QUORUM] = lambda _request: b"\xff\xff\xff\xff"
     bench.run_until(lambda: bench.fakes["n1"].connections > 5)
-    assert [value["answer"] for value in bench.told("quorum", "n1")] == ["error"]
+    assert [value["answer"] for value in bench.recorded_values("quorum", "n1")] == ["error"]
 
 
 def test_partitions_are_recorded_on_change(bench: Bench) -> None:
@@ -130,11 +130,11 @@ def test_partitions_are_recorded_on_change(bench: Bench) -> None:
     for fake in bench.fakes.values():
         fake.answers[METADATA] = lambda _request: metadata_answer([1, 2], leaders)
     bench.observers.start()
-    wait_until(lambda: all(len(bench.told("partitions", node)) == 1 for node in bench.fakes))
+    wait_until(lambda: all(len(bench.recorded_values("partitions", node)) == 1 for node in bench.fakes))
     leaders[1] = (-1, 1)
-    wait_until(lambda: all(len(bench.told("partitions", node)) == 2 for node in bench.fakes))
+    wait_until(lambda: all(len(bench.recorded_values("partitions", node)) == 2 for node in bench.fakes))
     bench.observers.stop()
-    first, then = bench.told("partitions", "n1")
+    first, then = bench.recorded_values("partitions", "n1")
     assert first["topics"] == {"log-0": [[0, 1, 0, [1, 2], [1, 2], []], [1, 2, 0, [1, 2], [1, 2], []]]}
     assert then["topics"]["log-0"][1][:3] == [1, -1, 1]
     snapshot = seen(bench.observers.view, "log-0")
@@ -147,13 +147,13 @@ def test_partitions_are_recorded_on_change(bench: Bench) -> None:
 
 def test_a_broker_that_is_down_has_no_view(bench: Bench) -> None:
     bench.fakes["n1"].answers[METADATA] = lambda _request: b"\xff\xff\xff\xff"
-    bench.run_until(lambda: bench.told("partitions", "n2"))
-    assert bench.told("partitions", "n1") == []
+    bench.run_until(lambda: bench.recorded_values("partitions", "n2"))
+    assert bench.recorded_values("partitions", "n1") == []
 
 
 def test_what_does_not_change_is_repeated(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Observer.record_changes, "__defaults__", (0.05,))
-    bench.run_until(lambda: len(bench.told("partitions", "n1")) >= 3)
+    bench.run_until(lambda: len(bench.recorded_values("partitions", "n1")) >= 3)
 
 
 def test_promises_on_disk_are_recorded_as_they_change(bench: Bench) -> None:
@@ -161,11 +161,13 @@ def test_promises_on_disk_are_recorded_as_they_change(bench: Bench) -> None:
     write_files(n1, V1 % "AAAAAAAAAAAAAAAAAAAAAA")
     write_files(n2, V0, "version=0\nbroker.id=2\n")
     bench.observers.start()
-    wait_until(lambda: bench.told("quorum-state", "n1") and bench.told("quorum-state", "n2"))
+    wait_until(
+        lambda: bench.recorded_values("quorum-state", "n1") and bench.recorded_values("quorum-state", "n2")
+    )
     write_files(n1, V1 % DIRECTORY)
-    wait_until(lambda: bench.told("quorum-state", "n1")[-1]["voted_directory_id"] == DIRECTORY)
+    wait_until(lambda: bench.recorded_values("quorum-state", "n1")[-1]["voted_directory_id"] == DIRECTORY)
     bench.observers.stop()
-    first = bench.told("quorum-state", "n1")[0]
+    first = bench.recorded_values("quorum-state", "n1")[0]
     assert {**first, "began_ns": 0} == {
         "began_ns": 0,
         "directory_id": DIRECTORY,
@@ -175,9 +177,9 @@ def test_promises_on_disk_are_recorded_as_they_change(bench: Bench) -> None:
         "voted_id": 2,
         "voted_directory_id": None,
     }
-    assert bench.told("quorum-state", "n2")[0]["directory_id"] is None
-    assert bench.told("quorum-state", "n2")[0]["cluster_id"] is None
-    assert bench.told("quorum-state", "n2")[0]["leader_epoch"] == 3
+    assert bench.recorded_values("quorum-state", "n2")[0]["directory_id"] is None
+    assert bench.recorded_values("quorum-state", "n2")[0]["cluster_id"] is None
+    assert bench.recorded_values("quorum-state", "n2")[0]["leader_epoch"] == 3
 
 
 @pytest.mark.parametrize("half", ["", '{"leaderId":2,', "[]"])

@@ -109,7 +109,7 @@ def test_whoever_asks_for_single_faults_gets_no_blinks(name: str) -> None:
     assert blinks_of(plan_run(chosen).schedule) == []
 
 
-def test_a_blink_that_nobody_knows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unknown_blink_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     scenario = load_scenario("exploratory/chaos")
     assert isinstance(scenario.schedule, RandomSchedule)
     odd = msgspec.structs.replace(scenario.schedule, blinks={"wink": 1})

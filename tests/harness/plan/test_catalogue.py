@@ -111,7 +111,7 @@ def test_the_page_has_every_scenario_with_its_command() -> None:
     assert "| from 3.7.0 | 🟢 valid |  |\n" in zombie
 
 
-def test_what_is_unusual_of_a_scenario_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unusual_settings_of_a_scenario_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
     topology = Topology(
         mode=Mode.ISOLATED,
         controllers=3,

@@ -109,7 +109,7 @@ def test_a_load_of_libraries_that_nobody_has_is_refused(workload: LogWorkload, t
     assert any(told in problem for problem in problems_of_load(scenario))
 
 
-def test_all_problems_are_told_at_once() -> None:
+def test_all_problems_are_reported_together() -> None:
     with pytest.raises(UsageError) as caught:
         plan_run(
             options(
@@ -221,7 +221,7 @@ def test_another_duration_asks_for_as_many_admin_operations_in_proportion(
         ),
     ],
 )
-def test_what_can_not_be_drawn_is_told(
+def test_a_schedule_that_can_not_be_drawn_is_reported(
     monkeypatch: pytest.MonkeyPatch, schedule: RandomSchedule, problem: str
 ) -> None:
     scenario = Scenario(summary="s", why="w", schedule=schedule)

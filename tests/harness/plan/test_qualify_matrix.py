@@ -11,7 +11,7 @@ from harness.plan.qualification import (
     SEEDS_A_NIGHT,
     Build,
     Job,
-    Role,
+    QualificationRole,
     expected_ms,
     load_ms,
     matrix,
@@ -75,8 +75,10 @@ def test_required_states_are_told_by_some_checker() -> None:
 
 
 def test_candidate_and_baseline_take_turns_on_the_same_plans() -> None:
-    jobs = [job for job in jobs_of("smoke") if job.role is not Role.CONTROL]
-    assert [job.role for job in jobs] == [Role.CANDIDATE, Role.BASELINE] * (len(jobs) // 2)
+    jobs = [job for job in jobs_of("smoke") if job.role is not QualificationRole.CONTROL]
+    assert [job.role for job in jobs] == [QualificationRole.CANDIDATE, QualificationRole.BASELINE] * (
+        len(jobs) // 2
+    )
     for mine, theirs in zip(jobs[::2], jobs[1::2], strict=True):
         assert mine.pair == theirs.pair
         assert (mine.options.kafka_version, theirs.options.kafka_version) == ("4.3.1", "4.1.1")
@@ -89,18 +91,20 @@ def test_both_modes_and_the_seeds_that_are_asked_for() -> None:
     assert [(one.mode, one.seed) for one in chaos] == [
         (mode, seed) for mode in (Mode.COMBINED, Mode.ISOLATED) for seed in (5, 6, 7)
     ]
-    controls = [job.options.seed for job in chosen if job.role is Role.CONTROL]
+    controls = [job.options.seed for job in chosen if job.role is QualificationRole.CONTROL]
     assert controls == [1, 1]
 
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_nights_share_no_seed_but_those_of_the_controls(preset: str) -> None:
     nights = [matrix(PRESETS[preset], NEW, OLD, night=night).jobs for night in (0, 1)]
-    first, second = ({job.options.seed for job in jobs if job.role is not Role.CONTROL} for jobs in nights)
+    first, second = (
+        {job.options.seed for job in jobs if job.role is not QualificationRole.CONTROL} for jobs in nights
+    )
     assert min(first) == 1
     assert max(first) <= SEEDS_A_NIGHT
     assert second == {seed + SEEDS_A_NIGHT for seed in first}
-    controls = [[job for job in jobs if job.role is Role.CONTROL] for jobs in nights]
+    controls = [[job for job in jobs if job.role is QualificationRole.CONTROL] for jobs in nights]
     assert controls[0] == controls[1]
 
 
@@ -109,11 +113,11 @@ def test_controls_are_red_and_green() -> None:
     assert sorted(sides) == [False, True]
 
 
-def test_what_makes_no_sense_on_a_build_is_said() -> None:
+def test_scenarios_that_a_build_does_not_support_are_withheld_with_a_reason() -> None:
     old = Build("3.7.1", "3.7.1", {"kafka_version": "3.7.1"})
     planned = matrix(PRESETS["nightly"], NEW, old)
     assert any(text.startswith("disks/broker-replaced needs") for text in planned.withheld)
-    run_on_both = {job.options.scenario for job in planned.jobs if job.role is Role.BASELINE}
+    run_on_both = {job.options.scenario for job in planned.jobs if job.role is QualificationRole.BASELINE}
     assert "disks/broker-replaced" not in run_on_both
     assert "exploratory/chaos" in run_on_both
 
@@ -122,7 +126,7 @@ def test_a_version_is_not_upgraded_to_itself() -> None:
     first = Build("3.9.0", "3.9.0", {"kafka_version": "3.9.0"})
     planned = matrix(PRESETS["nightly"], NEW, first)
     upgrade = [job.role for job in planned.jobs if job.options.scenario == "exploratory/upgrade"]
-    assert upgrade == [Role.CANDIDATE]
+    assert upgrade == [QualificationRole.CANDIDATE]
     assert (
         "exploratory/upgrade upgrades from Kafka 3.9.0, so it is not run on the baseline" in planned.withheld
     )

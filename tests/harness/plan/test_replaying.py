@@ -255,7 +255,7 @@ def test_a_node_that_there_is_not_is_refused() -> None:
         resolved(FixedSchedule((Step(1_000, 6_000, CUT),), 30_000), nemesis)
 
 
-def test_what_was_otherwise_is_told() -> None:
+def test_differences_from_the_recorded_run_are_reported() -> None:
     nemesis = Told("nemesis")
     nemesis.fault("f1", CUT, "c3", (1, 2, 3), by="name", roles=["quorum-follower", "random"])
     nemesis.fault("f2", CUT, "c3", (4, 5, 6), by="name", roles=["active-controller"])

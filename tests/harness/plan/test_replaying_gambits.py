@@ -62,7 +62,7 @@ def chosen(at_ms: int, name: str, parts: dict[str, str], where: tuple[str, int] 
     return [at_ms, name, {"parts": parts, "where": where}]
 
 
-def told_of(*choices: list[Any], ends: tuple[int, str, OperationType] | None = None) -> Told:
+def recorded_gambits(*choices: list[Any], ends: tuple[int, str, OperationType] | None = None) -> Told:
     gambits = Told("gambits")
     for at_ms, name, value in choices:
         gambits.add(at_ms, INVOKE, "choose", name, {})
@@ -82,7 +82,7 @@ def struck(name: str, gambit: str, at_ms: int) -> Told:
 
 
 def test_nodes_take_the_place_of_choices_and_times_are_those_of_then() -> None:
-    gambits = told_of(
+    gambits = recorded_gambits(
         chosen(3_000, "g1", {"leader": "b1", "follower-1": "b3"}, ("log-0", 4)),
         chosen(3_100, "g1", {"controller": "c2"}, None),
         ends=(9_500, "g1", OK),
@@ -102,7 +102,7 @@ def test_nodes_take_the_place_of_choices_and_times_are_those_of_then() -> None:
 
 def test_what_followed_an_early_end_keeps_its_time_of_then() -> None:
     schedule = FixedSchedule((Step(20_000, 6_000, Kill()),), 40_000, gambits=(GAMBIT,))
-    gambits = told_of(chosen(3_500, "g1", {"leader": "b1"}, ("t", 0)), ends=(5_000, "g1", OK))
+    gambits = recorded_gambits(chosen(3_500, "g1", {"leader": "b1"}, ("t", 0)), ends=(5_000, "g1", OK))
     nemesis = Told("nemesis")
     nemesis.fault("f1", Kill(), "b2", (14_000, 14_100, 20_200))
     found = resolved(schedule, gambits, nemesis).schedule
@@ -115,8 +115,11 @@ def test_what_followed_an_early_end_keeps_its_time_of_then() -> None:
 def test_what_was_not_played_is_left_out_and_what_ended_early_is_played_anew() -> None:
     second = Gambit(20_000, "y", (ChooseCopies(1), Ask(ReassignSome(4))), 5_000)
     third = Gambit(28_000, "z", (ChooseCopies(2),), 5_000)
-    told = told_of(chosen(3_000, "g1", {"leader": "b1"}, ("t", 0)), ends=(3_900, "g1", INFO))
-    for o in told_of(ends=(17_000, "g2", INFO)).operations + told_of(ends=(29_000, "g3", FAIL)).operations:
+    told = recorded_gambits(chosen(3_000, "g1", {"leader": "b1"}, ("t", 0)), ends=(3_900, "g1", INFO))
+    for o in (
+        recorded_gambits(ends=(17_000, "g2", INFO)).operations
+        + recorded_gambits(ends=(29_000, "g3", FAIL)).operations
+    ):
         told.operations.append(o)
     found = resolved(FixedSchedule((), 40_000, gambits=(GAMBIT, second, third)), told)
     assert isinstance(found.schedule, FixedSchedule)
@@ -134,7 +137,7 @@ def test_what_was_not_played_is_left_out_and_what_ended_early_is_played_anew() -
 
 def test_a_replay_of_a_replay_takes_its_choices_too() -> None:
     given = Gambit(3_000, "x", (Given({"leader": broker(1)}, ("t", 0)), *MOVES[2:]), 8_000)
-    told = told_of(chosen(3_000, "g1", {"leader": "b1"}, ("t", 0)), ends=(3_900, "g1", OK))
+    told = recorded_gambits(chosen(3_000, "g1", {"leader": "b1"}, ("t", 0)), ends=(3_900, "g1", OK))
     found = resolved(FixedSchedule((), 40_000, gambits=(given,)), told).schedule
     assert isinstance(found, FixedSchedule)
     assert found.gambits[0].moves == given.moves
@@ -142,7 +145,7 @@ def test_a_replay_of_a_replay_takes_its_choices_too() -> None:
 
 def test_newcomers_of_then_are_moved_to() -> None:
     moves = (ChooseCopies(5), ChooseNewcomers(6), AskThere(MoveThere(("leader", "newcomer-1"))))
-    gambits = told_of(
+    gambits = recorded_gambits(
         chosen(3_000, "g1", {"leader": "b1", "follower-1": "b3"}, ("log-0", 4)),
         chosen(3_100, "g1", {"newcomer-1": "b2"}, None),
         ends=(9_500, "g1", OK),
@@ -154,12 +157,12 @@ def test_newcomers_of_then_are_moved_to() -> None:
 
 
 def test_a_node_that_there_is_not_is_refused() -> None:
-    told = told_of(chosen(3_000, "g1", {"leader": "b9"}, ("t", 0)), ends=(3_900, "g1", OK))
+    told = recorded_gambits(chosen(3_000, "g1", {"leader": "b9"}, ("t", 0)), ends=(3_900, "g1", OK))
     with pytest.raises(MisfitError, match="b9 is not among"):
         resolved(FixedSchedule((), 40_000, gambits=(GAMBIT,)), told)
 
 
-def test_who_leads_no_more_is_told() -> None:
+def test_a_recorded_leader_that_leads_no_more_is_reported() -> None:
     gambits = Told("gambits")
     gambits.add(1, OK, "choose", "g1", {"parts": {}, "as_then": False})
     gambits.add(2, OK, "choose", "g2", {"parts": {}, "as_then": True})

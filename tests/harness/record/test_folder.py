@@ -32,7 +32,7 @@ def test_the_same_second_gets_a_folder_of_its_own_and_links_move_on(tmp_path: Pa
     assert (tmp_path / "latest").resolve() == second
 
 
-def test_a_place_where_nothing_can_be_made_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_can_not_be_made_is_reported(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(KrucibleError, match="folder can't be made") as caught:
         create_run_folder(tmp_path / "file", "a/b", 7)

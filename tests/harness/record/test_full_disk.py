@@ -161,7 +161,7 @@ def test_a_verdict_is_written_whole_or_the_old_one_stays(
 
 
 @pytest.mark.parametrize("command", ["check", "report"])
-def test_the_command_says_so_and_leaves_the_history_alone(
+def test_the_command_reports_the_full_disk_and_does_not_change_the_history(
     disk: SmallDisk, capsys: pytest.CaptureFixture[str], command: str
 ) -> None:
     before = recorded(disk)

@@ -16,7 +16,7 @@ from checkers.history.operations import JournalHeader, Operation, OperationType
 from checkers.history.polls import Isolation, Polled
 from checkers.history.reading import read_history
 from harness.record.events import Event, Recorded
-from harness.record.journal import Clock, Entry, Journal, JournalError, Journals, Recorder, describe
+from harness.record.journal import Clock, Journal, JournalEntry, JournalError, Journals, Recorder, describe
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 
@@ -47,8 +47,8 @@ def test_a_clock_can_be_handed_to_another_process() -> None:
 
 def test_a_journal_begins_with_its_header_and_numbers_its_lines(journals: Journals) -> None:
     journal = journals.open("worker-3")
-    journal.append(Entry(3, INVOKE, "send", "log", [[2, 3_000_000_001]]))
-    journal.append(Entry(3, OK, "send", "log", [[2, 3_000_000_001, 17, "ok"]]), time_ns=12)
+    journal.append(JournalEntry(3, INVOKE, "send", "log", [[2, 3_000_000_001]]))
+    journal.append(JournalEntry(3, OK, "send", "log", [[2, 3_000_000_001, 17, "ok"]]), time_ns=12)
     header, operations = lines(journal)
     assert (header.krucible_history, header.run, header.journal) == (2, "abc", "worker-3")
     assert [operation.index for operation in operations] == [0, 1]
@@ -63,7 +63,7 @@ def test_the_listener_hears_every_operation_after_it_was_written(tmp_path: Path)
     )
     journal = journals.open("a")
     path = journal.path
-    operation = journal.append(Entry("runner", OK, "phase", "load"))
+    operation = journal.append(JournalEntry("runner", OK, "phase", "load"))
     assert heard == [(Recorded(operation), 2)]
     journals.close()
 
@@ -80,7 +80,7 @@ def test_threads_share_a_journal_without_tearing_lines(journals: Journals) -> No
 
     def write(process: int) -> None:
         for i in range(200):
-            journal.append(Entry(process, OK, "observe", "x" * 50, i))
+            journal.append(JournalEntry(process, OK, "observe", "x" * 50, i))
 
     threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
     for thread in threads:
@@ -91,7 +91,7 @@ def test_threads_share_a_journal_without_tearing_lines(journals: Journals) -> No
     assert [operation.index for operation in operations] == list(range(800))
 
 
-def test_a_full_disk_is_told_as_such() -> None:
+def test_a_full_disk_is_reported_as_such() -> None:
     with pytest.raises(JournalError) as caught:
         Journal(Path("/dev/full"), JournalHeader(1, "r", "j", "now"), Clock())
     assert caught.value.got == "No space left on device"
@@ -104,7 +104,7 @@ def test_a_disk_that_fills_keeps_what_was_recorded(
 ) -> None:
     """The part of a line that still fitted stays cut at the end; nothing is ever written after it."""
     journal = journals.open("a")
-    journal.append(Entry(1, INVOKE, "send"))
+    journal.append(JournalEntry(1, INVOKE, "send"))
     whole = journal.path.read_bytes()
     real_write = os.write
 
@@ -115,10 +115,10 @@ def test_a_disk_that_fills_keeps_what_was_recorded(
 
     monkeypatch.setattr(os, "write", nearly_full)
     with pytest.raises(JournalError):
-        journal.append(Entry(1, OK, "send"))
+        journal.append(JournalEntry(1, OK, "send"))
     monkeypatch.setattr(os, "write", real_write)
     with pytest.raises(JournalError):
-        journal.append(Entry(1, OK, "send"))
+        journal.append(JournalEntry(1, OK, "send"))
     assert journal.path.read_bytes() == whole + b'{"index":1'
 
 
@@ -127,7 +127,7 @@ def test_a_closed_journal_refuses(journals: Journals) -> None:
     journals.close()
     journal.close()
     with pytest.raises(JournalError, match="closed"):
-        journal.append(Entry(1, OK, "send"))
+        journal.append(JournalEntry(1, OK, "send"))
 
 
 def test_a_process_has_one_operation_outstanding(journals: Journals) -> None:
@@ -299,7 +299,7 @@ def test_who_hears_a_struct_hears_what_a_reader_of_the_file_reads(tmp_path: Path
     journals = Journals(tmp_path, "abc", Clock(), heard.append)
     journal = journals.open("worker-0")
     value = Polled(client="kafka-python", isolation=Isolation.READ_COMMITTED, records=[(2, [7], ["x"])])
-    journal.append(Entry(0, OK, "poll", "log", value), time_ns=12)
+    journal.append(JournalEntry(0, OK, "poll", "log", value), time_ns=12)
     event = heard[-1]
     assert isinstance(event, Recorded)
     assert [event.operation] == lines(journal)[1]

@@ -70,7 +70,7 @@ def test_an_owner_is_alive_only_as_the_very_same_process() -> None:
     assert not Owner(pid=me.pid, start_ticks=me.start_ticks + 1).is_alive
 
 
-def test_nobody_has_the_number_zero() -> None:
+def test_process_zero_does_not_exist() -> None:
     assert start_ticks_of(0) is None
     with pytest.raises(ProcessLookupError):
         this_process(0)

@@ -25,7 +25,7 @@ from tests.mutations import recordings
 ROOT = Path(harness.__file__).parent.parent
 WRITERS = ("cluster", "evidence", "faults", "nemesis", "observers", "record", "run", "workloads")
 """Rooms of the harness whose modules have recorders."""
-RECORDING = {"operation": 0, "invoke": 0, "observe": 0, "Entry": 2}
+RECORDING = {"operation": 0, "invoke": 0, "observe": 0, "JournalEntry": 2}
 """What writes an operation, and which of its arguments is the function."""
 TELLING = {"record", "record_changes"}
 """By what observers write; the first argument is the key."""

@@ -6,7 +6,7 @@ import pytest
 
 from checkers.history.operations import Operation, OperationType
 from checkers.history.reading import read_journals
-from harness.record.journal import Clock, Entry, Journal, JournalError, Journals
+from harness.record.journal import Clock, Journal, JournalEntry, JournalError, Journals
 from harness.record.succession import NOTHING, Left, conclude, left_in
 
 INVOKE, OK, INFO = OperationType.INVOKE, OperationType.OK, OperationType.INFO
@@ -16,14 +16,14 @@ SEND = {"partition": 0, "first": 1, "count": 2}
 def begun(folder: Path) -> Path:
     """A journal with one operation that was completed, and one that was not."""
     journal = Journals(folder, "run", Clock()).open("bulk-0")
-    journal.append(Entry(0, INVOKE, "send", "bulk-0", SEND))
-    journal.append(Entry(0, OK, "send", "bulk-0", {**SEND, "offsets": [[0, 2]]}))
-    journal.append(Entry(13, INVOKE, "send", "bulk-0", SEND))
+    journal.append(JournalEntry(0, INVOKE, "send", "bulk-0", SEND))
+    journal.append(JournalEntry(0, OK, "send", "bulk-0", {**SEND, "offsets": [[0, 2]]}))
+    journal.append(JournalEntry(13, INVOKE, "send", "bulk-0", SEND))
     journal.close()
     return folder / "history-bulk-0.jsonl"
 
 
-def told(left: Left | None) -> tuple[int, list[int | str]]:
+def operations_left(left: Left | None) -> tuple[int, list[int | str]]:
     assert left is not None
     return left.operations, [operation.process for operation in left.outstanding]
 
@@ -31,7 +31,7 @@ def told(left: Left | None) -> tuple[int, list[int | str]]:
 def test_what_was_outstanding_is_completed_in_the_same_journal(tmp_path: Path) -> None:
     path = begun(tmp_path)
     left = left_in(path)
-    assert told(left) == (3, [13])
+    assert operations_left(left) == (3, [13])
     assert left is not None
     journal = Journal(path, Journals(tmp_path, "run", Clock()).header("bulk-0"), Clock(0), operations=3)
     conclude(left, journal)
@@ -49,9 +49,9 @@ def test_what_was_outstanding_is_completed_in_the_same_journal(tmp_path: Path) -
 def test_a_line_that_was_cut_short_is_taken_away(tmp_path: Path, cut: int) -> None:
     path = begun(tmp_path)
     path.write_bytes(path.read_bytes()[:-cut])
-    assert told(left_in(path)) == (2, [])
+    assert operations_left(left_in(path)) == (2, [])
     assert path.read_bytes().endswith(b"\n")
-    assert told(left_in(path)) == (2, [])
+    assert operations_left(left_in(path)) == (2, [])
 
 
 @pytest.mark.parametrize("text", [None, b"", b'{"krucible_hist'])
@@ -73,7 +73,7 @@ def test_what_is_no_journal_is_refused(tmp_path: Path, text: bytes) -> None:
 
 
 @pytest.mark.parametrize(("worker", "number"), [(0, 10), (1, 1), (3, 33)])
-def test_a_successor_has_a_number_that_nobody_had(worker: int, number: int) -> None:
+def test_a_successor_has_an_unused_number(worker: int, number: int) -> None:
     left = Left(0, (), frozenset({0, 3, 13, 23}))
     assert left.next_after(worker, 10) == number
     assert NOTHING.next_after(worker, 10) == worker

@@ -6,7 +6,7 @@ from checkers.history.operations import Operation, OperationType
 from checkers.history.sends import AnsweredRun, SentRun
 from checkers.history.transactions import TxnEnd, TxnEnded, TxnOffsets, TxnSend
 from harness.record.events import PhaseBegan, Recorded
-from harness.record.tally import Tally
+from harness.record.tally import AcknowledgedCounter
 
 OK, INFO, INVOKE = OperationType.OK, OperationType.INFO, OperationType.INVOKE
 
@@ -24,7 +24,7 @@ def transacted(kind: OperationType, end: TxnEnd) -> Recorded:
 
 
 def test_only_acknowledged_records_count() -> None:
-    tally = Tally()
+    tally = AcknowledgedCounter()
     for event in (
         PhaseBegan("load"),
         Recorded(Operation(0, 0, 1, OK, "poll", "log-0", {"records": []})),
@@ -52,7 +52,7 @@ def test_only_acknowledged_records_count() -> None:
 
 
 def test_waiting_ends_when_enough_have_come() -> None:
-    tally = Tally()
+    tally = AcknowledgedCounter()
     result: list[bool] = []
     waiter = threading.Thread(target=lambda: result.append(tally.await_more(5, 600, threading.Event())))
     waiter.start()
@@ -65,6 +65,6 @@ def test_waiting_ends_when_enough_have_come() -> None:
 
 def test_waiting_ends_with_its_bound_or_when_cancelled() -> None:
     cancelled = threading.Event()
-    assert not Tally().await_more(1, 0.01, cancelled)
+    assert not AcknowledgedCounter().await_more(1, 0.01, cancelled)
     cancelled.set()
-    assert not Tally().await_more(1, 60, cancelled)
+    assert not AcknowledgedCounter().await_more(1, 60, cancelled)

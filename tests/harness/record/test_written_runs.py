@@ -150,7 +150,7 @@ def _run_of(operation: Operation) -> type[msgspec.Struct] | None:
     return AnsweredRun if "offsets" in operation.value else SentRun
 
 
-def _as_told(mop: msgspec.Struct, written: Sequence[Any]) -> msgspec.Struct:
+def _as_requested(mop: msgspec.Struct, written: Sequence[Any]) -> msgspec.Struct:
     """A micro-operation that was read as one that is asked for, with the offset that it was written with."""
     answered = isinstance(mop, TxnSendRequested) and len(written) == len(
         ("send", "topic", 0, "value", "offset")
@@ -172,12 +172,14 @@ def again(line: bytes) -> tuple[str, bytes] | None:
         return None
     value = msgspec.convert(operation.value, struct)
     if isinstance(value, TxnRequested):
-        value = msgspec.structs.replace(value, mops=list(map(_as_told, value.mops, operation.value["mops"])))
+        value = msgspec.structs.replace(
+            value, mops=list(map(_as_requested, value.mops, operation.value["mops"]))
+        )
     what = operation.key if operation.f == "observe" else operation.f
     return what, msgspec.json.encode(msgspec.structs.replace(operation, value=value))
 
 
-def told(lines: Iterable[bytes]) -> frozenset[str]:
+def struct_names(lines: Iterable[bytes]) -> frozenset[str]:
     """What some lines are of which structs are told here; all of them are written again as they were."""
     found = set()
     for line in lines:
@@ -188,18 +190,18 @@ def told(lines: Iterable[bytes]) -> frozenset[str]:
 
 
 @cache
-def told_in(run: str) -> frozenset[str]:
-    return told(lines_of(run))
+def struct_names_in(run: str) -> frozenset[str]:
+    return struct_names(lines_of(run))
 
 
 @pytest.mark.parametrize("run", names())
 def test_what_a_run_wrote_is_written_again_as_it_was(run: str) -> None:
-    told_in(run)
+    struct_names_in(run)
 
 
 def test_each_kind_is_in_some_run() -> None:
     every = {*ASKED, *PAIRS, *LOGGED, VOTE, "send"}
-    assert every - frozenset.union(told(RARE), *map(told_in, names())) == IN_NO_RUN
+    assert every - frozenset.union(struct_names(RARE), *map(struct_names_in, names())) == IN_NO_RUN
 
 
 WHOM = {"to": "n1"}

@@ -24,7 +24,7 @@ from tests.harness.recorded import recorded
 from tests.harness.snapshots import seen
 
 
-def told(*isr: int) -> dict[str, TopicAnswer]:
+def topic_answers(*isr: int) -> dict[str, TopicAnswer]:
     return {"t": TopicAnswer("t", "id", 0, (PartitionAnswer(0, isr[0], 4, (1, 2, 3), isr, None),))}
 
 
@@ -40,21 +40,21 @@ class Time:
 def test_who_was_told_to_be_out_of_sync_is_remembered() -> None:
     view = ClusterView()
     assert (seen(view).answers, seen(view).out_of_sync) == (0, {})
-    view.saw_topics("n1", told(1, 2, 3))
-    view.saw_topics("n2", told(1, 2))
-    view.saw_topics("n1", told(1))
-    view.saw_topics("n2", told(1, 3, 2))
+    view.saw_topics("n1", topic_answers(1, 2, 3))
+    view.saw_topics("n2", topic_answers(1, 2))
+    view.saw_topics("n1", topic_answers(1))
+    view.saw_topics("n2", topic_answers(1, 3, 2))
     assert (seen(view).answers, seen(view).out_of_sync) == (4, {("t", 0, 3): 3, ("t", 0, 2): 3})
 
 
 def test_each_broker_that_told_lately_is_heard() -> None:
     clock = Time()
     view = ClusterView(clock=clock)
-    view.saw_topics("n1", told(1, 2, 3))
+    view.saw_topics("n1", topic_answers(1, 2, 3))
     clock.now_s = FRESH_S
-    view.saw_topics("n2", told(1, 2))
-    view.saw_topics("n3", told(3))
-    view.saw_topics("n3", told(2))
+    view.saw_topics("n2", topic_answers(1, 2))
+    view.saw_topics("n3", topic_answers(3))
+    view.saw_topics("n3", topic_answers(2))
     assert [state.isr for state in seen(view, "t").reported["t", 0]] == [(1, 2), (2,), (1, 2, 3)]
     assert seen(view, "u").reported == {}
     clock.now_s = FRESH_S + 0.1
@@ -64,10 +64,10 @@ def test_each_broker_that_told_lately_is_heard() -> None:
 def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "bench_of", lambda _: cast("Bench", None))
     view = ClusterView()
-    view.saw_topics("n1", told(1, 2))
+    view.saw_topics("n1", topic_answers(1, 2))
     quorum = QuorumAnswer(0, 2, 3, 9, (), ())
     view.saw_controller("n2", quorum)
-    (topic,) = told(1, 2).values()
+    (topic,) = topic_answers(1, 2).values()
     scenario = SimpleNamespace(workload=LogWorkload(min_insync_replicas=7))
     journals = Journals(tmp_path, "abc", Clock())
     stage: Any = SimpleNamespace(
@@ -95,13 +95,13 @@ def test_partitions_that_were_added_are_known_by_whoever_told_of_them(
 ) -> None:
     rig = Rig(tmp_path, monkeypatch)
     assert rig.execution._snapshot().first_topic == TopicSize("t", 0, 0)
-    rig.view.saw_topics("n1", told(1, 2, 3))
+    rig.view.saw_topics("n1", topic_answers(1, 2, 3))
     snapshot = rig.execution._snapshot()
     assert snapshot.first_topic == TopicSize("t", 0, 1)
     assert list(snapshot.partitions) == [("t", 0)]
     rig.sizes.grew("t", 3)  # acknowledged, and no broker tells of it yet
     assert [states for _, states in sorted(rig.execution._snapshot().reported.items())][1:] == [(), ()]
-    rig.told()
+    rig.outcomes()
 
 
 class Rig:
@@ -126,7 +126,7 @@ class Rig:
             monkeypatch.setattr(where, lambda _spec, _fault, resolved, _bench: Fake(resolved.node.name))
         self.execution = Execution(stage, self.view, lambda: None, self.cancelled, cast("Deletions", None))
 
-    def told(self) -> dict[str, str]:
+    def outcomes(self) -> dict[str, str]:
         """How each injection and heal ended."""
         self.execution.nemesis.heal_all()
         self.journals.close()
@@ -155,7 +155,7 @@ def test_blinks_are_played_beside_faults_and_are_over_with_the_schedule(
     rig = Rig(tmp_path, monkeypatch)
     blinks = (Step(0, 0, Pause(broker(2))), Step(1, 60_000, Pause(broker(3))), Step(90_000, 1, Pause()))
     rig.execution.carry_out(FixedSchedule((Step(0, 100, Kill(broker(1))),), 200, blinks=blinks))
-    assert rig.told() == {
+    assert rig.outcomes() == {
         **dict.fromkeys(("inject f1", "heal f1"), "ok"),
         **dict.fromkeys(("inject blink1", "heal blink1", "inject blink2", "heal blink2"), "ok"),
         "inject blink3": "fail",
@@ -174,5 +174,5 @@ def test_a_blink_that_goes_wrong_ends_the_schedule_with_its_error(
     monkeypatch.setattr(Fake, "inject", refuse)
     with pytest.raises(EngineError, match="the engine refused"):
         rig.execution.carry_out(FixedSchedule((), 50, blinks=(Step(0, 0, Pause(broker(2))),)))
-    assert rig.told() == {"inject blink1": "info"}
+    assert rig.outcomes() == {"inject blink1": "info"}
     assert pending_undos(read_ledger(tmp_path)) == ()

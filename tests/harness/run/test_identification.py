@@ -6,12 +6,12 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from harness.cluster.images import KafkaImage, Source
+from harness.cluster.images import JarSource, KafkaImage
 from harness.plan.planning import RunOptions, plan_run
 from harness.run.identification import identify
 from results.run.text import identity_line
 
-IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", Source.ARTIFACTS, "sha256:0", "", "17", "0")
+IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", JarSource.ARTIFACTS, "sha256:0", "", "17", "0")
 
 
 def test_the_command_is_recorded_as_it_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:

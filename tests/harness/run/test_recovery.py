@@ -27,7 +27,7 @@ class Bench:
         self._journals = Journals(folder, "run", Clock())
         self._recorder = Recorder(self._journals.open("runner"), "runner")
 
-    def tell(self, replicas: list[int]) -> None:
+    def report_replicas(self, replicas: list[int]) -> None:
         """All brokers tell of two partitions with these replicas, of which the first two are in sync."""
         for node in self.nodes:
             node.answers[METADATA] = lambda _: metadata_answer(replicas, [(1, 4), (2, 5)])
@@ -53,7 +53,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 
 
 def test_what_is_in_sync_and_takes_writes_has_recovered(bench: Bench) -> None:
-    bench.tell([1, 2])
+    bench.report_replicas([1, 2])
     ended = bench.recover([1, 2], frozenset())
     assert ended.type is OperationType.OK
     assert [(one["isr"], one["write_acked"]) for one in ended.value["partitions"]] == [([1, 2], True)] * 2
@@ -61,7 +61,7 @@ def test_what_is_in_sync_and_takes_writes_has_recovered(bench: Bench) -> None:
 
 
 def test_without_a_dead_broker_no_more_is_awaited_than_can_come(bench: Bench) -> None:
-    bench.tell([1, 2, 3])
+    bench.report_replicas([1, 2, 3])
     ended = bench.recover([1, 2, 3], frozenset({3}))
     assert ended.type is OperationType.INFO, "what lacks a replica has not recovered"
     assert ended.value["took_ms"] < BOUND_MS
@@ -80,7 +80,7 @@ def test_nothing_is_awaited_where_every_broker_is_dead(bench: Bench) -> None:
 
 @pytest.mark.parametrize("dead", [frozenset(), frozenset({2})], ids=["nobody", "one that is in sync"])
 def test_what_lacks_a_living_broker_is_awaited_until_the_bound(bench: Bench, dead: frozenset[int]) -> None:
-    bench.tell([1, 2, 3])
+    bench.report_replicas([1, 2, 3])
     ended = bench.recover([1, 2], dead, bound_ms=30)
     assert ended.type is OperationType.INFO
     assert ended.value["took_ms"] >= 30
@@ -88,8 +88,8 @@ def test_what_lacks_a_living_broker_is_awaited_until_the_bound(bench: Bench, dea
 
 def test_before_a_load_every_broker_has_to_tell_of_all_that_is_in_sync(bench: Bench) -> None:
     both, unreachable = [bench.brokers[1], bench.brokers[2]], bench.brokers[3]
-    bench.tell([1, 2])
+    bench.report_replicas([1, 2])
     assert await_settled(both, ["log-0"], 60)
     assert not await_settled([*both, unreachable], ["log-0"], 0.05), "one broker tells nothing"
-    bench.tell([1, 2, 3])
+    bench.report_replicas([1, 2, 3])
     assert not await_settled(both, ["log-0"], 0.05), "a replica is not in sync"

@@ -20,7 +20,7 @@ from harness.record.mishaps import Mishaps
 from harness.run import runner
 from harness.run.beside import beside, nothing
 from harness.run.diagnosis import Diagnosis
-from harness.run.ended import Ended, Played
+from harness.run.ended import EndedRun, RecordedRun
 from harness.run.starting import ClusterNotReadyError
 from harness.workloads.worker import WorkloadError
 from tests.harness.waiting import BOUND_S, StandingTime
@@ -358,7 +358,7 @@ def test_an_invalid_verdict_outweighs_a_harness_that_failed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, validity: Validity, failure: KrucibleError | None
 ) -> None:
     verdict = Verdict(validity=validity, results=())
-    ended = Ended(Played(tmp_path, failure, nothing()), MagicMock(), verdict)
+    ended = EndedRun(RecordedRun(tmp_path, failure, nothing()), MagicMock(), verdict)
     monkeypatch.setattr(performing, "execute", lambda *_: ended)
     kept: list[Verdict] = []
     monkeypatch.setattr(performing, "keep", lambda _folder, _history, one: kept.append(one))

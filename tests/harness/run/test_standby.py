@@ -85,7 +85,7 @@ def cancelled() -> threading.Event:
     return threading.Event()
 
 
-def nobody(_event: Event) -> None:
+def ignore_event(_event: Event) -> None:
     """Hear nothing."""
 
 
@@ -94,7 +94,7 @@ def test_the_next_stage_is_opened_when_the_load_is_off_and_taken_by_its_run(
 ) -> None:
     heard: list[Event] = []
     with Standby(stages.runs, cancelled) as beside:
-        with beside.stage(plan(1), plan(2), nobody):
+        with beside.stage(plan(1), plan(2), ignore_event):
             for phase in ("load", "heal", "recover"):
                 stages.hearing[1](PhaseBegan(phase))
             assert 2 not in stages.hearing
@@ -113,11 +113,11 @@ def test_a_run_waits_for_a_stage_that_is_still_being_opened(
     stages: Stages, cancelled: threading.Event
 ) -> None:
     with Standby(stages.runs, cancelled) as beside:
-        with beside.stage(plan(1), plan(2), nobody):
+        with beside.stage(plan(1), plan(2), ignore_event):
             stages.may_open.clear()
             stages.hearing[1](OFF)
         threading.Timer(0.05, stages.may_open.set).start()
-        with beside.stage(plan(2), None, nobody):
+        with beside.stage(plan(2), None, ignore_event):
             assert stages.told[-1] == "open 2"
 
 
@@ -126,11 +126,11 @@ def test_where_another_run_comes_next_the_one_that_waits_goes_without_a_trace(
 ) -> None:
     host = Host(runs=stages.runs, standby=Standby(stages.runs, cancelled))
     first = Host(runs=stages.runs, standby=host.standby, following=plan(2))
-    with first.stage(plan(1), nobody, cancelled):
+    with first.stage(plan(1), ignore_event, cancelled):
         stages.hearing[1](OFF)
         stages.await_opened(2)
     assert (stages.runs / "latest").resolve().name == "1"
-    with host.stage(plan(3), nobody, cancelled):
+    with host.stage(plan(3), ignore_event, cancelled):
         assert stages.told == ["open 1", "open 2", "gone 1", "gone 2", "open 3"]
         assert (stages.runs / "latest").resolve().name == "3"
     assert sorted(path.name for path in (stages.runs / SCENARIO).iterdir()) == ["1", "3", "latest"]
@@ -139,18 +139,18 @@ def test_where_another_run_comes_next_the_one_that_waits_goes_without_a_trace(
 def test_the_latest_run_is_the_one_that_goes_on(stages: Stages, cancelled: threading.Event) -> None:
     with Standby(stages.runs, cancelled) as beside:
         first = Host(runs=stages.runs, standby=beside, following=plan(2))
-        with first.stage(plan(1), nobody, cancelled):
+        with first.stage(plan(1), ignore_event, cancelled):
             stages.hearing[1](OFF)
             stages.await_opened(2)
         assert (stages.runs / "latest").resolve().name == "1"
-        with Host(runs=stages.runs, standby=beside).stage(plan(2), nobody, cancelled):
+        with Host(runs=stages.runs, standby=beside).stage(plan(2), ignore_event, cancelled):
             assert (stages.runs / SCENARIO / "latest").resolve().name == "2"
 
 
 def test_what_waits_at_the_end_is_taken_down(stages: Stages, cancelled: threading.Event) -> None:
     with (
         Standby(stages.runs, cancelled) as beside,
-        beside.stage(plan(1), plan(2), nobody),
+        beside.stage(plan(1), plan(2), ignore_event),
     ):
         stages.hearing[1](OFF)
     assert stages.told[-1] == "gone 2"
@@ -160,7 +160,7 @@ def test_what_waits_at_the_end_is_taken_down(stages: Stages, cancelled: threadin
 def test_nothing_is_begun_once_it_is_all_cancelled(stages: Stages, cancelled: threading.Event) -> None:
     with (
         Standby(stages.runs, cancelled) as beside,
-        beside.stage(plan(1), plan(2), nobody),
+        beside.stage(plan(1), plan(2), ignore_event),
     ):
         cancelled.set()
         stages.hearing[1](OFF)
@@ -172,9 +172,9 @@ def test_without_memory_for_two_clusters_the_next_one_is_started_when_the_last_i
 ) -> None:
     (stages.runs / "meminfo").write_text(MEMORY.format(1_000_000))
     with Standby(stages.runs, cancelled) as beside:
-        with beside.stage(plan(1), plan(2), nobody):
+        with beside.stage(plan(1), plan(2), ignore_event):
             stages.hearing[1](OFF)
-        with beside.stage(plan(2), None, nobody):
+        with beside.stage(plan(2), None, ignore_event):
             assert stages.told == ["open 1", "gone 1", "open 2"]
 
 
@@ -183,7 +183,7 @@ def test_a_stage_that_can_not_be_opened_fails_the_run_that_it_is_for(
 ) -> None:
     stages.failing[2] = EngineError("the engine refused")
     with Standby(stages.runs, cancelled) as beside:
-        with beside.stage(plan(1), plan(2), nobody):
+        with beside.stage(plan(1), plan(2), ignore_event):
             stages.hearing[1](OFF)
         heard: list[Event] = []
         with pytest.raises(EngineError), beside.stage(plan(2), None, heard.append):
@@ -197,7 +197,7 @@ def test_a_run_that_can_not_begin_leaves_no_cluster(stages: Stages, cancelled: t
         raise KrucibleError("the links to the latest run can't be made")
 
     with Standby(stages.runs, cancelled) as beside:
-        with beside.stage(plan(1), plan(2), nobody):
+        with beside.stage(plan(1), plan(2), ignore_event):
             stages.may_open.clear()
             stages.hearing[1](OFF)
             wait_until(lambda: 2 in stages.hearing)
@@ -213,7 +213,7 @@ def test_what_failed_to_open_and_is_for_nobody_keeps_its_folder(
     stages.failing[2] = KrucibleError("no room")
     with (
         Standby(stages.runs, cancelled) as beside,
-        beside.stage(plan(1), plan(2), nobody),
+        beside.stage(plan(1), plan(2), ignore_event),
     ):
         stages.hearing[1](OFF)
     assert (stages.runs / SCENARIO / "2").is_dir()
@@ -223,7 +223,7 @@ def test_whoever_interrupts_twice_does_not_wait(stages: Stages, cancelled: threa
     with (
         suppress(KeyboardInterrupt),
         Standby(stages.runs, cancelled) as beside,
-        beside.stage(plan(1), plan(2), nobody),
+        beside.stage(plan(1), plan(2), ignore_event),
     ):
         stages.may_open.clear()
         stages.hearing[1](OFF)
@@ -246,14 +246,14 @@ def test_a_cluster_that_is_to_be_kept_is_none_that_waited(
     monkeypatch.setattr(runner, "open_stage", opened)
     with Standby(stages.runs, cancelled) as beside:
         host = Host(runs=stages.runs, keep=True, standby=beside, following=plan(2))
-        with host.stage(plan(1), nobody, cancelled):
+        with host.stage(plan(1), ignore_event, cancelled):
             pass
     assert kept == [True]
 
 
 def test_without_a_standby_a_stage_is_opened_for_its_run(stages: Stages, cancelled: threading.Event) -> None:
     host = Host(runs=stages.runs, following=plan(2))
-    with host.stage(plan(1), nobody, cancelled):
+    with host.stage(plan(1), ignore_event, cancelled):
         stages.hearing[1](OFF)
         assert (stages.runs / "latest").resolve().name == "1"
     assert stages.told == ["open 1", "gone 1"]

@@ -14,7 +14,7 @@ from harness.seeded_bugs.page import render_page
 from harness.seeded_bugs.reach import reach_text, read_traces, stage_in
 from harness.seeded_bugs.script import script_of
 from harness.seeded_bugs.seeding import SCRIPT_FILE, with_bug
-from harness.seeded_bugs.traces import FAILURES_MAX, Stage, Traces, stage_of, traces_in
+from harness.seeded_bugs.traces import FAILURES_MAX, BugStage, Traces, stage_of, traces_in
 from harness.vocabulary import Mode, Topology
 from harness.vocabulary.topology import Role
 
@@ -145,8 +145,8 @@ def line(what: str, second: int = 0, name: str = "forgets") -> str:
 def test_a_log_without_the_bug_tells_nothing() -> None:
     log = "INFO started\n" + line("installed", name="another")
     assert traces_in(log, "forgets") == Traces()
-    assert stage_of([traces_in(log, "forgets")]) is Stage.NOT_INJECTED
-    assert stage_of([]) is Stage.NOT_INJECTED
+    assert stage_of([traces_in(log, "forgets")]) is BugStage.NOT_INJECTED
+    assert stage_of([]) is BugStage.NOT_INJECTED
 
 
 def test_each_life_of_a_node_adds_to_its_triggers() -> None:
@@ -156,21 +156,21 @@ def test_each_life_of_a_node_adds_to_its_triggers() -> None:
     log += line("installed", 4) + line("installed", 5) + line("reached", 6) + line("triggered 1", 7)
     traces = traces_in(log, "forgets")
     assert traces == Traces(installed=3, reached=2, triggered=11, first_at="2026-11-22T10:00:02.123456Z")
-    assert stage_of([Traces(), traces]) is Stage.TRIGGERED
+    assert stage_of([Traces(), traces]) is BugStage.TRIGGERED
 
 
 def test_stages_are_told_apart() -> None:
     installed = traces_in(line("installed"), "forgets")
     reached = traces_in(line("installed") + line("reached"), "forgets")
-    assert stage_of([installed, Traces()]) is Stage.NEVER_REACHED
-    assert stage_of([installed, reached]) is Stage.NEVER_TRIGGERED
+    assert stage_of([installed, Traces()]) is BugStage.NEVER_REACHED
+    assert stage_of([installed, reached]) is BugStage.NEVER_TRIGGERED
 
 
 def test_what_byteman_could_not_use_is_told() -> None:
     said = "Rule.ensureTypeCheckedCompiled : error type checking rule a leader forgets"
     traces = traces_in(line("installed") + f"{said}\n" * (FAILURES_MAX + 1), "forgets")
     assert traces.failures == (said,) * FAILURES_MAX
-    assert stage_of([traces]) is Stage.NOT_INJECTED
+    assert stage_of([traces]) is BugStage.NOT_INJECTED
 
 
 def logs(folder: Path, **told_by: str) -> Path:
@@ -186,7 +186,7 @@ def test_a_runs_folder_tells_what_became_of_its_bug(tmp_path: Path) -> None:
         logs(tmp_path, n1=begun, n2=begun + line("triggered 1", 9), n3=begun + line("triggered 1000", 8)),
         "forgets",
     )
-    assert stage_in(tmp_path, "forgets") is Stage.TRIGGERED
+    assert stage_in(tmp_path, "forgets") is BugStage.TRIGGERED
     assert reach_text("forgets", red) == (
         "forgets: triggered at least 1,001 times on n2, n3, first at 2026-11-22T10:00:08.123456Z"
     )
@@ -196,7 +196,7 @@ def test_a_node_without_a_log_tells_nothing_of_the_bug(tmp_path: Path) -> None:
     (tmp_path / "nodes" / "n2").mkdir(parents=True)
     quiet = read_traces(logs(tmp_path, n1=line("installed") + line("reached")), "forgets")
     assert list(quiet) == ["n1"]
-    assert stage_in(tmp_path, "forgets") is Stage.NEVER_TRIGGERED
+    assert stage_in(tmp_path, "forgets") is BugStage.NEVER_TRIGGERED
     assert reach_text("forgets", quiet) == "forgets: never triggered"
     assert stage_in(tmp_path / "nodes", "forgets") is None
     failed = {"n1": Traces(installed=1, failures=("Rule.x : error",))}

@@ -14,7 +14,7 @@ from checkers.history.operations import Operation, OperationType
 from checkers.history.reading import read_journals
 from harness.clients.interface import ClientFailedError, ProducerOptions
 from harness.errors import KrucibleError
-from harness.record.events import Acknowledged, Event
+from harness.record.events import Event, RecordsAcknowledged
 from harness.record.journal import Clock, JournalError, Journals, Recorder
 from harness.vocabulary import BulkWorkload
 from harness.workloads import bulk, bulk_lanes
@@ -130,7 +130,7 @@ def test_reports_out_of_order_are_told_record_by_record(bench: Bench) -> None:
     ]
 
 
-def test_one_failure_makes_every_fate_told(bench: Bench) -> None:
+def test_after_one_failure_the_outcome_of_every_record_is_reported(bench: Bench) -> None:
     first, *others = bench.producer.taken
     bench.producer.report(KafkaError(KafkaError._MSG_TIMED_OUT), Message(first, -1001))
     for offset, value in enumerate(others):
@@ -286,7 +286,7 @@ def scripted(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
     )
 
 
-def test_processes_that_are_killed_again_and_again_are_told(
+def test_processes_that_are_killed_repeatedly_are_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bulk, "_DEATHS_MAX", 2)
@@ -331,5 +331,5 @@ def test_what_is_acknowledged_elsewhere_is_announced(tmp_path: Path, monkeypatch
     wait_until(lambda: bool(heard))
     worker.stopping.set()
     worker.join(BOUND_S)
-    assert heard == [Acknowledged(7)]
+    assert heard == [RecordsAcknowledged(7)]
     assert worker.complaints == ["bulk-writer-0: late"]

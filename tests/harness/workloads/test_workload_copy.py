@@ -17,7 +17,7 @@ from harness.workloads import copy
 from harness.workloads.consuming import ConsumerWorker
 from harness.workloads.context import WorkloadContext
 from harness.workloads.copy import CopyContext, CopyingWorker, copy_final_workers, copy_workers
-from harness.workloads.txn_transactor import Intent, Send
+from harness.workloads.txn_transactor import Intent, TxnRecord
 from harness.workloads.worker import join_all
 from tests.harness.fakes.log import FakeLog
 from tests.harness.fakes.transactions import FakeCoordinator, Hook
@@ -154,7 +154,7 @@ def test_the_first_member_keeps_none_open(bench: Bench) -> None:
 
 def test_what_is_kept_open_is_to_be_committed_with_something_sent_late() -> None:
     workload = CopyWorkload(lapsing_interval_ms=0, lapsing_timeout_ms=500)
-    sends = (Send("t", 0, 1), Send("t", 1, 2), Send("t", 1, 3))
+    sends = (TxnRecord("t", 0, 1), TxnRecord("t", 1, 2), TxnRecord("t", 1, 3))
     seen = set()
     for number in range(60):
         intent = copy._Lapses(workload, number).perhaps(Intent(sends, commits=False))
@@ -168,7 +168,7 @@ def test_between_two_that_are_kept_open_time_passes(monkeypatch: pytest.MonkeyPa
     standing = StandingTime()
     monkeypatch.setattr(copy, "time", standing)
     lapses = copy._Lapses(CopyWorkload(), 3)
-    intent = Intent((Send("t", 0, 1),))
+    intent = Intent((TxnRecord("t", 0, 1),))
     assert lapses.perhaps(intent) is intent
     standing.go_on(15.0)
     kept = lapses.perhaps(intent)

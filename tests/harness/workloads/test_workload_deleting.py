@@ -101,7 +101,7 @@ def test_where_there_is_nothing_nothing_is_deleted(
     assert recorded(tmp_path) == []
 
 
-def test_where_nobody_answers_nothing_is_deleted(
+def test_without_an_answer_nothing_is_deleted(
     tmp_path: Path, log: FakeLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def consumer(*_: object) -> object:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from harness.clients import ClientFailedError, ReadError, Record, Sent
+from harness.clients import ClientFailedError, ProducerRecord, ReadError, SendResult
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import LogWorkload
 from harness.workloads import final_read as final_read_module
@@ -183,7 +183,7 @@ def test_offsets_are_asked_for_again_after_an_error(bench: Bench) -> None:
     assert {operation.type for operation in bench.read()} == {OK}
 
 
-def until_all_have_asked(bench: Bench, error: ReadError) -> Callable[[], ReadError]:
+def until_all_have_failed(bench: Bench, error: ReadError) -> Callable[[], ReadError]:
     """A hook that always goes wrong; once every reader has met it, no time is left."""
     asked = set()
 
@@ -197,7 +197,7 @@ def until_all_have_asked(bench: Bench, error: ReadError) -> Callable[[], ReadErr
 
 
 def test_what_can_not_be_read_to_its_end_is_open(bench: Bench) -> None:
-    bench.log.on_poll = until_all_have_asked(bench, ReadError("always cut"))
+    bench.log.on_poll = until_all_have_failed(bench, ReadError("always cut"))
     reads = bench.read()
     assert {(read.type, read.error) for read in reads if read.value["partition"] == 0} == {
         (INFO, "ReadError: always cut")
@@ -206,7 +206,7 @@ def test_what_can_not_be_read_to_its_end_is_open(bench: Bench) -> None:
 
 
 def test_without_offsets_nothing_is_claimed(bench: Bench) -> None:
-    bench.log.on_offsets = until_all_have_asked(bench, ReadError("no answer"))
+    bench.log.on_offsets = until_all_have_failed(bench, ReadError("no answer"))
     reads = bench.read()
     assert {(read.type, read.error) for read in reads} == {(INFO, "ReadError: no answer")}
     assert all(set(read.value) == {"client", "isolation", "partition"} for read in reads)
@@ -257,7 +257,7 @@ def test_the_probe_writes_to_every_partition(bench: Bench) -> None:
 def test_the_probe_sends_a_new_value_with_the_other_client_where_one_was_not_acknowledged(
     bench: Bench,
 ) -> None:
-    failed = [Sent(INFO, error="timed out")]
+    failed = [SendResult(INFO, error="timed out")]
     bench.log.on_send = lambda record: failed.pop() if record.partition == 1 and failed else None
     probe = WriteProbe(bench.context)
     assert all(probe.write(BOUND_S, "log-0", range(3)).values())
@@ -269,16 +269,16 @@ def test_the_probe_sends_a_new_value_with_the_other_client_where_one_was_not_ack
 
 
 def test_the_probe_gives_up_at_its_bound(bench: Bench) -> None:
-    def refuse(record: Record) -> Sent | None:
+    def refuse(record: ProducerRecord) -> SendResult | None:
         bench.time.go_on(0.01)
-        return Sent(FAIL, error="no") if record.partition == 2 else None
+        return SendResult(FAIL, error="no") if record.partition == 2 else None
 
     bench.log.on_send = refuse
     assert WriteProbe(bench.context).write(0.1, "log-0", range(3)) == {0: True, 1: True, 2: False}
     assert len(bench.completions()) == 8
 
 
-def test_the_probe_can_be_told_where_to_write(bench: Bench) -> None:
+def test_the_probe_writes_to_the_given_partitions(bench: Bench) -> None:
     probe = WriteProbe(bench.context)
     assert probe.write(BOUND_S, "log-0", [2]) == {2: True}
     assert probe.write(BOUND_S, "log-0", [0]) == {0: True}

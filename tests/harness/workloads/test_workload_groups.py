@@ -10,8 +10,8 @@ import pytest
 
 from checkers.history.fitting import misfit_of
 from checkers.history.operations import Operation, OperationType
-from harness.clients.administrator import Answer
-from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions
+from harness.clients.administrator import AdminAnswer
+from harness.clients.group import Assigned, GroupMember, MemberOptions, PolledRecords
 from harness.clients.interface import EMBEDDED, ClientFailedError, ClientKind, ReadError
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import GroupsWorkload
@@ -156,7 +156,7 @@ def test_a_member_that_cannot_be_made_is_made_later(make: Make) -> None:
 
 def test_a_commit_of_unknown_fate_ends_the_member_and_a_refused_one_does_not(make: Make) -> None:
     bench = make()
-    fates = iter([Answer(FAIL, error="no coordinator"), Answer(INFO, error="no answer")])
+    fates = iter([AdminAnswer(FAIL, error="no coordinator"), AdminAnswer(INFO, error="no answer")])
     bench.group.on_commit = lambda _offsets: next(fates, None)
     bench.work()
 
@@ -184,7 +184,7 @@ def test_a_member_that_left_or_stalled_is_refused(
     bench = make(GroupsWorkload(partitions=2, churn_interval_ms=1, session_ms=1, poll_interval_ms=2))
     if churn is groups.Churn.STALL:
         # Whatever it was given, its group has gone on when it commits.
-        def go_on(*late: Any) -> Answer:
+        def go_on(*late: Any) -> AdminAnswer:
             bench.group.generation += 1
             return bench.group.commit(*late[1:])
 
@@ -275,7 +275,7 @@ def test_a_members_process_asks_for_resets_as_somebody_else_and_is_refused(
 def test_a_reset_of_unknown_fate_ends_the_member(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups, "RESET_INTERVAL_S", 1e-6)
     bench = make()
-    bench.group.on_reset = lambda: Answer(INFO, error="no answer")
+    bench.group.on_reset = lambda: AdminAnswer(INFO, error="no answer")
     bench.work(enough=lambda: len(bench.group.joined) > 2)
     assert {o.error for o in bench.operations("commit", INFO)} == {"no answer"}
 
@@ -296,7 +296,7 @@ def test_a_late_commit_of_unknown_fate_ends_the_member(make: Make, monkeypatch: 
     bench = make()
     polls = iter([False, True])
     bench.group.rebalances = lambda: next(polls, False)
-    bench.group.commit_as = lambda *_late: Answer(INFO, error="no answer")  # type: ignore[method-assign]
+    bench.group.commit_as = lambda *_late: AdminAnswer(INFO, error="no answer")  # type: ignore[method-assign]
     bench.work()
 
     assert [operation.error for operation in bench.operations("commit", INFO)] == ["no answer"]
@@ -348,7 +348,7 @@ def test_the_last_member_asks_for_nothing_where_nobody_knows_that_it_is_one(
     make: Make, *, acknowledged: bool
 ) -> None:
     bench = make()
-    ends = iter([None, None if acknowledged else Answer(INFO)])
+    ends = iter([None, None if acknowledged else AdminAnswer(INFO)])
     bench.group.on_commit = lambda offsets: next(ends) if offsets == END else None
     drain = DrainWorker(bench.context, 0, time.monotonic() + BOUND_S, bench.group.join, bench.group.remove)
     drain.start()
@@ -358,7 +358,7 @@ def test_the_last_member_asks_for_nothing_where_nobody_knows_that_it_is_one(
 
 def test_the_last_member_commits_again_what_was_refused(make: Make) -> None:
     bench = make()
-    fates = iter([None] * 7 + [Answer(FAIL, error="no coordinator")])
+    fates = iter([None] * 7 + [AdminAnswer(FAIL, error="no coordinator")])
     bench.group.on_commit = lambda _offsets: next(fates, None)
     within = (bench.context, 0, time.monotonic() + BOUND_S)
     drain = DrainWorker(*within, bench.group.join, bench.group.remove)
@@ -375,11 +375,11 @@ class Stranded:
     def __init__(self) -> None:
         self.closed = False
 
-    def poll(self, max_wait_s: float) -> Gathered:
+    def poll(self, max_wait_s: float) -> PolledRecords:
         assert max_wait_s > 0
-        return Gathered([], Assigned({}, None))
+        return PolledRecords([], Assigned({}, None))
 
-    def commit(self, offsets: Mapping[int, int]) -> Answer:
+    def commit(self, offsets: Mapping[int, int]) -> AdminAnswer:
         raise AssertionError(offsets)
 
     def close(self, timeout_s: float) -> None:
@@ -436,7 +436,7 @@ def test_a_consumer_that_subscribes_goes_on_where_it_committed(make: Make) -> No
 def test_a_consumer_whose_member_cannot_be_made_tries_again(make: Make) -> None:
     bench = make()
     bench.group.named = "consumer-5"
-    fates = iter([Answer(INFO, error="no answer")])
+    fates = iter([AdminAnswer(INFO, error="no answer")])
     bench.group.on_commit = lambda _offsets: next(fates, None)
     bench.group.on_join = once(ClientFailedError("nobody answers"))
     bench.run(consumer_workers(bench.context, bench.group.join)[-1], bench.finished)

@@ -14,7 +14,7 @@ import pytest
 
 from checkers.history.operations import Operation, OperationType
 from checkers.history.polls import Isolation
-from harness.clients import ClientFailedError, ReadError, Record, Sent
+from harness.clients import ClientFailedError, ProducerRecord, ReadError, SendResult
 from harness.record.journal import Clock, JournalError, Journals
 from harness.vocabulary import LogWorkload
 from harness.workloads import consuming, producing, worker
@@ -143,13 +143,13 @@ def test_every_process_has_one_operation_outstanding(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("fates", "expected"),
     [
-        ([Sent(INFO, error="a"), Sent(INFO, error="a"), Sent(INFO, error="b")], INFO),
-        ([Sent(FAIL, error="a")] * 3, FAIL),
-        ([Sent(OK, 7), Sent(FAIL, error="a"), Sent(OK, 8)], INFO),
+        ([SendResult(INFO, error="a"), SendResult(INFO, error="a"), SendResult(INFO, error="b")], INFO),
+        ([SendResult(FAIL, error="a")] * 3, FAIL),
+        ([SendResult(OK, 7), SendResult(FAIL, error="a"), SendResult(OK, 8)], INFO),
     ],
 )
 def test_a_batch_is_what_all_of_its_records_are(
-    tmp_path: Path, fates: list[Sent], expected: OperationType
+    tmp_path: Path, fates: list[SendResult], expected: OperationType
 ) -> None:
     bench = Bench(tmp_path, msgspec.structs.replace(WORKLOAD, producers=1, consumers=0))
     left = list(fates)
@@ -216,7 +216,7 @@ def test_a_consumer_waits_for_a_cluster(bench: Bench) -> None:
 
 
 def test_a_worker_that_dies_is_not_hidden(bench: Bench) -> None:
-    def defect(_record: Record) -> Sent:
+    def defect(_record: ProducerRecord) -> SendResult:
         raise KeyError("a defect")
 
     bench.log.on_send = defect
@@ -227,10 +227,10 @@ def test_a_worker_that_dies_is_not_hidden(bench: Bench) -> None:
         bench.load.stop()
 
 
-def test_a_full_disk_is_told_before_anything_else(bench: Bench) -> None:
+def test_a_full_disk_is_reported_before_anything_else(bench: Bench) -> None:
     left: list[Exception] = [KeyError("a defect"), JournalError("the history can't be written")]
 
-    def broken(_record: Record) -> Sent:
+    def broken(_record: ProducerRecord) -> SendResult:
         raise left.pop(0)
 
     bench.log.on_send = broken
@@ -246,7 +246,7 @@ def test_a_client_that_will_not_close_is_complained_about(bench: Bench) -> None:
     assert [complaint.endswith("did not end") for complaint in complaints] == [True]
 
 
-def test_a_worker_that_does_not_stop_is_told_of() -> None:
+def test_a_worker_that_does_not_stop_is_reported() -> None:
     release = threading.Event()
 
     class Stuck(worker.Worker):
@@ -271,7 +271,7 @@ def test_a_pace_makes_up_for_a_few_turns_only() -> None:
     assert time.monotonic() - began >= 0.1
 
 
-def test_a_pace_ends_when_told() -> None:
+def test_a_pace_ends_when_it_is_stopped() -> None:
     stopping = threading.Event()
     stopping.set()
     assert not Pace(10.0, 10.0).turn(stopping)
@@ -392,7 +392,7 @@ class TestAddedPartitions:
         bench.context.sizes.grew("log-0", 6)
         wait_until(lambda: all(self.written(bench)[number] >= {4, 5} for number in (0, 1)))
         assert all(self.written(bench)[number] <= {0, 1, 2, 3} for number in (2, 3))
-        bench.log.on_send = lambda _record: Sent(INFO, error="cut")
+        bench.log.on_send = lambda _record: SendResult(INFO, error="cut")
         wait_until(lambda: len({int(o.process) % bench.context.workers for o in self.cut(bench)}) == 4)
         bench.log.on_send = lambda _record: None
         wait_until(lambda: all(self.written(bench)[number] >= {4, 5} for number in (2, 3)))

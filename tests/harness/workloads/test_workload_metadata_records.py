@@ -70,7 +70,7 @@ def test_an_append_without_an_answer(
     assert [o.type for o in touched(tmp_path, broker.address)] == [INFO, OK]
 
 
-def test_nobody_who_can_be_asked(broker: FakeBroker, tmp_path: Path) -> None:
+def test_a_closed_broker_fails_and_an_unknown_one_records_nothing(broker: FakeBroker, tmp_path: Path) -> None:
     address = broker.address
     broker.close()
     appended, fetched = touched(tmp_path / "closed", address)

@@ -129,7 +129,7 @@ class Bench:
     def operations(self) -> tuple[Operation, ...]:
         return read_history(self.folder).operations
 
-    def told(self) -> list[tuple[OperationType, str]]:
+    def completions(self) -> list[tuple[OperationType, str]]:
         return [(o.type, o.f) for o in self.operations() if o.type is not INVOKE]
 
 
@@ -180,20 +180,20 @@ def test_refusals_prove_what_the_table_says(
     erasing.delete("gone-1", None)
     assert not erasing.fetch("gone-1")
     commit, delete = fates
-    assert [type_ for type_, _ in bench.told()] == [commit, delete, delete, FAIL]
+    assert [type_ for type_, _ in bench.completions()] == [commit, delete, delete, FAIL]
     assert bench.operations()[1].value["code"] == error
 
 
 def test_a_deletion_of_an_offset_may_be_refused_as_a_whole(bench: Bench) -> None:
     bench.broker.whole_error = 69
     bench.erasing().delete("gone-1", 1)
-    assert bench.told() == [(FAIL, "delete-offsets")]
+    assert bench.completions() == [(FAIL, "delete-offsets")]
 
 
 def test_a_commit_that_is_not_answered_may_be_there(bench: Bench) -> None:
     bench.broker.error = None
     bench.erasing().commit("gone-1", 0, 5)
-    assert bench.told() == [(INFO, "commit-offset")]
+    assert bench.completions() == [(INFO, "commit-offset")]
 
 
 @pytest.mark.parametrize(("find_error", "node"), [(15, 1), (0, 9)])
@@ -205,20 +205,20 @@ def test_where_nobody_is_known_to_be_asked_nothing_is_recorded(
     erasing.commit("gone-1", 0, 5)
     erasing.delete("gone-1", None)
     assert not erasing.fetch("gone-1")
-    assert [f for _, f in bench.told()] == (["fetch-offsets"] if node == 9 else [])
+    assert [f for _, f in bench.completions()] == (["fetch-offsets"] if node == 9 else [])
 
 
 def test_the_worker_changes_all_groups_and_the_last_reader_reads_them(bench: Bench) -> None:
     worker = ErasingWorker(bench.context, 4)
     worker.start()
-    wait_until(lambda: len(bench.told()) > 150)
+    wait_until(lambda: len(bench.completions()) > 150)
     worker.stopping.set()
     worker.join(BOUND_S)
     assert worker.failure is None
     bench.broker.error = 14
     reader = FinalErasureReader(bench.context, 2, float("inf"))
     reader.start()
-    wait_until(lambda: (FAIL, "fetch-offsets") in bench.told())
+    wait_until(lambda: (FAIL, "fetch-offsets") in bench.completions())
     bench.broker.error = 0
     reader.join(BOUND_S)
     assert not reader.is_alive()
@@ -246,4 +246,7 @@ def test_once_all_still_groups_have_committed_they_are_looked_at_only(
     worker = ErasingWorker(bench.context, 4)
     for _ in range(5):
         worker.commit_still()
-    assert [f for _, f in bench.told()] == [*["commit-offset", "fetch-offsets"] * 2, *["fetch-offsets"] * 3]
+    assert [f for _, f in bench.completions()] == [
+        *["commit-offset", "fetch-offsets"] * 2,
+        *["fetch-offsets"] * 3,
+    ]

@@ -22,9 +22,9 @@ from checkers.kraft.metadata import check_metadata
 from checkers.registers import check_registers
 from checkers.verdict.verdict import Validity
 from harness.clients import EMBEDDED, ClientFailedError
-from harness.clients.administrator import Answer
+from harness.clients.administrator import AdminAnswer
 from harness.clients.administrator_errors import REFUSED_COMMITS, classify_commit
-from harness.clients.interface import Record, carried
+from harness.clients.interface import ProducerRecord, carried
 from harness.kafka.wire import WireError
 from harness.record.journal import Clock, Journals, Recorder
 from harness.vocabulary import CompactedWorkload, MetadataWorkload, OffsetsWorkload
@@ -145,7 +145,7 @@ def test_offsets_are_committed_fetched_and_read_at_the_end(bench: Callable[..., 
 
 def test_what_goes_wrong_is_recorded_and_a_spent_client_is_made_anew(bench: Callable[..., Bench]) -> None:
     made = bench(OFFSETS)
-    wrong = [Answer(INFO, error="silence"), Answer(FAIL, error="loading")] * 5
+    wrong = [AdminAnswer(INFO, error="silence"), AdminAnswer(FAIL, error="loading")] * 5
     made.cluster.on_ask = lambda what: wrong.pop() if wrong and what == "commit" else None
     workers = offsets_workers(made.context, made.cluster.administrator)
 
@@ -178,7 +178,7 @@ def test_without_a_client_nothing_was_sent(bench: Callable[..., Bench]) -> None:
 
 def test_a_final_reader_asks_until_it_is_answered(bench: Callable[..., Bench]) -> None:
     made = bench(OFFSETS)
-    wrong = [Answer(FAIL, error="not now")] * 9
+    wrong = [AdminAnswer(FAIL, error="not now")] * 9
     made.cluster.on_ask = lambda _what: wrong.pop() if wrong else None
     deadline = time.monotonic() + BOUND_S
     finally_read(made, offsets_final_workers(made.context, deadline, made.cluster.administrator), deadline)
@@ -187,9 +187,9 @@ def test_a_final_reader_asks_until_it_is_answered(bench: Callable[..., Bench]) -
 
 
 def test_a_final_reader_gives_up_at_its_deadline(bench: Callable[..., Bench], standing: StandingTime) -> None:
-    def never(_what: str) -> Answer:
+    def never(_what: str) -> AdminAnswer:
         standing.go_on(1.0)
-        return Answer(FAIL, error="never")
+        return AdminAnswer(FAIL, error="never")
 
     made = bench(OFFSETS)
     made.cluster.on_ask = never
@@ -235,7 +235,7 @@ def test_all_producers_write_the_same_keys_at_the_same_pace() -> None:
 
 
 def test_a_tombstone_has_its_value_in_a_header() -> None:
-    record, mark = Record(0, b"v", b"k"), Record(0, b"v", b"k", tombstone=True)
+    record, mark = ProducerRecord(0, b"v", b"k"), ProducerRecord(0, b"v", b"k", tombstone=True)
     assert (record.content, record.headers) == (b"v", [])
     assert (mark.content, mark.headers) == (None, [("value", b"v")])
     assert carried(b"v", [("value", b"x")]) == b"v"
@@ -359,7 +359,7 @@ def test_a_name_is_taken_again_once_its_topic_may_be_gone(
     bench: Callable[..., Bench], share: float, outcome: OperationType, second: str
 ) -> None:
     made = bench(msgspec.structs.replace(TOPICS, recreated_share=share))
-    made.cluster.on_ask = lambda what: Answer(outcome) if what == "delete" else None
+    made.cluster.on_ask = lambda what: AdminAnswer(outcome) if what == "delete" else None
     creator = metadata.CreatorWorker(made.context, 0, made.cluster.administrator)
     creator.create_once()
     creator.delete_once()
@@ -373,11 +373,11 @@ def test_a_name_is_taken_again_once_its_topic_may_be_gone(
 
 def test_a_topic_of_unknown_fate_is_deleted_and_one_that_failed_is_not(bench: Callable[..., Bench]) -> None:
     made = bench(TOPICS)
-    made.cluster.on_ask = lambda what: Answer(INFO, error="?") if what == "create" else None
+    made.cluster.on_ask = lambda what: AdminAnswer(INFO, error="?") if what == "create" else None
     made.cluster.on_make = lambda: None
     creator = metadata.CreatorWorker(made.context, 0, made.cluster.administrator)
     creator.create_once()
-    made.cluster.on_ask = lambda what: Answer(FAIL, error="no") if what == "create" else None
+    made.cluster.on_ask = lambda what: AdminAnswer(FAIL, error="no") if what == "create" else None
     creator.create_once()
     made.cluster.topics["made-2-1"] = "id"
     creator.delete_once()
@@ -401,7 +401,7 @@ def test_a_node_that_does_not_answer_is_asked_again(
     assert len(made.operations("read", OK)) == 2 * 2 * len(metadata.CONFIG_KEYS)
 
 
-def test_what_nobody_answers_is_recorded_as_failed(
+def test_an_operation_without_any_answer_is_recorded_as_failed(
     bench: Callable[..., Bench], standing: StandingTime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def connect(*_where: Any) -> Any:

@@ -15,7 +15,7 @@ from harness.vocabulary import TxnWorkload
 from harness.workloads import txn
 from harness.workloads.context import WorkloadContext
 from harness.workloads.txn import FencingWorker, TransactionWorker, TxnContext, txn_workers
-from harness.workloads.txn_transactor import Intent, Send, Staff, Transactor
+from harness.workloads.txn_transactor import Intent, Staff, Transactor, TxnRecord
 from harness.workloads.worker import join_all
 from tests.harness.fakes.log import FakeLog
 from tests.harness.fakes.transactions import FakeCoordinator, Hook
@@ -24,7 +24,7 @@ from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 WORKLOAD = TxnWorkload(partitions=4, transactors=2, transaction_rate=400, fencing_interval_ms=10)
-TWO = Intent((Send("txn-0", 1, 5_000_000_001), Send("txn-0", 3, 5_000_000_002)))
+TWO = Intent((TxnRecord("txn-0", 1, 5_000_000_001), TxnRecord("txn-0", 3, 5_000_000_002)))
 
 
 class Bench:

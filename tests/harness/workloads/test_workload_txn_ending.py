@@ -102,7 +102,7 @@ def never_ending(standing: StandingTime) -> OpenTransactions:
     return log
 
 
-def test_what_never_ends_is_told(wait: Wait, standing: StandingTime) -> None:
+def test_a_transaction_that_never_ends_is_returned_at_the_timeout(wait: Wait, standing: StandingTime) -> None:
     began = standing.monotonic()
     assert wait(never_ending(standing), 5.0) == {("txn-0", 1)}
     assert standing.monotonic() - began == 5.0

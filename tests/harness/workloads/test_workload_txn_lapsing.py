@@ -157,7 +157,7 @@ class Bench:
         context = WorkloadContext(workload, self.journals, FakeLog(2), (broker.bootstrap,))
         self.worker = LapsingWorker(context, NUMBER)
 
-    def told(self) -> list[tuple[OperationType, str]]:
+    def completions(self) -> list[tuple[OperationType, str]]:
         return [(o.type, o.f) for o in self.operations() if o.type is not INVOKE]
 
     def operations(self) -> tuple[Operation, ...]:
@@ -181,7 +181,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
 def test_one_that_is_left_alone_is_looked_at_while_it_is_open(bench: Bench) -> None:
     bench.worker.do_once(Lapse.LEFT)
     look = [(OK, "describe-transaction"), (OK, "describe-producer"), (OK, "describe-producer")]
-    assert bench.told() == [(OK, "init-transactions"), (FAIL, "txn"), *look]
+    assert bench.completions() == [(OK, "init-transactions"), (FAIL, "txn"), *look]
     init = next(o for o in bench.operations() if o.type is OK)
     assert init.value == {"client": "raw", "timeout_ms": 30, "producer_id": 7, "epoch": 3}
     value = bench.txn().value
@@ -197,7 +197,7 @@ def test_one_that_is_left_alone_is_looked_at_while_it_is_open(bench: Bench) -> N
 def test_one_that_an_administrator_aborts_is_looked_at_before_and_after_each_marker(bench: Bench) -> None:
     bench.worker.do_once(Lapse.ABORTED_BY_ADMIN)
     marker = [(OK, "describe-producer"), (OK, "abort-transaction"), (OK, "describe-producer")]
-    assert bench.told()[5:] == [*marker, *marker]
+    assert bench.completions()[5:] == [*marker, *marker]
     last = bench.operations()[-1].value
     assert (last["start_offset"], last["known"], last["to"]) == (-1, True, 1)
 
@@ -205,7 +205,7 @@ def test_one_that_an_administrator_aborts_is_looked_at_before_and_after_each_mar
 def test_a_marker_that_is_refused_may_be_there(bench: Bench) -> None:
     bench.broker.marker_error = 6
     bench.worker.do_once(Lapse.ABORTED_BY_ADMIN)
-    assert (INFO, "abort-transaction") in bench.told()
+    assert (INFO, "abort-transaction") in bench.completions()
 
 
 @pytest.mark.parametrize(
@@ -261,13 +261,13 @@ def test_late_records_follow_upon_the_first_of_their_partition(bench: Bench) -> 
 def test_where_the_first_is_not_nothing_is_sent_late(bench: Bench) -> None:
     bench.broker.produce_error = 6
     bench.worker.do_once(Lapse.SENT_LATE)
-    assert [type_ for type_, f in bench.told() if f == "txn"] == [FAIL]
+    assert [type_ for type_, f in bench.completions() if f == "txn"] == [FAIL]
 
 
 def test_a_worker_that_is_to_stop_sends_nothing_late(bench: Bench) -> None:
     bench.worker.stopping.set()
     bench.worker.do_once(Lapse.SENT_LATE)
-    assert [type_ for type_, f in bench.told() if f == "txn"] == [FAIL]
+    assert [type_ for type_, f in bench.completions() if f == "txn"] == [FAIL]
 
 
 def test_a_worker_that_is_to_stop_asks_for_no_commit(bench: Bench) -> None:
@@ -299,7 +299,7 @@ def test_a_coordinator_that_does_not_answer_leaves_it_open(bench: Bench) -> None
     assert "timed out" in (bench.txn().error or "")
     bench.broker.init_error = None
     bench.worker.do_once(Lapse.LEFT)
-    assert bench.told()[-1] == (INFO, "init-transactions")
+    assert bench.completions()[-1] == (INFO, "init-transactions")
     bench.broker.init_error = 53
     bench.worker.do_once(Lapse.LEFT)
     assert bench.operations()[-1].error == "error 53"
@@ -314,7 +314,7 @@ def test_records_that_are_not_acknowledged_have_no_offset(bench: Bench) -> None:
 def test_descriptions_that_fail_tell_nothing(bench: Bench) -> None:
     bench.broker.describe_error = 16
     bench.worker.do_once(Lapse.ABORTED_BY_ADMIN)
-    assert [type_ for type_, f in bench.told() if f.startswith("describe")] == [FAIL] * 5
+    assert [type_ for type_, f in bench.completions() if f.startswith("describe")] == [FAIL] * 5
     bench.broker.answers |= {TRANSACTIONS: lambda _: None, PRODUCERS: lambda _: None}
     bench.worker.do_once(Lapse.ABORTED_BY_ADMIN)
     assert "timed out" in (bench.operations()[-1].error or "")
@@ -322,7 +322,7 @@ def test_descriptions_that_fail_tell_nothing(bench: Bench) -> None:
     bench.broker.answers[PRODUCERS] = bench.broker._producers
     bench.broker.describe_error = 0
     bench.worker.do_once(Lapse.ABORTED_BY_ADMIN)
-    assert (INFO, "abort-transaction") in bench.told()
+    assert (INFO, "abort-transaction") in bench.completions()
 
 
 def test_without_a_coordinator_or_a_topic_nothing_is_asked_for(bench: Bench) -> None:
@@ -332,12 +332,12 @@ def test_without_a_coordinator_or_a_topic_nothing_is_asked_for(bench: Bench) -> 
     del bench.broker.answers[METADATA]
     bench.broker.answers[METADATA] = lambda _: None
     bench.worker.do_once(Lapse.LEFT)
-    assert bench.told() == []
+    assert bench.completions() == []
 
 
-def test_it_goes_on_until_it_is_told_to_stop(bench: Bench) -> None:
+def test_it_continues_until_it_is_stopped(bench: Bench) -> None:
     bench.worker.start()
-    wait_until(lambda: len(bench.told()) > 40)
+    wait_until(lambda: len(bench.completions()) > 40)
     bench.worker.stopping.set()
     bench.worker.join(BOUND_S)
     assert bench.worker.failure is None

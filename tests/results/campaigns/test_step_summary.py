@@ -9,8 +9,8 @@ from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.campaigns.step_summary import (
     BYTES_MAX,
     ENVIRONMENT,
+    CiOutcome,
     Skip,
-    Word,
     append_blocks,
     append_step_summary,
     render_step_summary,
@@ -41,28 +41,28 @@ NOT_SHOWN = run(Validity.VALID, as_expected=False)
 @pytest.mark.parametrize(
     ("runs", "word"),
     [
-        ([GREEN, GREEN], Word.PASSED),
-        ([run(Validity.VALID)], Word.PASSED),
-        ([RED], Word.FAILED),
-        ([DOUBT, DOUBT], Word.FAILED),
-        ([run(Validity.UNKNOWN)], Word.FAILED),
-        ([NOT_SHOWN], Word.FAILED),
-        ([FAILED], Word.FAILED),
-        ([GREEN, RED], Word.FLAKY),
-        ([DOUBT, GREEN], Word.FLAKY),
-        ([RED, RED, GREEN], Word.FLAKY),
-        ([KNOWN, KNOWN], Word.QUARANTINED),
-        ([KNOWN, RED], Word.FAILED),
+        ([GREEN, GREEN], CiOutcome.PASSED),
+        ([run(Validity.VALID)], CiOutcome.PASSED),
+        ([RED], CiOutcome.FAILED),
+        ([DOUBT, DOUBT], CiOutcome.FAILED),
+        ([run(Validity.UNKNOWN)], CiOutcome.FAILED),
+        ([NOT_SHOWN], CiOutcome.FAILED),
+        ([FAILED], CiOutcome.FAILED),
+        ([GREEN, RED], CiOutcome.FLAKY),
+        ([DOUBT, GREEN], CiOutcome.FLAKY),
+        ([RED, RED, GREEN], CiOutcome.FLAKY),
+        ([KNOWN, KNOWN], CiOutcome.QUARANTINED),
+        ([KNOWN, RED], CiOutcome.FAILED),
     ],
 )
-def test_words_are_kafkas(runs: list[RunOutcome], word: Word) -> None:
+def test_words_are_kafkas(runs: list[RunOutcome], word: CiOutcome) -> None:
     (line,) = sorted_out(runs)
     assert line.word is word
 
 
 def test_another_seed_is_another_test_and_no_flake() -> None:
     lines = sorted_out([GREEN, run(Validity.INVALID, seed=8, as_expected=False)])
-    assert [line.word for line in lines] == [Word.PASSED, Word.FAILED]
+    assert [line.word for line in lines] == [CiOutcome.PASSED, CiOutcome.FAILED]
 
 
 def test_what_needs_a_look_comes_first_with_the_line_that_runs_it_again() -> None:

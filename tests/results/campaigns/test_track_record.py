@@ -8,8 +8,8 @@ import pytest
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.campaigns.summary import Outcome, RunOutcome, judged
 from results.campaigns.track_record import (
+    ExpectationStatus,
     SideRecord,
-    Standing,
     encode_track_record,
     render_track_record,
     standing_of,
@@ -51,30 +51,30 @@ def side(*runs: RunOutcome, expected_red: bool = True, seeds: int | None = None)
 @pytest.mark.parametrize(
     ("tried", "standing"),
     [
-        (side(RED, RED), Standing.AS_EXPECTED),
-        (side(GREEN, expected_red=False), Standing.AS_EXPECTED),
-        (side(RED, GREEN, FAILED, UNKNOWN), Standing.UNEXPECTED),
-        (side(RED, expected_red=False), Standing.UNEXPECTED),
-        (side(RED, OTHER_RED), Standing.UNEXPECTED),
-        (side(RED, UNKNOWN), Standing.UNKNOWN),
-        (side(RED, seeds=2), Standing.UNKNOWN),
-        (side(FAILED, seeds=2), Standing.FAILED),
-        (side(FAILED, UNKNOWN), Standing.FAILED),
+        (side(RED, RED), ExpectationStatus.AS_EXPECTED),
+        (side(GREEN, expected_red=False), ExpectationStatus.AS_EXPECTED),
+        (side(RED, GREEN, FAILED, UNKNOWN), ExpectationStatus.UNEXPECTED),
+        (side(RED, expected_red=False), ExpectationStatus.UNEXPECTED),
+        (side(RED, OTHER_RED), ExpectationStatus.UNEXPECTED),
+        (side(RED, UNKNOWN), ExpectationStatus.UNKNOWN),
+        (side(RED, seeds=2), ExpectationStatus.UNKNOWN),
+        (side(FAILED, seeds=2), ExpectationStatus.FAILED),
+        (side(FAILED, UNKNOWN), ExpectationStatus.FAILED),
     ],
 )
 def test_a_side_is_confirmed_by_all_its_runs_or_contradicted_by_one(
-    tried: SideRecord, standing: Standing
+    tried: SideRecord, standing: ExpectationStatus
 ) -> None:
     assert tried.standing is standing
 
 
 def test_the_most_severe_side_counts() -> None:
     good, short, failed = side(RED), side(seeds=1), side(FAILED)
-    assert standing_of([good]) is Standing.AS_EXPECTED
-    assert standing_of([good, short]) is Standing.UNKNOWN
-    assert standing_of([short, failed, good]) is Standing.FAILED
-    assert standing_of([failed, side(GREEN)]) is Standing.UNEXPECTED
-    assert standing_of([]) is Standing.UNKNOWN
+    assert standing_of([good]) is ExpectationStatus.AS_EXPECTED
+    assert standing_of([good, short]) is ExpectationStatus.UNKNOWN
+    assert standing_of([short, failed, good]) is ExpectationStatus.FAILED
+    assert standing_of([failed, side(GREEN)]) is ExpectationStatus.UNEXPECTED
+    assert standing_of([]) is ExpectationStatus.UNKNOWN
 
 
 def test_the_page_of_what_was_confirmed() -> None:

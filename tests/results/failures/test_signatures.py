@@ -9,7 +9,7 @@ from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.failures.signatures import (
     BODY_MAX,
     FailureSignature,
-    Seen,
+    SignatureRuns,
     SignedRun,
     issue_of,
     seen_in,
@@ -38,7 +38,7 @@ def run(number: int, *names: str, day: int = 1) -> SignedRun:
     return SignedRun(place=f"s/{number}", identity=identity, signatures=found)
 
 
-def told(seen: tuple[Seen, ...]) -> list[tuple[str, bool, int]]:
+def anomalies_seen(seen: tuple[SignatureRuns, ...]) -> list[tuple[str, bool, int]]:
     return [(one.signature.anomaly, one.new, one.before) for one in seen]
 
 
@@ -95,7 +95,7 @@ def test_new_is_what_no_run_of_the_past_has() -> None:
     past = [run(1, "phantom"), run(2, "phantom", day=3), run(3)]
     now = [run(8, "phantom", "duplicate", day=5), run(7, "lost-write", "phantom", day=4)]
     seen = seen_in(now, past)
-    assert told(seen) == [("lost-write", True, 0), ("duplicate", True, 0), ("phantom", False, 2)]
+    assert anomalies_seen(seen) == [("lost-write", True, 0), ("duplicate", True, 0), ("phantom", False, 2)]
     assert seen[2].runs == ("s/7", "s/8")
     assert seen[2].first_seen == "2026-11-01T01:00:00Z"
     assert seen[0].first_seen == "2026-11-04T01:00:00Z"
@@ -104,11 +104,15 @@ def test_new_is_what_no_run_of_the_past_has() -> None:
 def test_a_run_is_no_past_of_itself() -> None:
     """The same night may be looked at twice, and be in the past by then."""
     night = [run(1, "phantom"), run(2, "phantom")]
-    assert told(seen_in(night, night)) == [("phantom", True, 0)]
+    assert anomalies_seen(seen_in(night, night)) == [("phantom", True, 0)]
     elsewhere = msgspec.structs.replace(night[0], place="s/elsewhere")
-    assert told(seen_in(night, [elsewhere])) == [("phantom", True, 0)], "a part of a store is no past either"
+    assert anomalies_seen(seen_in(night, [elsewhere])) == [("phantom", True, 0)], (
+        "a part of a store is no past either"
+    )
     later = run(1, "phantom", day=2)
-    assert told(seen_in(night, [later])) == [("phantom", False, 1)], "another run may have the same id"
+    assert anomalies_seen(seen_in(night, [later])) == [("phantom", False, 1)], (
+        "another run may have the same id"
+    )
 
 
 @given(

@@ -10,7 +10,7 @@ from checkers.history.operations import History, JournalHeader, Operation
 from checkers.history.reading import read_history
 from checkers.judge import judge
 from results.store.runs import save_verdict
-from tests.checkers.log_histories import told as log_told
+from tests.checkers.log_histories import history_of as log_told
 from tests.checkers.logs.log.log_simulator import Simulation as LogSimulation
 from tests.checkers.logs.log.log_transactions import TransactionalSimulation
 from tests.checkers.logs.log.test_log_properties import mutated

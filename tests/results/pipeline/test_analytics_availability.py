@@ -15,7 +15,7 @@ from results.pipeline.analytics.availability import (
     availability_in_faults,
 )
 from results.pipeline.analytics.pulses import PULSES, pulses
-from tests.checkers.conftest import tell
+from tests.checkers.conftest import history_of
 from tests.results.pipeline.small_tables import MS, Row, S, assert_rows, rows_of, table_of, tables_of
 
 
@@ -163,7 +163,7 @@ def test_gaps_and_unavailability_are_those_of_the_checker(spark: SparkSession) -
     topics = [
         {"name": name, "partitions": 2, "loaded": name != "spared"} for name in ("a", "log-0", "spared")
     ]
-    histories = {name: tell(text, setup={"topics": topics}) for name, text in STORIES.items()}
+    histories = {name: history_of(text, setup={"topics": topics}) for name, text in STORIES.items()}
     tables = tables_of(spark, histories)
     gaps = availability(pulses(tables["records"], tables["operations"]), tables["runs"]).persist()
     overlaps = availability_in_faults(gaps, tables["faults"], tables["runs"])

@@ -5,8 +5,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from checkers.runs.availability import check_availability
 from results.pipeline.analytics.latency import LATENCY, fault_windows, latency
-from results.pipeline.analytics.overlaps import Span, overlapping
-from tests.checkers.conftest import tell
+from results.pipeline.analytics.overlaps import SpanColumns, overlapping
+from tests.checkers.conftest import history_of
 from tests.results.pipeline.small_tables import MS, Row, S, assert_rows, table_of, tables_of
 
 RUN = {"ended_ns": 100 * S}
@@ -36,7 +36,9 @@ def test_every_pair_that_overlaps_is_told_once(spark: SparkSession) -> None:
     ).select("run_id", "index", "invoked_ns", "completed_ns")
     faults = table_of(spark, "faults", fault(7, "kill", 2, 5), fault(8, "kill", 29, 60))
     windows = faults.select("run_id", "fault", "asked_ns", "healed_ns")
-    pairs = overlapping(spans, Span("invoked_ns", "completed_ns"), windows, Span("asked_ns", "healed_ns"))
+    pairs = overlapping(
+        spans, SpanColumns("invoked_ns", "completed_ns"), windows, SpanColumns("asked_ns", "healed_ns")
+    )
     assert sorted((row["index"], row["fault"]) for row in pairs.collect()) == [
         *((1, 7), (1, 8), (2, 7)),
         *((6, 7), (6, 8)),
@@ -104,7 +106,7 @@ def quantiles(median_ms: float, least_ms: float, max_ms: float) -> Row:
 
 
 def test_quantiles_are_those_of_the_checker(spark: SparkSession) -> None:
-    history = tell(
+    history = history_of(
         """
         1.0 send a/0 x1 ok
         2.0 f1 kill c1 ok

@@ -15,7 +15,7 @@ SEND, NOTHING, ONE = ["send", "log-0", 1, 7], ["poll", "log-0", []], [[0, [0], [
 FINAL = WHO | {"partition": 1, "start": 0, "end": 3, "position": 2}
 
 
-def told(*lines: tuple[int, int | str, str, str, Any]) -> History:
+def history_of(*lines: tuple[int, int | str, str, str, Any]) -> History:
     """A history of (time in ms, process, type, f, value)."""
     operations = tuple(
         Operation(index, time_ms * MS, process, OperationType(kind), f, "log-0", value)
@@ -28,7 +28,7 @@ def txn(*mops: object) -> dict[str, object]:
     return WHO | {"mops": list(mops), "end": "commit", "ended": "commit"}
 
 
-CALLS = told(
+CALLS = history_of(
     # A poll over the end of a second; one that returned nothing; one of two chunks, in another second.
     (900, 0, "invoke", "poll", WHO),
     (1000, 0, "ok", "poll", WHO | {"records": [[0, [0, 1], [1, 2]]]}),

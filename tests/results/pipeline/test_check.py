@@ -64,7 +64,7 @@ def checked(spark: SparkSession, tables: Path, *, again: bool = False) -> Checke
     return check(partial(nullcontext, spark), tables, silent, again=again)
 
 
-def told_alone(store: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def rows_of_one_process(store: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Rows of both tables that one process makes of the verdicts in the folders; without seconds."""
     verdicts, anomalies = [], []
     for name in HISTORIES:
@@ -90,7 +90,7 @@ def test_both_tables_are_those_of_one_process(
     with next_snapshot(tables) as snapshot:
         told = check_runs(spark, runs, snapshot.scratch.absolute(), share_bytes=share_bytes)
         snapshot.place(snapshot.scratch, paths_of(told))
-    assert rows_in(spark, tables) == tuple(map(by_place, told_alone(store)))
+    assert rows_in(spark, tables) == tuple(map(by_place, rows_of_one_process(store)))
     done = summed(told, runs)
     # The verdicts in the folders are compared as bytes.
     assert (done.runs, done.differing, done.skipped) == (len(HISTORIES), (), ())
@@ -101,7 +101,7 @@ def test_judged_while_they_are_ingested_runs_have_the_same_verdicts(
 ) -> None:
     tables = tmp_path / "tables"
     done = ingest(partial(nullcontext, spark), store, tables, silent, judging=True)
-    assert rows_in(spark, tables) == tuple(map(by_place, told_alone(store)))
+    assert rows_in(spark, tables) == tuple(map(by_place, rows_of_one_process(store)))
     assert (done.judged.runs, done.judged.differing) == (len(HISTORIES), ())
     assert checked(spark, tables) == Checked(0, len(HISTORIES))
 

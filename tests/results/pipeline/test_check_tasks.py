@@ -19,7 +19,7 @@ from results.pipeline.tasks.judging import checking, cutting, difference, judge_
 from results.pipeline.tasks.staging import Bundle, bundled, stage_bundle
 from results.pipeline.tasks.units import shares_of_run, units_of
 from results.store.runs import VERDICT_FILE, load_verdict
-from tests.checkers.log_histories import told
+from tests.checkers.log_histories import history_of
 from tests.results.pipeline.judged_runs import histories, written
 
 FIRST = [pa.RecordBatch.from_pydict({"id": [0]})]
@@ -178,4 +178,4 @@ def scaled(run: FoundRun) -> FoundRun:
 def skewed(sends: int) -> History:
     """Three of four records go to partition 1."""
     lines = (f"p{n % 4} send {1 if n % 4 else n // 4 % 4}@{n}={n}" for n in range(sends))
-    return told("\n".join(["setup partitions=4", *lines]))
+    return history_of("\n".join(["setup partitions=4", *lines]))

@@ -54,7 +54,7 @@ def sizes(tables: Path) -> dict[str, int]:
     }
 
 
-def told_by(capsys: pytest.CaptureFixture[str], *words: str | Path) -> list[str]:
+def printed_by(capsys: pytest.CaptureFixture[str], *words: str | Path) -> list[str]:
     assert cli.invoke(["pipeline", *map(str, words)]) == 0
     return lines_of(capsys.readouterr().out)
 
@@ -69,9 +69,9 @@ def test_all_is_the_three_in_one(
 ) -> None:
     (one, together), three = made, tmp_path / "three"
     apart = [
-        told_by(capsys, "ingest", runs, "--tables", three),
-        told_by(capsys, "check", "--tables", three),
-        told_by(capsys, "tables", "--tables", three),
+        printed_by(capsys, "ingest", runs, "--tables", three),
+        printed_by(capsys, "check", "--tables", three),
+        printed_by(capsys, "tables", "--tables", three),
     ]
     assert together == [
         *(line for told in apart for line in told if not line.startswith(("tables", "next"))),
@@ -106,9 +106,11 @@ def test_a_run_of_several_shares_is_left_to_the_check(
     assert spark.version
     large = max(path.stat().st_size for path in runs.rglob("history*.jsonl"))
     monkeypatch.setattr(staging, "shares_of_run", partial(shares_of_run, share_bytes=large // 2))
-    assert told_by(capsys, "ingest", runs, "--tables", tmp_path / "apart")[0].startswith("ingested   3 runs")
+    assert printed_by(capsys, "ingest", runs, "--tables", tmp_path / "apart")[0].startswith(
+        "ingested   3 runs"
+    )
     assert sizes(tmp_path / "apart")["verdicts"] == 0
-    told = told_by(capsys, "all", runs, "--tables", tmp_path / "tables")
+    told = printed_by(capsys, "all", runs, "--tables", tmp_path / "tables")
     assert "judged     3 runs: 2 invalid, 1 unknown" in told
     assert not any(line.startswith("unchanged") for line in told)
 

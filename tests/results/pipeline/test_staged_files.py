@@ -25,12 +25,12 @@ DAYS = [dt.date(2026, 11, day) for day in (20, 21, 20)]
 ROWS = pa.RecordBatch.from_pydict({"n": [1, 2, 3], "date": DAYS, "kafka_version": ["4.3.1", "4.3.1", "4/1"]})
 
 
-def told_by(answers: list[pa.RecordBatch]) -> list[ManifestRow]:
+def manifest_rows(answers: list[pa.RecordBatch]) -> list[ManifestRow]:
     return [ManifestRow(*row.values()) for row in pa.Table.from_batches(answers).to_pylist()]
 
 
 def test_rows_lie_by_day_and_version_without_these_columns(tmp_path: Path) -> None:
-    told = told_by(list(writing("t", PARTITIONED_BY, tmp_path)(iter([ROWS, ROWS]))))
+    told = manifest_rows(list(writing("t", PARTITIONED_BY, tmp_path)(iter([ROWS, ROWS]))))
     held = {
         str(path.parent.relative_to(tmp_path)): pq.ParquetFile(path).read().to_pydict()
         for path in paths_of(told)
@@ -43,9 +43,9 @@ def test_rows_lie_by_day_and_version_without_these_columns(tmp_path: Path) -> No
 
 
 def test_without_partitions_all_rows_are_one_file_and_none_are_none(tmp_path: Path) -> None:
-    (path,) = paths_of(told_by(list(writing("t", (), tmp_path)(iter([ROWS])))))
+    (path,) = paths_of(manifest_rows(list(writing("t", (), tmp_path)(iter([ROWS])))))
     assert pq.ParquetFile(path).read().num_rows == 3
-    assert told_by(list(writing("t", (), tmp_path)(iter([ROWS.slice(0, 0)])))) == []
+    assert manifest_rows(list(writing("t", (), tmp_path)(iter([ROWS.slice(0, 0)])))) == []
 
 
 def test_many_rows_are_written_group_by_group(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -65,7 +65,7 @@ def test_a_task_may_have_more_places_than_open_files(tmp_path: Path) -> None:
     open_files = len(list(Path("/proc/self/fd").iterdir()))
     resource.setrlimit(resource.RLIMIT_NOFILE, (open_files + 50, limits[1]))
     try:
-        told = told_by(list(writing("t", PARTITIONED_BY, tmp_path)(iter([rows]))))
+        told = manifest_rows(list(writing("t", PARTITIONED_BY, tmp_path)(iter([rows]))))
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
     assert sorted(pq.ParquetFile(path).read()["n"][0].as_py() for path in paths_of(told)) == list(range(200))
@@ -78,7 +78,7 @@ def test_a_row_without_its_day_or_version_is_refused() -> None:
 
 def test_what_the_operating_system_refuses_is_told_with_its_number(tmp_path: Path) -> None:
     (tmp_path / "t").write_text("in the way")
-    (told,) = told_by(list(writing("t", (), tmp_path)(iter([ROWS]))))
+    (told,) = manifest_rows(list(writing("t", (), tmp_path)(iter([ROWS]))))
     assert told.errno == errno.EEXIST
     with pytest.raises(OSError, match="File exists") as refusal:
         answered([told])

@@ -23,7 +23,7 @@ Rows = dict[str, list[dict[str, Any]]]
 READER = {"client": "kafka-python", "isolation": "read_committed"}
 
 
-def told(*lines: tuple[int, int | str, str, str, Any, Any], **fields: Any) -> History:
+def history_of(*lines: tuple[int, int | str, str, str, Any, Any], **fields: Any) -> History:
     """A history of (time, process, type, f, key, value)."""
     operations = tuple(
         Operation(index, time_ns, process, OperationType(kind), f, key, value, **fields.get(str(index), {}))
@@ -48,7 +48,7 @@ def pick(rows: list[dict[str, Any]], *names: str) -> list[tuple[Any, ...]]:
 
 
 def test_a_batch_is_one_operation_and_many_records(tmp_path: Path) -> None:
-    history = told(
+    history = history_of(
         (5, 0, "invoke", "send", "log-0", [[0, 1], [1, 2], [0, 3]]),
         (9, 0, "info", "send", "log-0", [[0, 1, 7, "ok"], [1, 2, None, "fail"], [0, 3, None, "info"]]),
         (12, 4, "invoke", "send", "log-1", {"partition": 2, "first": 10, "count": 2}),
@@ -95,7 +95,7 @@ def test_a_batch_is_one_operation_and_many_records(tmp_path: Path) -> None:
 def test_a_run_tells_its_kafka_as_every_machine_knows_it(
     tmp_path: Path, image: ImageIdentity | None, content: str | None
 ) -> None:
-    folder = store(tmp_path, "a1", told((1, 0, "invoke", "poll", "log-0", READER)))
+    folder = store(tmp_path, "a1", history_of((1, 0, "invoke", "poll", "log-0", READER)))
     identity = msgspec.structs.replace(load_identity(folder), image=image)
     (folder / "run.json").write_bytes(encode_identity(identity))
     (found,), _skipped = find_runs(tmp_path)
@@ -104,7 +104,7 @@ def test_a_run_tells_its_kafka_as_every_machine_knows_it(
 
 def test_reads_tell_who_read_and_what_nobody_sent(tmp_path: Path) -> None:
     final = READER | {"partition": 1, "start": 0, "end": 2, "position": 2}
-    history = told(
+    history = history_of(
         (5, 0, "invoke", "poll", "log-0", READER),
         (9, 0, "ok", "poll", "log-0", READER | {"records": [[1, [4, 5], [1, "<b>"]], [0, [0], [3]]]}),
         (10, "r", "invoke", "final-read", "log-0", READER | {"partition": 1}),
@@ -130,7 +130,7 @@ def test_records_of_a_transaction_share_its_fate(tmp_path: Path) -> None:
     asked = {"client": "kafka-python", "end": "abort", "mops": sends, "consumed": []}
     answered = asked | {"mops": [["send", "log-0", 0, 1, 3], [*sends[1], None]], "ended": "abort"}
     rows = rows_of(
-        tmp_path, told((1, 0, "invoke", "txn", "tx-0", asked), (2, 0, "fail", "txn", "tx-0", answered))
+        tmp_path, history_of((1, 0, "invoke", "txn", "tx-0", asked), (2, 0, "fail", "txn", "tx-0", answered))
     )
 
     assert pick(rows["records"], "value", "offset", "outcome", "transactional") == [
@@ -143,7 +143,9 @@ def test_records_of_a_transaction_share_its_fate(tmp_path: Path) -> None:
 def test_polls_within_transactions_are_reads_of_theirs(tmp_path: Path) -> None:
     polled = {"client": "x", "mops": [["poll", "log-0", [[0, [0], [1]]]]]}
     asked = polled | {"mops": [["poll", "log-0", []]]}
-    rows = rows_of(tmp_path, told((1, 0, "invoke", "txn", "tx", asked), (2, 0, "ok", "txn", "tx", polled)))
+    rows = rows_of(
+        tmp_path, history_of((1, 0, "invoke", "txn", "tx", asked), (2, 0, "ok", "txn", "tx", polled))
+    )
     assert pick(rows["records"], "op_index", "kind", "value", "transactional") == [(0, "read", 1, True)]
     assert pick(rows["operations"], "sends", "returned", "records") == [(0, 1, 1)]
 
@@ -151,7 +153,7 @@ def test_polls_within_transactions_are_reads_of_theirs(tmp_path: Path) -> None:
 def test_a_key_that_is_no_text_is_json_and_an_operation_without_records_counts_once(tmp_path: Path) -> None:
     rows = rows_of(
         tmp_path,
-        told(
+        history_of(
             (1, "admin", "invoke", "add-voter", 4, {"to": "n1"}), (3, "admin", "fail", "add-voter", 4, None)
         ),
     )
@@ -171,7 +173,7 @@ def test_views_of_partitions_and_of_the_quorum(tmp_path: Path) -> None:
         "wall_ms": 1, "voters": [[1, None, 6, -1, -1], [2, None, 9, -1, -1]], "observers": [],
     }  # fmt: skip
     refusal = {"began_ns": 1, "answer": "not-leader"}
-    history = told(
+    history = history_of(
         (1, "observer-1", "ok", "observe", "partitions", partitions),
         (2, "observer-2", "ok", "observe", "quorum", quorum),
         (3, "observer-2", "ok", "observe", "quorum", refusal),
@@ -230,7 +232,7 @@ def test_a_replay_names_the_run_that_recorded_its_schedule(tmp_path: Path) -> No
 def test_files_have_the_columns_of_the_schemas_and_a_history_of_nothing_has_no_rows(
     tmp_path: Path, name: str
 ) -> None:
-    store(tmp_path, "a1", told())
+    store(tmp_path, "a1", history_of())
     (found,), _ = find_runs(tmp_path)
     table = in_rows(found)[name]
     assert table.schema == file_schema(name)

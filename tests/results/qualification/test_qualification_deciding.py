@@ -5,10 +5,17 @@ import pytest
 
 from checkers.history.identity import ImageIdentity
 from results.campaigns.summary import Outcome
-from results.qualification import Decision, Elsewhere, OnRecord, Role, Run, render_text
+from results.qualification import (
+    Decision,
+    Elsewhere,
+    OnRecord,
+    QualificationRole,
+    QualificationRun,
+    render_text,
+)
 from results.qualification.deciding import RuleInput, decide
-from results.qualification.finding import Standing, found_in
-from tests.results.qualified import CHAOS, CONTROLS, LOST, QUESTION, both, run, said, side
+from results.qualification.finding import AnomalyExplanation, found_in
+from tests.results.qualified import CHAOS, CONTROLS, LOST, QUESTION, both, qualification_of, run, side
 
 GOOD, RED, UNSURE = Decision.QUALIFIED, Decision.NOT_QUALIFIED, Decision.INCONCLUSIVE
 
@@ -45,7 +52,13 @@ def test_the_rule(given: RuleInput, decision: Decision, reasons: list[str]) -> N
     assert [reason.text for reason in told] == reasons
 
 
-def red(seed: int = 1, role: Role = Role.CANDIDATE, mode: str = "combined", *, expected: bool = False) -> Run:
+def red(
+    seed: int = 1,
+    role: QualificationRole = QualificationRole.CANDIDATE,
+    mode: str = "combined",
+    *,
+    expected: bool = False,
+) -> QualificationRun:
     return run(role, seed, Outcome.INVALID, found=[LOST], as_expected=expected, mode=mode)
 
 
@@ -56,33 +69,36 @@ KNOWN_ELSEWHERE = OnRecord("lost-write", "KIP-966", "regressions/kip-966", "docu
 @pytest.mark.parametrize(
     ("runs", "elsewhere", "on_record", "standing"),
     [
-        ([red()], (), (), Standing.UNEXPLAINED),
-        ([red(), run(Role.BASELINE)], (), (), Standing.UNEXPLAINED),
-        ([red(), red(2, Role.BASELINE)], (), (), Standing.ON_BASELINE),
-        ([red(), red(2, Role.BASELINE, "isolated")], (), (), Standing.ON_BASELINE),
+        ([red()], (), (), AnomalyExplanation.UNEXPLAINED),
+        ([red(), run(QualificationRole.BASELINE)], (), (), AnomalyExplanation.UNEXPLAINED),
+        ([red(), red(2, QualificationRole.BASELINE)], (), (), AnomalyExplanation.ON_BASELINE),
+        ([red(), red(2, QualificationRole.BASELINE, "isolated")], (), (), AnomalyExplanation.ON_BASELINE),
         (
-            [red(), run(Role.BASELINE)],
+            [red(), run(QualificationRole.BASELINE)],
             (Elsewhere(CHAOS, "4.1.1", ("lost-write",)),),
             (),
-            Standing.ON_BASELINE,
+            AnomalyExplanation.ON_BASELINE,
         ),
         (
-            [red(), run(Role.BASELINE)],
+            [red(), run(QualificationRole.BASELINE)],
             (
                 Elsewhere("smoke/partition", "4.1.1", ("lost-write",)),
                 Elsewhere(CHAOS, "3.9.0", ("lost-write",)),
             ),
             (),
-            Standing.UNEXPLAINED,
+            AnomalyExplanation.UNEXPLAINED,
         ),
-        ([red()], (), (KNOWN_ELSEWHERE,), Standing.DOUBTFUL),
-        ([red(expected=True)], (), (KNOWN,), Standing.EXPECTED),
-        ([red(expected=True), red(2)], (), (KNOWN,), Standing.DOUBTFUL),
-        ([run(), red(2, Role.BASELINE)], (), (), Standing.GONE),
+        ([red()], (), (KNOWN_ELSEWHERE,), AnomalyExplanation.DOUBTFUL),
+        ([red(expected=True)], (), (KNOWN,), AnomalyExplanation.EXPECTED),
+        ([red(expected=True), red(2)], (), (KNOWN,), AnomalyExplanation.DOUBTFUL),
+        ([run(), red(2, QualificationRole.BASELINE)], (), (), AnomalyExplanation.GONE),
     ],
 )
 def test_what_explains_an_anomaly(
-    runs: list[Run], elsewhere: tuple[Elsewhere, ...], on_record: tuple[OnRecord, ...], standing: Standing
+    runs: list[QualificationRun],
+    elsewhere: tuple[Elsewhere, ...],
+    on_record: tuple[OnRecord, ...],
+    standing: AnomalyExplanation,
 ) -> None:
     found = found_in(runs, elsewhere, on_record)
     assert [one.standing for one in found if one.mode == "combined"] == [standing]
@@ -90,19 +106,25 @@ def test_what_explains_an_anomaly(
 
 @pytest.mark.parametrize(
     ("content", "standing"),
-    [("", Standing.ON_BASELINE), ("4.1.1" * 8, Standing.ON_BASELINE), ("other", Standing.UNEXPLAINED)],
+    [
+        ("", AnomalyExplanation.ON_BASELINE),
+        ("4.1.1" * 8, AnomalyExplanation.ON_BASELINE),
+        ("other", AnomalyExplanation.UNEXPLAINED),
+    ],
 )
 def test_another_build_of_the_version_of_the_baseline_explains_nothing(
-    content: str, standing: Standing
+    content: str, standing: AnomalyExplanation
 ) -> None:
     elsewhere = (Elsewhere(CHAOS, "4.1.1", ("lost-write",), content),)
-    (found,) = found_in([red(), run(Role.BASELINE)], elsewhere)
+    (found,) = found_in([red(), run(QualificationRole.BASELINE)], elsewhere)
     assert found.standing is standing
 
 
 def test_an_anomaly_says_how_often_and_since_when() -> None:
     older = Elsewhere(CHAOS, "3.9.0", ("lost-write",)), Elsewhere(CHAOS, "3.10.0", ())
-    (found,) = found_in([red(), run(seed=2), red(3, Role.BASELINE), run(seed=4, mode="isolated")], older)
+    (found,) = found_in(
+        [red(), run(seed=2), red(3, QualificationRole.BASELINE), run(seed=4, mode="isolated")], older
+    )
     assert (found.candidate, found.candidate_of, found.baseline, found.baseline_of) == (1, 2, 1, 1)
     assert (found.low, found.high) == pytest.approx((0.0126, 0.9874))
     assert found.first_seen == "3.9.0"
@@ -113,12 +135,14 @@ def test_an_anomaly_says_how_often_and_since_when() -> None:
 
 
 def test_a_whole_matrix_without_findings_qualifies() -> None:
-    decided = said(both(1, 2))
+    decided = qualification_of(both(1, 2))
     assert (decided.decision, decided.reasons) == (GOOD, ())
     assert decided.claim == "No illegal anomaly was found in 2,000 operations under 4 faults."
 
 
-def of_content(one: Run, checksums: dict[str, str], digest: str = "sha256:1") -> Run:
+def of_content(
+    one: QualificationRun, checksums: dict[str, str], digest: str = "sha256:1"
+) -> QualificationRun:
     assert one.outcome is not None
     assert one.outcome.identity is not None
     image = ImageIdentity(reference="krucible/kafka:x", digest=digest)
@@ -127,22 +151,25 @@ def of_content(one: Run, checksums: dict[str, str], digest: str = "sha256:1") ->
     return msgspec.structs.replace(one, outcome=outcome, image_checksums=checksums)
 
 
-@pytest.mark.parametrize("role", list(Role))
-def test_runs_of_two_builds_on_one_side_decide_nothing(role: Role) -> None:
+@pytest.mark.parametrize("role", list(QualificationRole))
+def test_runs_of_two_builds_on_one_side_decide_nothing(role: QualificationRole) -> None:
     runs = [*both(1, 2), of_content(run(role, 3), {"jars": "0" * 64})]
-    decided = said(runs)
+    decided = qualification_of(runs)
     assert decided.decision is UNSURE
     (reason,) = decided.reasons
     assert reason.text.startswith(
-        f"runs of the {role} {'4.3.1' if role is Role.CANDIDATE else '4.1.1'} are of 2"
+        f"runs of the {role} {'4.3.1' if role is QualificationRole.CANDIDATE else '4.1.1'} are of 2"
     )
     assert f"{'0' * 19} in 1" in reason.text
-    assert said([red(), *runs]).decision is RED
+    assert qualification_of([red(), *runs]).decision is RED
 
 
 def test_a_build_that_is_compared_to_itself_is_not_qualified_by_having_its_own_defects() -> None:
-    alike = [of_content(one, {"jars": "1" * 64}) for one in (*both(1, 2, 3), red(4), red(4, Role.BASELINE))]
-    decided = said(alike)
+    alike = [
+        of_content(one, {"jars": "1" * 64})
+        for one in (*both(1, 2, 3), red(4), red(4, QualificationRole.BASELINE))
+    ]
+    decided = qualification_of(alike)
     assert decided.decision is UNSURE
     assert f"4.3.1 was compared to itself: 4.1.1 is the same Kafka ({'1' * 19})" in {
         reason.text for reason in decided.reasons
@@ -151,7 +178,7 @@ def test_a_build_that_is_compared_to_itself_is_not_qualified_by_having_its_own_d
 
 def test_one_content_in_images_of_two_machines_is_one() -> None:
     runs = [of_content(one, one.image_checksums, f"sha256:{number}") for number, one in enumerate(both(1, 2))]
-    decided = said(runs)
+    decided = qualification_of(runs)
     assert (decided.decision, decided.reasons) == (GOOD, ())
     assert "runs of 4.3.1 are of 2 different images" in "\n".join(decided.gaps)
 
@@ -176,7 +203,7 @@ UNKNOWN, FAILED = Outcome.UNKNOWN, Outcome.FAILED
     ("runs", "controls", "decision", "why"),
     [
         (
-            (*both(1), red(2), run(Role.BASELINE, 2)),
+            (*both(1), red(2), run(QualificationRole.BASELINE, 2)),
             CONTROLS,
             RED,
             "lost-write in exploratory/chaos (combined)",
@@ -190,7 +217,12 @@ UNKNOWN, FAILED = Outcome.UNKNOWN, Outcome.FAILED
         (both(1), (side(seeds=2),), UNSURE, "expected red: unknown (1 of 2 runs)"),
         ((*both(1), run(seed=2, outcome=UNKNOWN)), CONTROLS, UNSURE, "runs with a verdict, 2 needed"),
         ((*both(1), run(seed=2, outcome=None)), CONTROLS, UNSURE, "on the candidate: 1 of 2 runs"),
-        ((*both(1), run(Role.BASELINE, 2, FAILED)), CONTROLS, UNSURE, "on the baseline: 1 of 2 runs"),
+        (
+            (*both(1), run(QualificationRole.BASELINE, 2, FAILED)),
+            CONTROLS,
+            UNSURE,
+            "on the baseline: 1 of 2 runs",
+        ),
         ((*both(1, 2, 3), *both(4, outcome=UNKNOWN)), CONTROLS, GOOD, ""),
         (both(1), (), UNSURE, "no positive control was run"),
         ((run(),), CONTROLS, UNSURE, "no run of the baseline has a verdict"),
@@ -204,24 +236,24 @@ UNKNOWN, FAILED = Outcome.UNKNOWN, Outcome.FAILED
     ],
 )
 def test_what_was_seen_decides(
-    runs: tuple[Run, ...], controls: tuple[object, ...], decision: Decision, why: str
+    runs: tuple[QualificationRun, ...], controls: tuple[object, ...], decision: Decision, why: str
 ) -> None:
-    decided = said(runs, controls)  # type: ignore[arg-type]
+    decided = qualification_of(runs, controls)  # type: ignore[arg-type]
     assert decided.decision is decision
     assert why in "\n".join(reason.text for reason in decided.reasons)
     assert bool(decided.reasons) is bool(why)
 
 
 def test_a_candidate_alone_may_qualify_and_its_gap_is_told() -> None:
-    decided = said((run(),), CONTROLS, msgspec.structs.replace(QUESTION, baseline=None))
+    decided = qualification_of((run(),), CONTROLS, msgspec.structs.replace(QUESTION, baseline=None))
     assert decided.decision is GOOD
     assert decided.gaps[0].startswith("there is no baseline")
 
 
 def test_without_counterparts_nothing_is_compared_and_that_is_told() -> None:
-    others = said((run(mode="isolated"), run(Role.BASELINE)))
+    others = qualification_of((run(mode="isolated"), run(QualificationRole.BASELINE)))
     assert "so no duration was compared" in "\n".join(others.gaps)
-    alone = said((run(), run(Role.BASELINE, outcome=None)))
+    alone = qualification_of((run(), run(QualificationRole.BASELINE, outcome=None)))
     assert "so no duration was compared" in "\n".join(alone.gaps)
     assert "Against 4.1.1: nothing could be compared.\n" in render_text(alone)
 
@@ -234,7 +266,7 @@ def test_gaps_are_told() -> None:
         run(seed=4, outcome=None),
         run(seed=5, as_expected=False),
     )
-    gaps = "\n".join(said(runs, (), QUESTION).gaps)
+    gaps = "\n".join(qualification_of(runs, (), QUESTION).gaps)
     for gap in (
         "there is no positive control",
         "1 planned run of the candidate not run",

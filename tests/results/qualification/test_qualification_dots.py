@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ET
 import msgspec
 import pytest
 
-from results.qualification import Role
+from results.qualification import QualificationRole
 from results.qualification.compared import Comparisons, Durations
 from results.qualification.comparing import compare
 from results.qualification.comparison_sections import pair_ids
@@ -21,7 +21,7 @@ def kill(*gaps: tuple[int, int], scenario: str = "exploratory/chaos") -> Duratio
     runs = [
         run(role, seed, gaps={"kill": gap}, scenario=scenario)
         for seed, pair in enumerate(gaps, start=1)
-        for role, gap in zip((Role.CANDIDATE, Role.BASELINE), pair, strict=True)
+        for role, gap in zip((QualificationRole.CANDIDATE, QualificationRole.BASELINE), pair, strict=True)
     ]
     return compare(runs).durations[0]
 

@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 from results.campaigns.summary import Outcome
-from results.qualification.compared import Comparisons, Finding
+from results.qualification.compared import ComparisonResult, Comparisons
 from results.qualification.comparing import compare, finding_of
 from results.qualification.inference import ALPHA, share_difference, shares_p, shift
 from results.qualification.power import POWER, detectable_share, detectable_shift
@@ -40,7 +40,7 @@ def called_worse(differences: list[float]) -> bool:
     seen = shift(differences)
     assert seen.interval is not None
     found = finding_of(seen.estimate, seen.interval, min(1.0, seen.p * TESTS), MARGIN_MS)
-    return found is Finding.WORSE
+    return found is ComparisonResult.WORSE
 
 
 def test_more_pairs_see_smaller_shifts_and_none_see_less_than_the_margin() -> None:
@@ -88,14 +88,18 @@ def test_with_too_few_runs_no_share_is_detectable() -> None:
 
 def test_a_comparison_that_could_say_nothing_is_blind_and_is_not_counted() -> None:
     seven = compare(both(*range(7)))
-    assert {one.finding for one in seven.durations} == {Finding.BLIND}
-    assert {one.finding for one in seven.shares} == {Finding.NO_DIFFERENCE}
+    assert {one.finding for one in seven.durations} == {ComparisonResult.BLIND}
+    assert {one.finding for one in seven.shares} == {ComparisonResult.NO_DIFFERENCE}
     assert (seven.tests(), seven.tried(), len(seven.blind())) == (4, 1, 3)
     assert all(one.detectable_ms is None for one in seven.durations)
 
 
-@pytest.mark.parametrize(("runs", "finding"), [(2, Finding.BLIND), (20, Finding.NO_DIFFERENCE)])
-def test_what_happened_in_all_runs_of_the_baseline_can_be_no_worse(runs: int, finding: Finding) -> None:
+@pytest.mark.parametrize(
+    ("runs", "finding"), [(2, ComparisonResult.BLIND), (20, ComparisonResult.NO_DIFFERENCE)]
+)
+def test_what_happened_in_all_runs_of_the_baseline_can_be_no_worse(
+    runs: int, finding: ComparisonResult
+) -> None:
     """More runs than all don't exist: that nothing worse was seen is then no matter of too few runs."""
     lost = both(*range(runs), outcome=Outcome.INVALID, found=[LOST])
     (share,) = (one for one in compare(lost).shares if one.name == LOST.id)

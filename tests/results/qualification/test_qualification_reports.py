@@ -12,7 +12,7 @@ from checkers.verdict.verdict import Anomaly
 from results.campaigns.summary import Outcome
 from results.qualification import (
     Qualification,
-    Role,
+    QualificationRole,
     encode_qualification,
     render_markdown,
     render_page,
@@ -20,7 +20,7 @@ from results.qualification import (
 )
 from results.qualification.listed import RUNS_MAX
 from results.sections.section import ROWS_MAX
-from tests.results.qualified import CONTROLS, LOST, QUESTION, both, run, said
+from tests.results.qualified import CONTROLS, LOST, QUESTION, both, qualification_of, run
 
 EXAMPLE = Path(__file__).parent.parent.parent.parent / "docs/examples/4.3.1-against-4.1.1-smoke"
 HOSTILE = "<script>alert(1)</script> | `x` [a](http://b) \x1b[31m\u202e**z**\n# h"
@@ -28,12 +28,12 @@ EVIL = Anomaly(HOSTILE, HOSTILE, HOSTILE, HOSTILE, explanation=(HOSTILE,) * 3)
 
 
 def good() -> Qualification:
-    return said(both(1, 2, 3, 4, 5, 6, 7))
+    return qualification_of(both(1, 2, 3, 4, 5, 6, 7))
 
 
 def bad() -> Qualification:
     red = run(seed=8, outcome=Outcome.INVALID, found=[LOST], as_expected=False, reasons=("log: 1 lost",))
-    return said((*both(1, 2), red, run(Role.BASELINE, 8)))
+    return qualification_of((*both(1, 2), red, run(QualificationRole.BASELINE, 8)))
 
 
 def evil() -> Qualification:
@@ -41,11 +41,13 @@ def evil() -> Qualification:
     red = run(outcome=Outcome.INVALID, found=[EVIL], as_expected=False, scenario=HOSTILE, mode=HOSTILE)
     unsure = run(seed=2, outcome=Outcome.UNKNOWN, reasons=reasons, gaps={HOSTILE: 3}, scenario=HOSTILE)
     question = msgspec.structs.replace(QUESTION, candidate=HOSTILE, preset=HOSTILE, withheld=reasons)
-    return said((red, unsure, run(Role.BASELINE, 2, gaps={HOSTILE: 5}, scenario=HOSTILE)), (), question)
+    return qualification_of(
+        (red, unsure, run(QualificationRole.BASELINE, 2, gaps={HOSTILE: 5}, scenario=HOSTILE)), (), question
+    )
 
 
 def empty() -> Qualification:
-    return said((), (), msgspec.structs.replace(QUESTION, baseline=None))
+    return qualification_of((), (), msgspec.structs.replace(QUESTION, baseline=None))
 
 
 EVERY = pytest.mark.parametrize("made", [good, bad, evil, empty], ids=lambda made: made.__name__)
@@ -94,8 +96,8 @@ def test_the_same_records_make_the_same_reports(made: object) -> None:
 
 def test_the_order_of_records_does_not_matter() -> None:
     runs = [*both(1, 2, 3), run(seed=9, outcome=None)]
-    assert render_page(said(runs)) == render_page(said(runs[::-1]))
-    assert encode_qualification(said(runs)) == encode_qualification(said(runs[::-1]))
+    assert render_page(qualification_of(runs)) == render_page(qualification_of(runs[::-1]))
+    assert encode_qualification(qualification_of(runs)) == encode_qualification(qualification_of(runs[::-1]))
 
 
 @EVERY
@@ -154,17 +156,17 @@ def line_of(report: Qualification) -> str:
 
 
 def test_nothing_worse_is_only_said_where_worse_would_have_been_seen() -> None:
-    assert line_of(said(both(*range(200)))) == (
+    assert line_of(qualification_of(both(*range(200)))) == (
         "Against 4.1.1: nothing worse (4 tests; could detect ≥ 1.0 s to 1.2 s, shares ≥ 7 %)."
     )
 
 
 def test_where_only_a_large_difference_would_have_been_seen_the_mail_says_how_large() -> None:
     eight = both(*range(8), gaps={"kill": 5_000, "stop": 3_000})
-    assert line_of(said((*eight, *both(9)))) == (
+    assert line_of(qualification_of((*eight, *both(9)))) == (
         "Against 4.1.1: saw no difference; could detect ≥ 1.0 s to 1.2 s, shares ≥ 73 %; in 1 of 5 nothing."
     )
-    weak = said(both(*range(30)))
+    weak = qualification_of(both(*range(30)))
     assert "shares ≥" in line_of(weak)
     assert "saw no difference" in line_of(weak)
     told = "no difference was shown, and only a large one would have been: no recovery in time (≥ "
@@ -172,7 +174,9 @@ def test_where_only_a_large_difference_would_have_been_seen_the_mail_says_how_la
 
 
 def test_tests_that_could_not_speak_say_so() -> None:
-    assert line_of(said(both(1, 2))).endswith("too few runs to show any difference (4 comparisons).")
+    assert line_of(qualification_of(both(1, 2))).endswith(
+        "too few runs to show any difference (4 comparisons)."
+    )
     assert any("for 4 tests: unavailability under kill, " in gap for gap in good().gaps)
 
 
@@ -232,7 +236,7 @@ def test_the_page_asks_nothing_of_any_network() -> None:
 
 def test_tables_are_bounded_and_say_what_they_leave_out() -> None:
     runs = [run(seed=n, outcome=Outcome.UNKNOWN) for n in range(ROWS_MAX + 5)]
-    markdown = render_markdown(said(runs, CONTROLS))
+    markdown = render_markdown(qualification_of(runs, CONTROLS))
     assert "5 more are in the JSON." in markdown
     assert markdown.count("| candidate | unknown |") == ROWS_MAX
 
@@ -254,9 +258,9 @@ def test_tools_of_another_version_are_part_of_what_an_image_is_called() -> None:
     image = msgspec.structs.replace(ran.identity.image, tools="4.1.1")
     identity = msgspec.structs.replace(ran.identity, image=image)
     outcome = msgspec.structs.replace(ran.outcome, identity=identity)
-    borrowed = said((msgspec.structs.replace(ran, outcome=outcome),))
+    borrowed = qualification_of((msgspec.structs.replace(ran, outcome=outcome),))
     assert ", from maven, with the tools of 4.1.1, jars " in borrowed.candidate.images[0]
-    assert "with the tools" not in said((ran,)).candidate.images[0]
+    assert "with the tools" not in qualification_of((ran,)).candidate.images[0]
 
 
 def test_the_json_holds_every_run() -> None:
@@ -294,10 +298,10 @@ def test_the_decision_has_a_reason_in_a_sentence() -> None:
     for text in (render_markdown(bad()), structure(render_page(bad())).text):
         assert told in text.replace("\\", "")
     two = msgspec.structs.replace(QUESTION, required=("elections", "voter_sets"))
-    assert said(both(1), (), two).why == "no positive control was run (1 more reason)."
+    assert qualification_of(both(1), (), two).why == "no positive control was run (1 more reason)."
 
 
 def test_longer_lists_of_runs_end_and_say_so() -> None:
     runs = [run(seed=n) for n in range(RUNS_MAX + 6)]
-    markdown = render_markdown(said(runs)).split("## Runs\n")[1]
+    markdown = render_markdown(qualification_of(runs)).split("## Runs\n")[1]
     assert "6 more are in the JSON." in markdown

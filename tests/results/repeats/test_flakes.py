@@ -8,10 +8,10 @@ import pytest
 from checkers.history.identity import ImageIdentity, RunIdentity
 from checkers.verdict.verdict import Validity, Verdict
 from results.campaigns.summary import judged
-from results.qualification import Run
+from results.qualification import QualificationRun
 from results.qualification.sections import sections_of
 from results.repeats.flakes import Comparable, comparable, flakes_among, minority, runs_alike
-from tests.results.qualified import both, run, said
+from tests.results.qualified import both, qualification_of, run
 
 IDENTITY = RunIdentity(
     run="r1",
@@ -24,7 +24,7 @@ IDENTITY = RunIdentity(
 )
 
 
-def told(
+def comparable_run(
     verdict: str, run: str = "", content: str = "k", schedule: str = "s", replay_of: str = ""
 ) -> Comparable:
     return Comparable(run, content, schedule, replay_of, verdict)
@@ -49,49 +49,51 @@ def odd(*runs: Comparable) -> tuple[int, int] | None:
     ],
 )
 def test_the_minority_is_the_flake_whichever_colour(verdicts: str, found: tuple[int, int] | None) -> None:
-    assert odd(*map(told, verdicts)) == found
+    assert odd(*map(comparable_run, verdicts)) == found
 
 
 def test_another_seed_or_another_kafka_is_no_repetition() -> None:
-    assert odd(told("v"), told("i", schedule="other")) is None
-    assert odd(told("v"), told("i", content="other")) is None
-    assert odd(told("v"), told("v"), told("i", schedule="other")) == (0, 2)
+    assert odd(comparable_run("v"), comparable_run("i", schedule="other")) is None
+    assert odd(comparable_run("v"), comparable_run("i", content="other")) is None
+    assert odd(comparable_run("v"), comparable_run("v"), comparable_run("i", schedule="other")) == (0, 2)
 
 
 def test_a_replay_has_the_schedule_of_its_run() -> None:
-    first = told("v", run="r1")
-    again = [told("i", run=f"r{n}", schedule=f"krucible replay {n}", replay_of="r1") for n in (2, 3)]
+    first = comparable_run("v", run="r1")
+    again = [
+        comparable_run("i", run=f"r{n}", schedule=f"krucible replay {n}", replay_of="r1") for n in (2, 3)
+    ]
     assert odd(*again, first) == (1, 3)
     assert odd(*again) == (0, 2), "also where the run itself is gone"
     assert odd(first, again[0]._replace(content="other")) is None
 
 
 def test_a_replay_of_a_replay_has_the_schedule_of_the_first_run() -> None:
-    first = told("v", run="r1")
-    again = told("i", run="r2", schedule="krucible replay r1", replay_of="r1")
-    once_more = told("v", run="r3", schedule="krucible replay r2", replay_of="r2")
+    first = comparable_run("v", run="r1")
+    again = comparable_run("i", run="r2", schedule="krucible replay r1", replay_of="r1")
+    once_more = comparable_run("v", run="r3", schedule="krucible replay r2", replay_of="r2")
     assert odd(first, again, once_more) == (1, 3)
     assert odd(again, once_more) == (1, 2), "also where the first run is gone"
-    circle = [told("v", run=f"c{n}", replay_of=f"c{1 - n}") for n in (0, 1)]
+    circle = [comparable_run("v", run=f"c{n}", replay_of=f"c{1 - n}") for n in (0, 1)]
     assert odd(*circle) == (0, 2), "whoever names whom, it ends"
 
 
 def test_without_a_verdict_there_is_no_flake() -> None:
-    assert odd(told("v"), told("")) is None
-    assert odd(told("v"), told("v"), told("")) == (0, 2)
+    assert odd(comparable_run("v"), comparable_run("")) is None
+    assert odd(comparable_run("v"), comparable_run("v"), comparable_run("")) == (0, 2)
 
 
 def test_the_rate_has_wilsons_interval() -> None:
-    found = flakes_among(map(told, "iiiii"))
+    found = flakes_among(map(comparable_run, "iiiii"))
     assert found is not None
     assert (found.rate, found.low) == (0.0, 0.0)
     assert found.high == pytest.approx(0.4345, abs=5e-5)
 
 
 def test_a_run_of_which_nothing_is_known_is_alone() -> None:
-    assert runs_alike([None, told("v"), None, told("i")], lambda one: one) == [
+    assert runs_alike([None, comparable_run("v"), None, comparable_run("i")], lambda one: one) == [
         [None],
-        [told("v"), told("i")],
+        [comparable_run("v"), comparable_run("i")],
         [None],
     ]
     assert minority({}) == 0
@@ -130,9 +132,11 @@ def test_an_outcome_keeps_what_tells_the_content() -> None:
     assert comparable(kept, "") == comparable(whole, "")
 
 
-def note(runs: Sequence[Run]) -> str:
+def note(runs: Sequence[QualificationRun]) -> str:
     """What a qualification says of flakes."""
-    return next(one.note for one in sections_of(said(runs)) if one.title == "Runs without a verdict")
+    return next(
+        one.note for one in sections_of(qualification_of(runs)) if one.title == "Runs without a verdict"
+    )
 
 
 def test_a_qualification_tells_its_flakes() -> None:

@@ -9,13 +9,13 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from checkers.transactional.transactions.proofs.judging import Drawn
+from checkers.transactional.transactions.proofs.judging import DrawnCycle
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, Verdict, result_of
 from results.report import render_report
-from results.report.findings.findings import Finding, Findings, Variant, findings_of
+from results.report.findings.findings import ShownCause, ShownCauses, Variant, findings_of
 from results.report.findings.witness import witnessed
 from results.report.limits import PAGE_BYTES_MAX, STEPS
-from tests.checkers.transactional.transactions.transaction_histories import lists, told
+from tests.checkers.transactional.transactions.transaction_histories import history_of, lists
 
 SKEWED = """
     0 > ax1 ry
@@ -36,23 +36,23 @@ def verdict_of(*results: CheckerResult) -> Verdict:
     return Verdict(Validity.INVALID, results)
 
 
-def ring(size: int, text: str = "{append x 1}", first: int = 0, identity: str = "G2-item") -> Drawn:
+def ring(size: int, text: str = "{append x 1}", first: int = 0, identity: str = "G2-item") -> DrawnCycle:
     arcs = tuple((number, (number + 1) % size, "rw") for number in range(size))
-    return Drawn(identity, (text,) * size, arcs, (first, first + 1))
+    return DrawnCycle(identity, (text,) * size, arcs, (first, first + 1))
 
 
-def cyclic(*cycles: Drawn, **figures: Any) -> CheckerResult:
+def cyclic(*cycles: DrawnCycle, **figures: Any) -> CheckerResult:
     """A result with an anomaly for each cycle."""
     found = [Anomaly(each.id, "s", "g", "s", witness=each.witness) for each in cycles]
     told_cycles = msgspec.json.decode(msgspec.json.encode(cycles))
     return result_of("transactions", found, figures={"cycles": told_cycles, **figures})
 
 
-def found_in(result: CheckerResult, step: int = 0) -> Findings:
-    return findings_of(verdict_of(result), witnessed(told(SKEWED), ()), STEPS[step])
+def found_in(result: CheckerResult, step: int = 0) -> ShownCauses:
+    return findings_of(verdict_of(result), witnessed(history_of(SKEWED), ()), STEPS[step])
 
 
-def each_of(found: Iterable[Finding]) -> list[Finding | Variant]:
+def each_of(found: Iterable[ShownCause]) -> list[ShownCause | Variant]:
     """Witnesses, each followed by the other anomalies of its cause."""
     return [one for finding in found for one in (finding, *finding.variants)]
 
@@ -75,7 +75,7 @@ def test_every_cycle_stands_beside_its_own_anomaly() -> None:
 
 
 def test_a_drawing_is_part_of_its_section() -> None:
-    page = render_report(told(SKEWED), verdict_of(lists(SKEWED)))
+    page = render_report(history_of(SKEWED), verdict_of(lists(SKEWED)))
     (section,) = re.findall(r"<article class=\"anomaly.*?</article>", page, re.DOTALL)
     assert "Other anomalies of this cause: 1<" in section
     assert len(svgs(section)) == 2
@@ -88,7 +88,7 @@ def test_what_is_no_cycle_is_not_drawn_as_one() -> None:
     found = found_in(cyclic(ring(2), anomalies=3))
     plain = Anomaly("lost-write", "s", "g", "s", witness=(0, 1))
     both = verdict_of(result_of("log", [plain]), cyclic(ring(2)))
-    other = findings_of(both, witnessed(told(SKEWED), ()), STEPS[0])
+    other = findings_of(both, witnessed(history_of(SKEWED), ()), STEPS[0])
     assert [finding.circular for finding in found.all] == [True]
     assert {finding.id: finding.circular for finding in other.all} == {"lost-write": False, "G2-item": True}
     assert {f.id: 'class="drawn"' in str(f.drawing) for f in other.all} == {
@@ -107,7 +107,7 @@ def test_a_handful_is_drawn_and_the_rest_counted(step: int) -> None:
     assert found.cycles_left_out == len(shown) - len(drawn)
     assert len(shown) + found.all[0].variants_left_out == 20
     assert f"{20 - STEPS[0].cycles} of these cycles are not drawn." in render_report(
-        told(SKEWED), verdict_of(cyclic(*some))
+        history_of(SKEWED), verdict_of(cyclic(*some))
     )
 
 
@@ -152,7 +152,7 @@ def test_hostile_transactions_stay_text_in_a_small_page(text: str) -> None:
     ]
     found = [Anomaly(each.id, "s", "g", "s", witness=each.witness) for each in cycles]
     figures = {"cycles": [msgspec.structs.asdict(each) for each in cycles]}
-    page = render_report(told(SKEWED), verdict_of(result_of("transactions", found, figures=figures)))
+    page = render_report(history_of(SKEWED), verdict_of(result_of("transactions", found, figures=figures)))
     ids = Ids(page).ids
     assert len(ids) == len(set(ids))
     assert page.count("<script>") == 1
@@ -167,7 +167,7 @@ def test_a_drawing_asks_nothing_of_any_network_and_needs_no_style_of_its_own() -
 
 
 def test_drawings_take_the_colours_of_the_page() -> None:
-    page = render_report(told(SKEWED), verdict_of(lists(SKEWED)))
+    page = render_report(history_of(SKEWED), verdict_of(lists(SKEWED)))
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     for part in (" svg", " rect", " .ww", " .wr", " .rw", " .process", " .rt"):
         assert re.search(rf"\.cycle{re.escape(part)} {{[^}}]*var\(--", style), part

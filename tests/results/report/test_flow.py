@@ -15,8 +15,8 @@ from results.report.findings.flow.events import (
     CLUSTER,
     FAULTS_MAX,
     LEADERS_MAX,
-    Event,
     Flow,
+    FlowEvent,
     Flows,
 )
 from results.report.findings.flow.flow import draw_flow
@@ -321,7 +321,7 @@ def test_hostile_texts_stay_text() -> None:
 
 
 def test_an_arrow_within_one_lane_is_not_drawn() -> None:
-    event = Event(time_ns=5, kind="ok", text="t", source="a", target="a")
+    event = FlowEvent(time_ns=5, kind="ok", text="t", source="a", target="a")
     lone = Flow(clients=("a",), nodes=(), events=(event,), led=(), faults=(), left_out=(), guessed=False)
     assert 'class="msg' not in draw_flow(lone)
     nowhere = msgspec.structs.replace(lone, events=(msgspec.structs.replace(event, target="b"),))

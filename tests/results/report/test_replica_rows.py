@@ -14,7 +14,7 @@ from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.report import render_report
 from results.report.findings.findings import findings_of
 from results.report.findings.pictures import Pictures
-from results.report.findings.replicas.rows import ReplicaTables, Row, SideBySide
+from results.report.findings.replicas.rows import ReplicaRow, ReplicaTables, SideBySide
 from results.report.findings.witness import witnessed
 from results.report.limits import STEPS
 from results.run.observation import observe
@@ -62,7 +62,7 @@ def kinds(made: SideBySide) -> list[tuple[str, str]]:
     return [(row.kind, row.offsets or row.text) for row in made.rows]
 
 
-def first(made: SideBySide) -> Row:
+def first(made: SideBySide) -> ReplicaRow:
     (row,) = [row for row in made.rows if row.first]
     return row
 

@@ -11,7 +11,7 @@ import pytest
 
 from checkers.history.identity import HostIdentity, ImageIdentity, NodeFileIdentity, RunIdentity
 from checkers.history.operations import History
-from checkers.verdict.tallies import Tally
+from checkers.verdict.tallies import AnomalyTally
 from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, Validity, Verdict, result_of
 from results.report import render_report, write_report
 from results.report.drawing.frame import GUTTER, PLOT, Frame, nice_step
@@ -299,7 +299,7 @@ def test_what_is_left_out_is_counted(red_run: Run) -> None:
 
 
 def test_causes_without_a_witness_are_few_lines_and_the_rest_is_counted() -> None:
-    tallies = tuple(Tally(id="lost-write", place=f"log-0/{n}", count=2) for n in range(50_000))
+    tallies = tuple(AnomalyTally(id="lost-write", place=f"log-0/{n}", count=2) for n in range(50_000))
     result = CheckerResult("log", Validity.INVALID, {"lost-write": 100_000}, tallies=tallies)
     page = render_report(History("", "", ()), Verdict(Validity.INVALID, (result,)))
     assert len(page.encode()) <= PAGE_BYTES_MAX

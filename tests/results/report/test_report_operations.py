@@ -14,13 +14,13 @@ from results.report.drawing.frame import GUTTER, PLOT, WIDTH, Frame, width_of
 from results.report.findings.findings import findings_of
 from results.report.findings.witness import draw_witness, witnessed
 from results.report.limits import STEPS
-from results.report.reading.calls import NONE, OUTCOMES, Calls, calls_of
+from results.report.reading.calls import NONE, OUTCOMES, CallColumns, calls_of
 from results.report.timeline.operations import operations, tracks
 from results.run.observation import FaultSeen, observe
 from tests.results.story import MS, Run, S, Story
 
 
-def told(calls: Calls) -> list[tuple[int | str, str, int, int, str, int, int]]:
+def call_rows(calls: CallColumns) -> list[tuple[int | str, str, int, int, str, int, int]]:
     return [
         (calls.processes[p], calls.names[f], began // MS, ended // MS, OUTCOMES[outcome], invoked, completed)
         for p, f, began, ended, outcome, invoked, completed in zip(
@@ -35,7 +35,7 @@ def test_an_invocation_and_its_completion_are_one_call() -> None:
     story.add(2 * S, 1, "invoke", "send", "t")
     story.add(3 * S, 0, "ok", "send", "t")
     story.add(4 * S, 1, "info", "send", "t")
-    assert told(calls_of(story.history())) == [
+    assert call_rows(calls_of(story.history())) == [
         (0, "send", 1_000, 3_000, "ok", 0, 2),
         (1, "send", 2_000, 4_000, "info", 1, 3),
     ]
@@ -46,7 +46,7 @@ def test_what_is_never_answered_is_open_until_the_history_ends() -> None:
     story.add(1 * S, 0, "invoke", "send", "t")
     story.add(2 * S, 0, "invoke", "poll", "t")
     story.add(9 * S, 1, "ok", "phase", "done")
-    assert told(calls_of(story.history()))[1:] == [
+    assert call_rows(calls_of(story.history()))[1:] == [
         (0, "send", 1_000, 9_000, "open", 0, NONE),
         (0, "poll", 2_000, 9_000, "open", 1, NONE),
     ]
@@ -57,7 +57,7 @@ def test_an_answer_to_something_else_is_a_call_by_itself() -> None:
     story.add(1 * S, 0, "invoke", "send", "t")
     story.add(2 * S, 0, "ok", "phase", "x")
     story.add(3 * S, 0, "ok", "send", "t")
-    assert told(calls_of(story.history())) == [
+    assert call_rows(calls_of(story.history())) == [
         (0, "phase", 2_000, 2_000, "ok", NONE, 1),
         (0, "send", 1_000, 3_000, "ok", 0, 2),
     ]
@@ -69,7 +69,7 @@ def test_an_answer_to_something_else_is_a_call_by_itself() -> None:
 def test_an_observation_begins_when_its_observer_asked(began: object, expected: int) -> None:
     story = Story()
     story.add(2 * S, "observer-quorum-n1", "ok", "observe", "quorum", {"began_ns": began})
-    assert told(calls_of(story.history()))[0][2] == expected
+    assert call_rows(calls_of(story.history()))[0][2] == expected
 
 
 @pytest.mark.parametrize("time_ns", [-5, 2**70])

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from checkers.columns.tables import PartitionName
-from checkers.licences import Event, Licences, Permit
+from checkers.licences import LicenceEvent, Licences, Permit
 from checkers.logs.log import anomalies
 from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.logs.replicas.judging import check_replicas
@@ -112,7 +112,7 @@ def test_events_that_were_over_before_or_began_after_it_are_not_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     wiped = [
-        Permit(Event(at_s * S, (at_s + 1) * S, None, ""), covers_returned=True, text=f"wiped {at_s}")
+        Permit(LicenceEvent(at_s * S, (at_s + 1) * S, None, ""), covers_returned=True, text=f"wiped {at_s}")
         for at_s in (1, 30, 51)
     ]
     for some, told in (
@@ -132,7 +132,7 @@ def test_events_that_were_over_before_or_began_after_it_are_not_named(
 
 
 def test_removals_are_named_for_what_they_may_permit_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    event = Event(30 * S, 31 * S, None, "", below=100)
+    event = LicenceEvent(30 * S, 31 * S, None, "", below=100)
     licences = Licences({"log-0": [Permit(event, covers_returned=True, text="deleted")]})
     monkeypatch.setattr(tale, "licences_of", lambda _: licences)
     for name, told in (

@@ -20,7 +20,7 @@ from results.report.timeline.load import latency
 from results.report.timeline.operations import operations
 from results.report.timeline.percentiles import bin_seconds, percentile_lines
 from results.report.timeline.timeline import timeline
-from results.run.observation import OUTCOMES, Sends, observe
+from results.run.observation import OUTCOMES, CompletedSends, observe
 from tests.results.story import MS, Run, S, Story
 
 
@@ -210,14 +210,14 @@ def test_rows_of_logs_are_bounded_and_lines_left_out_are_counted() -> None:
     assert table.rows[0].seconds == ""
 
 
-def sent(*sends: tuple[int, int, str]) -> Sends:
+def sent(*sends: tuple[int, int, str]) -> CompletedSends:
     """Sends by when they began (ms), how long they took (ms) and how they ended."""
     began, took, outcomes = zip(*sends, strict=True)
     codes = np.array([OUTCOMES.index(outcome) for outcome in outcomes], dtype=np.int64)
-    return Sends(np.array(began, dtype=np.int64) * MS, np.array(took, dtype=np.int64) * MS, codes)
+    return CompletedSends(np.array(began, dtype=np.int64) * MS, np.array(took, dtype=np.int64) * MS, codes)
 
 
-def lines_of(sends: Sends) -> list[tuple[str, str]]:
+def lines_of(sends: CompletedSends) -> list[tuple[str, str]]:
     drawn = "".join(percentile_lines(sends, Frame(0, 98 * S), lambda ms: ms))
     return [(name, points) for points, name in re.findall(r'points="([^"]*)" class="curve (\w+)"', drawn)]
 

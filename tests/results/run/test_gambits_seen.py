@@ -13,7 +13,7 @@ from tests.results.story import S, build
 OK, INFO, FAIL, INVOKE = (OperationType(name) for name in ("ok", "info", "fail", "invoke"))
 
 
-def told(*operations: tuple[int, OperationType, str, str, object, str | None]) -> History:
+def history_of(*operations: tuple[int, OperationType, str, str, object, str | None]) -> History:
     return History(
         "abc",
         "",
@@ -28,7 +28,7 @@ def ended(made: int) -> dict[str, object]:
     return {"kind": "all-copies", "planned": 5, "made": made, "faults": ["g1f1"]}
 
 
-HISTORY = told(
+HISTORY = history_of(
     (3 * S, INVOKE, "choose", "g1", {}, None),
     (4 * S, OK, "choose", "g1", {"parts": {"leader": "b1"}, "where": ["log-0", 3]}, None),
     (5 * S, INVOKE, "choose", "g1", {}, None),
@@ -61,7 +61,9 @@ def test_with_whom_and_how_far() -> None:
 
 
 def test_what_has_another_shape_is_left_out() -> None:
-    odd = observe(told((1, OK, "choose", "g1", {"parts": 3}, None), (2, OK, "gambit", "g1", None, None)))
+    odd = observe(
+        history_of((1, OK, "choose", "g1", {"parts": 3}, None), (2, OK, "gambit", "g1", None, None))
+    )
     assert odd.misfits == 2
 
 

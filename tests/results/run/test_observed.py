@@ -9,7 +9,7 @@ from checkers.history.operations import History, Operation, OperationType
 from checkers.verdict.verdict import Validity, Verdict, result_of
 from results.report.reading.spans import SILENCE_NS, Reign, changes, longest, reigns, settled
 from results.run.measures import load_measures, measure, save_measures
-from results.run.observation import Claim, Recovery, observe
+from results.run.observation import Claim, ClusterRecovery, observe
 from results.store.runs import RunUnreadableError
 from tests.results.story import MS, Run, S, Story
 
@@ -115,7 +115,9 @@ def test_a_heal_that_was_not_confirmed_tells_why() -> None:
 def test_a_recovery_that_failed_is_seen() -> None:
     story = Story()
     story.ending(recovered=False)
-    assert observe(story.history()).recovery == Recovery(recovered=False, took_ms=2_400, bound_ms=60_000)
+    assert observe(story.history()).recovery == ClusterRecovery(
+        recovered=False, took_ms=2_400, bound_ms=60_000
+    )
 
 
 NONSENSE: tuple[Any, ...] = (None, 7, "x", [], {}, [[]], [[1]], {"records": [[0]]}, {"topics": {"t": [[1]]}})
@@ -160,17 +162,17 @@ def test_a_reign_is_superseded_when_another_leads_later_before_it_ends() -> None
 def test_news_of_an_earlier_epoch_and_repetitions_of_a_cut_off_broker_are_passed_over() -> None:
     story = Story()
 
-    def told(time_ms: int, node: str, leader: int, epoch: int, isr: list[int]) -> None:
+    def observe_partition(time_ms: int, node: str, leader: int, epoch: int, isr: list[int]) -> None:
         value = {"began_ns": 0, "topics": {"t": [[0, leader, epoch, [1, 2, 3], isr, None]]}}
         story.add(time_ms * MS, "o", "ok", "observe", "partitions", value, node=node)
 
-    told(1, "n1", 1, 0, [1, 2, 3])
-    told(2, "n2", 1, 0, [1, 2, 3])
-    told(3, "n2", 2, 1, [2, 3])
-    told(4, "n1", 1, 0, [1, 2, 3])
-    told(5, "n1", 1, 0, [1])
-    told(6, "n2", 2, 1, [2])
-    told(7, "n3", 2, 1, [2])
+    observe_partition(1, "n1", 1, 0, [1, 2, 3])
+    observe_partition(2, "n2", 1, 0, [1, 2, 3])
+    observe_partition(3, "n2", 2, 1, [2, 3])
+    observe_partition(4, "n1", 1, 0, [1, 2, 3])
+    observe_partition(5, "n1", 1, 0, [1])
+    observe_partition(6, "n2", 2, 1, [2])
+    observe_partition(7, "n3", 2, 1, [2])
     states = settled(observe(story.history()).views)
     assert [state[:2] for _, state in states["t", 0]] == [(1, 3), (1, 3), (2, 2), (2, 1), (2, 1)]
 

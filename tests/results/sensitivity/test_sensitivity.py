@@ -8,14 +8,14 @@ import pytest
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.campaigns.summary import Outcome
 from results.sensitivity import (
-    Control,
-    Ending,
-    Found,
+    BugOutcome,
+    BugReach,
+    BugRun,
+    ControlRun,
     LeftOut,
-    Reach,
     Sensitivity,
     Sought,
-    Trial,
+    TimedAnomaly,
     encode_sensitivity,
     ending_of,
     found_in,
@@ -32,30 +32,30 @@ from results.sensitivity.sections import alarms_of, rate_text
 @pytest.mark.parametrize(
     ("outcome", "reach", "ending"),
     [
-        (Outcome.INVALID, Reach.TRIGGERED, Ending.SEEN),
-        (Outcome.INVALID, Reach.NEVER_TRIGGERED, Ending.UNEXPLAINED),
-        (Outcome.INVALID, Reach.NEVER_REACHED, Ending.UNEXPLAINED),
-        (Outcome.INVALID, Reach.NOT_INJECTED, Ending.UNEXPLAINED),
-        (Outcome.INVALID, None, Ending.UNEXPLAINED),
-        (Outcome.VALID, Reach.TRIGGERED, Ending.TRIGGERED),
-        (Outcome.VALID, Reach.NEVER_TRIGGERED, Ending.NEVER_TRIGGERED),
-        (Outcome.VALID, Reach.NEVER_REACHED, Ending.NEVER_REACHED),
-        (Outcome.VALID, Reach.NOT_INJECTED, Ending.NOT_INJECTED),
-        (Outcome.VALID, None, Ending.UNKNOWN),
-        (Outcome.UNKNOWN, Reach.TRIGGERED, Ending.UNKNOWN),
-        (Outcome.UNKNOWN, None, Ending.UNKNOWN),
-        (Outcome.FAILED, Reach.TRIGGERED, Ending.FAILED),
-        (Outcome.FAILED, None, Ending.FAILED),
+        (Outcome.INVALID, BugReach.TRIGGERED, BugOutcome.SEEN),
+        (Outcome.INVALID, BugReach.NEVER_TRIGGERED, BugOutcome.UNEXPLAINED),
+        (Outcome.INVALID, BugReach.NEVER_REACHED, BugOutcome.UNEXPLAINED),
+        (Outcome.INVALID, BugReach.NOT_INJECTED, BugOutcome.UNEXPLAINED),
+        (Outcome.INVALID, None, BugOutcome.UNEXPLAINED),
+        (Outcome.VALID, BugReach.TRIGGERED, BugOutcome.TRIGGERED),
+        (Outcome.VALID, BugReach.NEVER_TRIGGERED, BugOutcome.NEVER_TRIGGERED),
+        (Outcome.VALID, BugReach.NEVER_REACHED, BugOutcome.NEVER_REACHED),
+        (Outcome.VALID, BugReach.NOT_INJECTED, BugOutcome.NOT_INJECTED),
+        (Outcome.VALID, None, BugOutcome.UNKNOWN),
+        (Outcome.UNKNOWN, BugReach.TRIGGERED, BugOutcome.UNKNOWN),
+        (Outcome.UNKNOWN, None, BugOutcome.UNKNOWN),
+        (Outcome.FAILED, BugReach.TRIGGERED, BugOutcome.FAILED),
+        (Outcome.FAILED, None, BugOutcome.FAILED),
     ],
 )
-def test_a_miss_is_told_apart(outcome: Outcome, reach: Reach | None, ending: Ending) -> None:
+def test_a_miss_is_told_apart(outcome: Outcome, reach: BugReach | None, ending: BugOutcome) -> None:
     assert ending_of(outcome, reach) is ending
 
 
 def test_of_several_runs_the_one_counts_in_which_a_bug_came_farthest() -> None:
-    assert best([]) is Ending.NOT_RUN
-    assert best([Ending.NOT_INJECTED, Ending.TRIGGERED, Ending.UNKNOWN]) is Ending.TRIGGERED
-    assert best([Ending.TRIGGERED, Ending.SEEN]) is Ending.SEEN
+    assert best([]) is BugOutcome.NOT_RUN
+    assert best([BugOutcome.NOT_INJECTED, BugOutcome.TRIGGERED, BugOutcome.UNKNOWN]) is BugOutcome.TRIGGERED
+    assert best([BugOutcome.TRIGGERED, BugOutcome.SEEN]) is BugOutcome.SEEN
 
 
 def anomaly(id_: str, at_ns: int | None, *, illegal: bool = True) -> Anomaly:
@@ -72,53 +72,60 @@ def test_anomalies_come_in_the_order_in_which_they_were_visible_each_once() -> N
     )
     partitions = result_of("partitions", [anomaly("short-replica", 7_250_000_000), anomaly("timeless", None)])
     assert found_in(Verdict(Validity.INVALID, (log, partitions))) == (
-        Found("short-replica", 7_250),
-        Found("lost-write", 9_500),
-        Found("timeless", None),
+        TimedAnomaly("short-replica", 7_250),
+        TimedAnomaly("lost-write", 9_500),
+        TimedAnomaly("timeless", None),
     )
     timeless = Verdict(Validity.INVALID, (result_of("log", [anomaly("timeless", None)]),))
-    assert found_in(timeless) == (Found("timeless", None),)
+    assert found_in(timeless) == (TimedAnomaly("timeless", None),)
     assert found_in(Verdict(Validity.VALID, (result_of("log", []),))) == ()
 
 
-def trial(number: int = 1, ending: Ending = Ending.NOT_RUN, **more: object) -> Trial:
+def trial(number: int = 1, ending: BugOutcome = BugOutcome.NOT_RUN, **more: object) -> BugRun:
     name = f"krucible run exploratory/chaos --seed {number}"
     made = {"number": number, "scenario": "exploratory/chaos", "mode": "combined", "command": name}
-    return Trial(**made, ending=ending, **more)  # type: ignore[arg-type]
+    return BugRun(**made, ending=ending, **more)  # type: ignore[arg-type]
 
 
-def sought(name: str, area: str, *trials: Trial, fitting: bool = True) -> Sought:
+def sought(name: str, area: str, *trials: BugRun, fitting: bool = True) -> Sought:
     return Sought(name=name, area=area, anomalies=("lost-write",), fitting=fitting, trials=trials)
 
 
-MISSED = trial(1, Ending.TRIGGERED, reach=Reach.TRIGGERED, folder="A", run_ms=60_000)
+MISSED = trial(1, BugOutcome.TRIGGERED, reach=BugReach.TRIGGERED, folder="A", run_ms=60_000)
 SEEN = trial(
-    2, Ending.SEEN, reach=Reach.TRIGGERED, folder="B", found=(Found("lost-write", 21_400),), run_ms=61_000
+    2,
+    BugOutcome.SEEN,
+    reach=BugReach.TRIGGERED,
+    folder="B",
+    found=(TimedAnomaly("lost-write", 21_400),),
+    run_ms=61_000,
 )
 FOUND = sought("ack-early", "replication", MISSED, SEEN)
 
 
 def test_seconds_are_those_until_the_anomaly_was_visible() -> None:
-    assert (FOUND.ending, FOUND.runs, FOUND.spent_ms) == (Ending.SEEN, 2, 81_400)
-    late = trial(2, Ending.SEEN, found=(Found("odd", 5), Found("lost-write", None)), run_ms=9_000)
+    assert (FOUND.ending, FOUND.runs, FOUND.spent_ms) == (BugOutcome.SEEN, 2, 81_400)
+    late = trial(
+        2, BugOutcome.SEEN, found=(TimedAnomaly("odd", 5), TimedAnomaly("lost-write", None)), run_ms=9_000
+    )
     whole = sought("x", "replication", MISSED, late)
-    assert (whole.spent_ms, whole.first) == (69_000, Found("lost-write", None))
+    assert (whole.spent_ms, whole.first) == (69_000, TimedAnomaly("lost-write", None))
     assert sought("x", "replication", MISSED).spent_ms == 60_000
 
 
 def test_a_bug_is_seen_by_what_it_is_known_to_show() -> None:
-    others = trial(1, Ending.SEEN, found=(Found("node-died", 5),)).held_to(("lost-write", "G1a"))
-    assert others.ending is Ending.OTHERWISE
-    assert others.held_to(("node-died",)).ending is Ending.SEEN
+    others = trial(1, BugOutcome.SEEN, found=(TimedAnomaly("node-died", 5),)).held_to(("lost-write", "G1a"))
+    assert others.ending is BugOutcome.OTHERWISE
+    assert others.held_to(("node-died",)).ending is BugOutcome.SEEN
     assert [one.held_to(()) for one in (MISSED, trial(1))] == [MISSED, trial(1)]
     both = sought("x", "replication", others, SEEN)
-    assert (both.ending, both.runs, both.first) == (Ending.SEEN, 2, Found("lost-write", 21_400))
-    assert sought("x", "replication", MISSED, others).ending is Ending.OTHERWISE
+    assert (both.ending, both.runs, both.first) == (BugOutcome.SEEN, 2, TimedAnomaly("lost-write", 21_400))
+    assert sought("x", "replication", MISSED, others).ending is BugOutcome.OTHERWISE
 
 
 def test_a_rate_is_of_the_bugs_that_were_tried_and_those_with_runs_left_count_as_missed() -> None:
     waiting = sought("waiting", "storage", MISSED, trial(2))
-    failed = sought("failed", "storage", trial(1, Ending.FAILED))
+    failed = sought("failed", "storage", trial(1, BugOutcome.FAILED))
     assert [bug.finished for bug in (FOUND, waiting, failed)] == [True, False, True]
     untried = sought("untried", "storage", trial(1), trial(2))
     rate = rate_of([FOUND, waiting, failed, untried])
@@ -129,7 +136,7 @@ def test_a_rate_is_of_the_bugs_that_were_tried_and_those_with_runs_left_count_as
 
 def test_the_rate_of_first_runs_is_of_the_bugs_that_had_one() -> None:
     late, waiting = sought("late", "storage", trial(1), SEEN), sought("waiting", "storage", MISSED, trial(2))
-    at_once = sought("at-once", "storage", trial(1, Ending.SEEN, found=(Found("lost-write", 1),)))
+    at_once = sought("at-once", "storage", trial(1, BugOutcome.SEEN, found=(TimedAnomaly("lost-write", 1),)))
     rate = first_rate_of([FOUND, late, waiting, at_once])
     assert (rate.seen, rate.of) == (1, 3)
     assert first_rate_of([]).of == 0
@@ -143,24 +150,35 @@ SAID = Sensitivity(
     seed=1,
     bugs=(
         FOUND,
-        sought("disk-lies", "storage", trial(1, Ending.FAILED, why="no engine"), trial(2), fitting=False),
+        sought("disk-lies", "storage", trial(1, BugOutcome.FAILED, why="no engine"), trial(2), fitting=False),
         sought(
             "odd",
             "storage",
-            trial(1, Ending.UNEXPLAINED, reach=Reach.NEVER_TRIGGERED, folder="C", found=(Found("G1a", 5),)),
-            trial(2, Ending.UNKNOWN, folder="D", why="<b>a fault | was not proven"),
+            trial(
+                1,
+                BugOutcome.UNEXPLAINED,
+                reach=BugReach.NEVER_TRIGGERED,
+                folder="C",
+                found=(TimedAnomaly("G1a", 5),),
+            ),
+            trial(2, BugOutcome.UNKNOWN, folder="D", why="<b>a fault | was not proven"),
         ),
         sought(
             "surprise",
             "storage",
-            trial(1, Ending.OTHERWISE, folder="E", found=(Found("G2", 1_000), Found("G1a", 2_000))),
+            trial(
+                1,
+                BugOutcome.OTHERWISE,
+                folder="E",
+                found=(TimedAnomaly("G2", 1_000), TimedAnomaly("G1a", 2_000)),
+            ),
         ),
     ),
     controls=(
-        Control(
+        ControlRun(
             scenario="exploratory/chaos", mode="combined", command="c1", outcome=Outcome.VALID, folder="F"
         ),
-        Control(
+        ControlRun(
             scenario="exploratory/txn",
             mode="isolated",
             command=RED,
@@ -168,10 +186,10 @@ SAID = Sensitivity(
             anomalies=("G1a",),
             folder="G",
         ),
-        Control(
+        ControlRun(
             scenario="exploratory/txn", mode="isolated", command="c3", outcome=Outcome.UNKNOWN, why="slow"
         ),
-        Control(scenario="exploratory/txn", mode="isolated", command="c4"),
+        ControlRun(scenario="exploratory/txn", mode="isolated", command="c4"),
     ),
     withheld=("old-one",),
     series="before gambits",
@@ -209,7 +227,7 @@ def test_nothing_tried_is_no_rate() -> None:
     assert encode_sensitivity(empty).endswith(b"}\n")
 
 
-EARLY = trial(1, Ending.SEEN, found=(Found("lost-write", 9_400),), run_ms=60_000)
+EARLY = trial(1, BugOutcome.SEEN, found=(TimedAnomaly("lost-write", 9_400),), run_ms=60_000)
 AFTER = Sensitivity(
     version="4.3.1",
     preset="nightly",

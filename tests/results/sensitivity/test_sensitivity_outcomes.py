@@ -5,11 +5,11 @@ import json
 import pytest
 
 from results.campaigns.summary import Outcome
-from results.sensitivity import Control, Ending, Found, Reach, Trial
+from results.sensitivity import BugOutcome, BugReach, BugRun, ControlRun, TimedAnomaly
 from results.sensitivity.outcomes import (
-    Line,
     MeasurementOptions,
     Origin,
+    OutcomeLine,
     Outcomes,
     decode_outcomes,
     encode_outcomes,
@@ -19,18 +19,18 @@ from results.sensitivity.outcomes import (
 )
 
 ASKED = MeasurementOptions(kafka_version="4.3.1", preset="nightly", budget="1x120", seed=1)
-TRIAL = Trial(
+TRIAL = BugRun(
     number=1,
     scenario="exploratory/chaos",
     mode="combined",
     command="krucible run exploratory/chaos --seed 1 --seeded-bug ack-early",
-    ending=Ending.SEEN,
-    reach=Reach.TRIGGERED,
+    ending=BugOutcome.SEEN,
+    reach=BugReach.TRIGGERED,
     folder="20261122T010001Z-1",
-    found=(Found("lost-write", 21_400),),
+    found=(TimedAnomaly("lost-write", 21_400),),
     run_ms=61_000,
 )
-CONTROL = Control(
+CONTROL = ControlRun(
     scenario="exploratory/chaos",
     mode="combined",
     command="krucible run exploratory/chaos --seed 1",
@@ -38,7 +38,7 @@ CONTROL = Control(
     folder="20261122T010301Z-1",
     why="a fault was not proven",
 )
-FAILED = Trial(number=2, scenario="s", mode="m", command="c", ending=Ending.FAILED)
+FAILED = BugRun(number=2, scenario="s", mode="m", command="c", ending=BugOutcome.FAILED)
 ORIGIN = Origin(bug="b" * 12, schedule="c" * 12, kafka="d" * 12, commit="0123456789ab")
 LINES = (
     line_of_control("ack-early", 1, CONTROL, Origin(schedule="c" * 12)),
@@ -66,7 +66,7 @@ def test_a_file_has_what_it_is_of_and_then_a_line_a_run() -> None:
 
 def test_a_line_is_the_run_that_it_was_made_of() -> None:
     assert LINES[1].as_trial(("lost-write",)) == TRIAL
-    assert LINES[1].as_trial(("G1a",)).ending is Ending.OTHERWISE
+    assert LINES[1].as_trial(("G1a",)).ending is BugOutcome.OTHERWISE
     assert LINES[2].as_trial(("lost-write",)) == FAILED
     assert LINES[0].as_control() == CONTROL
     assert [line.failed for line in LINES] == [False, False, True]
@@ -125,4 +125,6 @@ def test_what_is_no_such_file_is_refused_with_the_reason(data: bytes, told: str)
 
 def test_a_line_that_tells_no_outcome_can_not_be_made() -> None:
     with pytest.raises(ValueError, match="the line of b 1 has no outcome"):
-        Line(bug="b", number=1, control=True, scenario="s", mode="m", command="c", ending=Ending.SEEN)
+        OutcomeLine(
+            bug="b", number=1, control=True, scenario="s", mode="m", command="c", ending=BugOutcome.SEEN
+        )

@@ -20,7 +20,7 @@ from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.serve import Browser, listing, open_browser
 from results.serve import archive as archives
 from results.serve.archive import write_archive
-from results.serve.routes import Site
+from results.serve.routes import StoreSite
 from results.store.runs import VERDICT_FILE, RunSummary, save_verdict, summarise_folder
 from tests.results.report.test_report import HOSTILE, Outline
 from tests.results.stores import VALID, broken, put_run
@@ -123,7 +123,7 @@ def test_a_run_is_found_by_its_short_name(browser: Browser) -> None:
 def test_a_name_that_is_not_the_seed_stands_below_the_time(tmp_path: Path) -> None:
     for name in ("20261120T100000Z-7", "20261121T100000Z-7", "20261121T100000Z-8"):
         put_run(tmp_path, name)
-    page = Outline(Site(tmp_path).answer("/").body.decode())
+    page = Outline(StoreSite(tmp_path).answer("/").body.decode())
     assert "20261120T" in page.text
     assert "20261121T100000Z-7" in page.text
     assert "20261121T100000Z-8" not in page.text
@@ -132,10 +132,10 @@ def test_a_name_that_is_not_the_seed_stands_below_the_time(tmp_path: Path) -> No
 def test_a_signature_that_no_earlier_run_has_is_flagged(tmp_path: Path) -> None:
     for number, verdict in enumerate((VALID, broken("a<b>"), broken("a<b>"), VALID), start=1):
         put_run(tmp_path, f"20261120T1{number}0000Z-{number}", verdict)
-    page = Outline(Site(tmp_path).answer("/").body.decode())
+    page = Outline(StoreSite(tmp_path).answer("/").body.decode())
     flagged = [attrs.get("title") for tag, attrs in page.tags if tag == "em" and attrs.get("class") == "new"]
     assert [title for title in flagged if title] == ["No earlier run of this store has: log/a<b>: s"]
-    chosen = Outline(Site(tmp_path).answer("/?text=seed-3").body.decode())
+    chosen = Outline(StoreSite(tmp_path).answer("/?text=seed-3").body.decode())
     assert not any("title" in attrs for tag, attrs in chosen.tags if tag == "em")
 
 
@@ -157,7 +157,7 @@ def test_a_filtered_view_is_an_address(browser: Browser) -> None:
 def test_a_replay_says_that_it_is_one(tmp_path: Path) -> None:
     put_run(tmp_path, "20261120T100000Z-1")
     put_run(tmp_path, "20261120T110000Z-2", broken(), replay_of="aB3x")
-    site = Site(tmp_path)
+    site = StoreSite(tmp_path)
     for target in ("/", "/runs/smoke/partition/20261120T110000Z-2"):
         assert Outline(site.answer(target).body.decode()).text.count("replay of run aB3x") == 1
     assert "replay of run" not in site.answer("/runs/smoke/partition/20261120T100000Z-1").body.decode()
@@ -410,7 +410,7 @@ def test_a_file_that_becomes_shorter_does_not_look_whole(
 
 
 def test_new_runs_are_seen_without_a_restart(tmp_path: Path) -> None:
-    site = Site(tmp_path / "runs")
+    site = StoreSite(tmp_path / "runs")
     assert b"There are no runs yet" in site.answer("/").body
     assert site.answer("/runs/latest").status == 404
     folder = put_run(tmp_path / "runs", "20261120T100000Z-1")
@@ -427,7 +427,7 @@ def test_a_single_run_can_be_browsed_without_its_neighbours(tmp_path: Path) -> N
     folder = put_run(tmp_path, "20261120T100000Z-1")
     put_run(tmp_path, "20261120T100000Z-2")
     (tmp_path / "latest").symlink_to(folder)
-    for site in (Site(folder), Site(tmp_path / "latest")):
+    for site in (StoreSite(folder), StoreSite(tmp_path / "latest")):
         assert b"1 run<" in site.answer("/").body
         assert site.answer(f"/runs/{folder.name}").status == 200
         file = site.answer(f"/runs/{folder.name}/run.json").file
@@ -446,7 +446,7 @@ def test_hostile_names_and_values_stay_text(text: str, tmp_path: Path) -> None:
     found = (result_of(plain, [Anomaly(plain, plain, plain, plain)]),)
     save_verdict(folder, Verdict(Validity.INVALID, found))
     (folder / "measures.json").write_text("<script>")
-    site = Site(tmp_path / "runs")
+    site = StoreSite(tmp_path / "runs")
     for path in (
         "/",
         "/trends",
@@ -479,7 +479,7 @@ def test_of_two_thousand_runs_a_second_listing_reads_what_changed_alone(
         return summarise_folder(root, folder)
 
     monkeypatch.setattr(listing, "summarise_folder", noted)
-    site = Site(tmp_path / "runs")
+    site = StoreSite(tmp_path / "runs")
     site.answer("/")
     assert len(read) == 2_000
     read.clear()

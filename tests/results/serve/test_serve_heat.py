@@ -3,17 +3,17 @@
 from pathlib import Path
 
 from results.serve.heat import HEAT_DAYS_MAX, HeatMap, heat_map
-from results.serve.listing import Listing
+from results.serve.listing import RunListing
 from results.serve.pages import trends_page
 from results.serve.query import Query
 from tests.results.stores import broken, put_run
 
 
 def heat_of(root: Path) -> HeatMap:
-    return heat_map(Listing(root).entries())
+    return heat_map(RunListing(root).entries())
 
 
-def told(root: Path) -> dict[str, list[str]]:
+def cell_texts(root: Path) -> dict[str, list[str]]:
     """What the cells of each scenario say."""
     return {name: [cell.text for cell in cells] for name, cells in heat_of(root).rows}
 
@@ -25,7 +25,7 @@ def test_a_cell_counts_the_runs_of_a_day_over_all_versions(tmp_path: Path) -> No
     put_run(tmp_path, "20261122T110000Z-4")
     put_run(tmp_path, "20261122T120000Z-5", None, scenario="kips/grow")
     assert heat_of(tmp_path).days == ("2026-11-20", "2026-11-22")
-    assert told(tmp_path) == {
+    assert cell_texts(tmp_path) == {
         "kips/grow": ["", "1 unjudged"],
         "smoke/partition": ["2 valid", "1 invalid, 1 valid"],
     }
@@ -50,7 +50,7 @@ def test_the_newest_days_are_kept(tmp_path: Path) -> None:
 
 def test_the_page_shows_it_and_names_from_runs_stay_text(tmp_path: Path) -> None:
     put_run(tmp_path, "20261120T100000Z-1", broken(), scenario="a&b<i>c")
-    entries = Listing(tmp_path).entries()
+    entries = RunListing(tmp_path).entries()
     page = trends_page(entries, entries, (), Query())
     assert '<td class="hot invalid" title="2026-11-20: 1 invalid">' in page
     assert "a&amp;b&lt;i&gt;c" in page

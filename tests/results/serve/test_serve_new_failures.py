@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from checkers.verdict.verdict import Validity
-from results.serve.listing import Listing, new_in
+from results.serve.listing import RunListing, new_in
 from results.serve.new_failures import Signed, new_signatures
 from tests.results.stores import VALID, broken, put_run
 
@@ -32,7 +32,7 @@ def test_what_a_scenario_expects_is_not_new(tmp_path: Path) -> None:
     expected = msgspec.structs.replace(broken(), expected=Validity.INVALID, as_expected=True)
     for number, verdict in enumerate((VALID, expected, broken()), start=1):
         put_run(tmp_path, f"20261120T1{number}0000Z-{number}", verdict)
-    assert new_in(Listing(tmp_path).entries()) == {
+    assert new_in(RunListing(tmp_path).entries()) == {
         "smoke/partition/20261120T130000Z-3": ("log/lost-write: s",)
     }
 
@@ -43,5 +43,5 @@ def test_runs_that_were_not_judged_and_seeded_bugs_are_no_past(tmp_path: Path) -
     put_run(tmp_path, "20261120T120000Z-3")
     put_run(tmp_path, "20261120T130000Z-4", broken("duplicate"))
     put_run(tmp_path, "20261120T140000Z-5", broken("duplicate"), seeded_bug="forgets")
-    found = new_in(Listing(tmp_path).entries())
+    found = new_in(RunListing(tmp_path).entries())
     assert found == {"smoke/partition/20261120T130000Z-4": ("log/duplicate: s",)}

@@ -8,7 +8,7 @@ import pytest
 
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.serve import listing as listings
-from results.serve.listing import Listing
+from results.serve.listing import RunListing
 from results.serve.naming import run_named, short_names
 from results.serve.query import PAGE_RUNS, Query, choose, parse_query, query_string, version_order
 from results.serve.trends import chart, day_of, trends
@@ -35,7 +35,7 @@ def test_a_red_run_tells_its_causes_and_what_is_permitted(tmp_path: Path) -> Non
     found += [found_at(1_001, "duplicate"), found_at(9, illegal=False), found_at(8, illegal=False)]
     put_run(tmp_path, "20261120T110000Z-2", Verdict(Validity.INVALID, (result_of("log", found),)))
     put_run(tmp_path, "20261120T100000Z-1")
-    red, green = Listing(tmp_path).entries()
+    red, green = RunListing(tmp_path).entries()
     assert red.causes == (
         "log-0/3, offsets 1000–1001: 2 anomalies of 2 kinds (1 lost-write, 1 duplicate)",  # noqa: RUF001 - a range
         "log-0/3, offset 2000: 1 lost-write",
@@ -58,7 +58,7 @@ def test_a_verdict_that_is_gone_meanwhile_is_a_problem(
         return summary
 
     monkeypatch.setattr(listings, "summarise_folder", summarised)
-    (entry,) = Listing(tmp_path).entries()
+    (entry,) = RunListing(tmp_path).entries()
     assert not entry.causes
     assert [problem.partition(" in ")[0] for problem in entry.summary.problems] == ["verdict.json is missing"]
 
@@ -73,7 +73,7 @@ def test_short_names_mean_one_run_each(tmp_path: Path) -> None:
         "d/20261122T100000Z-8": put_run(tmp_path, "20261122T100000Z-8", scenario="d"),
     }
     places["20261120T100000Z-7"] = places.pop("20261120T1")
-    entries = Listing(tmp_path).entries()
+    entries = RunListing(tmp_path).entries()
     names = short_names(entries)
     assert names == {folder.relative_to(tmp_path).as_posix(): name for name, folder in places.items()}
     for entry in entries:
@@ -86,7 +86,7 @@ def test_what_a_page_shows_is_a_name_for_commands_too(tmp_path: Path) -> None:
     folders = [put_run(tmp_path, name) for name in ("20261120T100000Z-7", "20261121T100000Z-7")]
     copied = tmp_path / "from-a-colleague"
     put_run(tmp_path, "20261122T100000Z-8").rename(copied)
-    entries = Listing(tmp_path).entries()
+    entries = RunListing(tmp_path).entries()
     names = short_names(entries)
     assert sorted(names.values()) == ["20261120T", "20261121T", "from-a-co"]
     for folder in (*folders, copied):
@@ -105,7 +105,7 @@ def test_a_folder_with_a_number_for_a_name_is_no_seed(tmp_path: Path) -> None:
     plain = seeded.with_name("1234567890")
     plain.mkdir()
     (plain / VERDICT_FILE).write_text("{}")
-    entries = Listing(tmp_path).entries()
+    entries = RunListing(tmp_path).entries()
     assert sorted(short_names(entries).values()) == ["1234567890", "smoke/partition/1234567890"]
     meant = run_named(entries, "1234567890")
     assert meant is not None
@@ -113,7 +113,7 @@ def test_a_folder_with_a_number_for_a_name_is_no_seed(tmp_path: Path) -> None:
 
 
 def seeds(root: Path, text: str) -> list[int | None]:
-    chosen = choose(Listing(root).entries(), parse_query(text)).chosen
+    chosen = choose(RunListing(root).entries(), parse_query(text)).chosen
     return [entry.summary.seed for entry in chosen]
 
 
@@ -161,7 +161,7 @@ def test_a_page_is_a_number_or_the_first(page: str) -> None:
 
 
 def test_many_runs_come_in_pages(root: Path) -> None:
-    entry = Listing(root).entries()[0]
+    entry = RunListing(root).entries()[0]
     many = [entry._replace(name=f"{number:04}") for number in range(PAGE_RUNS * 2 + 1)]
     page = choose(many, Query(page=3))
     assert (len(page.chosen), len(page.shown), page.number, page.pages) == (401, 1, 3, 3)
@@ -185,7 +185,7 @@ def test_new_and_changed_runs_are_seen_and_others_not_read_again(
         return original(root, folder)
 
     monkeypatch.setattr(listings, "summarise_folder", noted)
-    listing = Listing(root)
+    listing = RunListing(root)
     listing.entries()
     assert len(read) == 4
     read.clear()
@@ -207,7 +207,7 @@ def test_what_is_wrong_with_a_run_is_told(root: Path) -> None:
     (cut / "run.json").write_bytes(b"[]")
     lacking = put_run(root, "20261123T110000Z-7")
     (lacking / "measures.json").unlink()
-    second, first = Listing(root).entries()[:2][::-1]
+    second, first = RunListing(root).entries()[:2][::-1]
     assert (first.outcome, first.summary.seed) == ("valid", 7)
     assert "measures.json is missing" in first.summary.problems[0]
     assert first.faults is None
@@ -224,18 +224,18 @@ def test_links_pipes_and_huge_files_are_not_read(root: Path, monkeypatch: pytest
     (linked / "verdict.json").symlink_to(root / "smoke/partition/20261120T110000Z-2/verdict.json")
     piped = put_run(root, "20261123T110000Z-7", None)
     os.mkfifo(piped / "verdict.json")
-    third, second = Listing(root).entries()[:2]
+    third, second = RunListing(root).entries()[:2]
     assert third.summary.problems == ("verdict.json is not a plain file, so it was not read",)
     assert second.summary.problems == ("verdict.json is not a plain file, so it was not read",)
     assert second.outcome == third.outcome == "unjudged"
     monkeypatch.setattr(listings, "BYTES_MAX", 10)
-    assert "more than the 10 that are read" in Listing(root).entries()[-1].summary.problems[0]
+    assert "more than the 10 that are read" in RunListing(root).entries()[-1].summary.problems[0]
 
 
 def test_trends_count_each_scenario_on_each_version(root: Path) -> None:
     put_run(root, "20261122T100000Z-5")
     put_run(root, "20261122T110000Z-6", broken())
-    found = trends(Listing(root).entries())
+    found = trends(RunListing(root).entries())
     assert [(t.scenario, t.version, t.runs) for t in found] == [
         ("kips/grow", "4.10.0", 1),
         ("smoke/partition", "4.2.0", 1),
@@ -257,11 +257,11 @@ def test_trends_count_each_scenario_on_each_version(root: Path) -> None:
 
 
 def test_replays_are_listed_and_no_trend_counts_them(root: Path) -> None:
-    before = trends(Listing(root).entries())
+    before = trends(RunListing(root).entries())
     for number in range(5, 9):
         put_run(root, f"20261122T100000Z-{number}", broken(), replay_of="aB3x")
     put_run(root, "20261122T110000Z-9", broken(), scenario="kips/shrink", replay_of="aB3x")
-    assert [trend._replace(flakes=None) for trend in trends(Listing(root).entries())] == list(before)
+    assert [trend._replace(flakes=None) for trend in trends(RunListing(root).entries())] == list(before)
     assert seeds(root, "text=replay+aB3x") == [9, 8, 7, 6, 5]
 
 
@@ -269,29 +269,29 @@ def test_a_trend_tells_flakes_of_schedules_that_ran_again(root: Path) -> None:
     put_run(root, "20261122T100000Z-31", run="r31")
     for number in (32, 33):
         put_run(root, f"20261122T100000Z-{number}", broken(), replay_of="r31")
-    found = trends(Listing(root).entries())[-1].flakes
+    found = trends(RunListing(root).entries())[-1].flakes
     assert found is not None
     assert (found.odd, found.runs) == (1, 3)
 
 
 def test_runs_with_a_seeded_bug_are_listed_and_no_trend_counts_them(root: Path) -> None:
-    before = trends(Listing(root).entries())
+    before = trends(RunListing(root).entries())
     put_run(root, "20261122T100000Z-5", broken(), seeded_bug="forgets")
-    assert trends(Listing(root).entries()) == before
-    assert Listing(root).entries()[0].summary.seeded_bug == "forgets"
+    assert trends(RunListing(root).entries()) == before
+    assert RunListing(root).entries()[0].summary.seeded_bug == "forgets"
 
 
 def test_a_day_is_told_by_the_folder_where_there_is_no_identity(root: Path) -> None:
     bare = root / "smoke/partition/20261124T100000Z-9"
     bare.mkdir()
-    entry = Listing(root).entries()[0]
+    entry = RunListing(root).entries()[0]
     assert day_of(entry) == "2026-11-24"
     odd = msgspec.structs.replace(entry.summary, began_at="yesterday")
     assert not day_of(entry._replace(name="odd", summary=odd))
 
 
 def test_a_chart_shows_the_newest_days(root: Path) -> None:
-    (trend,) = trends(Listing(root).entries()[:1])
+    (trend,) = trends(RunListing(root).entries()[:1])
     many = tuple(trend.days[0]._replace(date=f"day-{number}") for number in range(70))
     drawn = chart(trend._replace(days=many), 1)
     assert "day-9:" not in drawn

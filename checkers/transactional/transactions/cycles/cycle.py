@@ -10,7 +10,7 @@ import numpy as np
 from checkers.columns.tables import NEVER, NONE
 from checkers.transactional.transactions.graph.adjacency import Adjacency
 from checkers.transactional.transactions.graph.components import RW_KINDS, Rows, is_rw, layered
-from checkers.transactional.transactions.graph.dependencies import Graph, Kind, Nodes
+from checkers.transactional.transactions.graph.dependencies import EdgeKind, Graph, Nodes
 from checkers.transactional.transactions.models.consistency import Layer, suffixed
 
 VISITS = 4_000_000
@@ -19,29 +19,29 @@ STARTS = 64
 """Edges of one component from which a cycle is sought, at most."""
 
 
-class Step(NamedTuple):
+class CycleStep(NamedTuple):
     """One transaction before another.
 
     Attributes:
         source: the transaction that comes first.
         target: the one that comes later.
-        kind: why; never `Kind.VIA`.
+        kind: why; never `EdgeKind.VIA`.
         edge: row in the graph of the edge that leaves the source, `NONE` for real time.
         last: row of the edge that enters the target; the same unless joints lie between.
     """
 
     source: int
     target: int
-    kind: Kind
+    kind: EdgeKind
     edge: int
     last: int
 
 
-Cycle = tuple[Step, ...]
+Cycle = tuple[CycleStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class Component:
     """Edges between the nodes of one component, nodes renumbered from 0.
 
     Attributes:
@@ -59,23 +59,23 @@ class Part:
     target: Nodes
 
 
-def part_of(graph: Graph, edge: Rows) -> Part:
+def part_of(graph: Graph, edge: Rows) -> Component:
     """The part of a graph that some of its edges make up."""
     ends = np.concatenate((graph.edges.source[edge], graph.edges.target[edge]))
     nodes, local = np.unique(ends, return_inverse=True)
     half = len(edge)
-    return Part(
+    return Component(
         graph, nodes.astype(np.int64), edge, local[:half].astype(np.int32), local[half:].astype(np.int32)
     )
 
 
-def any_cycle(part: Part) -> Cycle:
+def any_cycle(part: Component) -> Cycle:
     """A short cycle of a strongly connected part, the shortest one where the part is small."""
     search = _Search(part, np.arange(len(part.edge)), len(part.nodes), part.source, part.target)
     return _shortest(part, search.cycles(search.starts()))
 
 
-def cycle_without_neighbours(part: Part) -> tuple[Cycle, bool]:
+def cycle_without_neighbours(part: Component) -> tuple[Cycle, bool]:
     """A cycle with a single anti-dependency where one is found, otherwise one without two in a row.
 
     Args:
@@ -111,7 +111,7 @@ class _Search:
         target: shape (m,), where it ends.
     """
 
-    def __init__(self, part: Part, rows: Rows, nodes: int, source: Nodes, target: Nodes) -> None:
+    def __init__(self, part: Component, rows: Rows, nodes: int, source: Nodes, target: Nodes) -> None:
         self._part = part
         self._nodes = nodes
         self._adjacency = Adjacency(source, target, nodes)
@@ -165,12 +165,12 @@ class _Search:
         return [int(row) for row in self._rows[np.searchsorted(self._hops, hops)]]
 
 
-def _shortest(part: Part, cycles: Iterable[list[int]]) -> Cycle:
+def _shortest(part: Component, cycles: Iterable[list[int]]) -> Cycle:
     """The shortest of some cycles, in transactions; the first of equals."""
     return min((_shortened(part.graph, _steps(part, rows)) for rows in cycles), key=len)
 
 
-def _steps(part: Part, rows: list[int]) -> Cycle:
+def _steps(part: Component, rows: list[int]) -> Cycle:
     """The cycle of transactions behind a cycle of edges, beginning at the transaction that began first."""
     graph = part.graph
     edges = [int(part.edge[row]) for row in rows]
@@ -178,14 +178,14 @@ def _steps(part: Part, rows: list[int]) -> Cycle:
     shown = [place for place, node in enumerate(sources) if node < graph.transactions]
     steps = []
     for place, following in zip(shown, [*shown[1:], shown[0] + len(edges)], strict=True):
-        kind = Kind(graph.edges.kind[edges[place]])
+        kind = EdgeKind(graph.edges.kind[edges[place]])
         edge, last = edges[place], edges[(following - 1) % len(edges)]
         target = int(graph.edges.target[last])
-        steps.append(Step(sources[place], target, kind, edge, last))
+        steps.append(CycleStep(sources[place], target, kind, edge, last))
     return _rotated(graph, steps)
 
 
-def _rotated(graph: Graph, steps: list[Step]) -> Cycle:
+def _rotated(graph: Graph, steps: list[CycleStep]) -> Cycle:
     first = min(range(len(steps)), key=lambda place: (int(graph.begin[steps[place].source]), place))
     return (*steps[first:], *steps[:first])
 
@@ -211,16 +211,20 @@ def _over_longest(graph: Graph, cycle: Cycle) -> Cycle:
             best = int(reached[-1]), place
     length, place = best
     turned = (*cycle[place:], *cycle[:place])
-    over = Step(turned[0].source, turned[length].target, Kind.REALTIME, NONE, NONE)
+    over = CycleStep(turned[0].source, turned[length].target, EdgeKind.REALTIME, NONE, NONE)
     return cycle if not length else _rotated(graph, [over, *turned[length + 1 : size]])
 
 
 def layer_of(cycle: Cycle) -> Layer:
     """On what order a cycle rests."""
     kinds = {step.kind for step in cycle}
-    if kinds & {Kind.REALTIME, Kind.RW_BY_TIME}:
+    if kinds & {EdgeKind.REALTIME, EdgeKind.RW_BY_TIME}:
         return Layer.REALTIME
-    return Layer.PROCESS if kinds & {Kind.PROCESS, Kind.WW_BY_PROCESS, Kind.RW_BY_PROCESS} else Layer.DATA
+    return (
+        Layer.PROCESS
+        if kinds & {EdgeKind.PROCESS, EdgeKind.WW_BY_PROCESS, EdgeKind.RW_BY_PROCESS}
+        else Layer.DATA
+    )
 
 
 def name_of(cycle: Cycle) -> str:
@@ -229,7 +233,7 @@ def name_of(cycle: Cycle) -> str:
     count = sum(anti)
     adjacent = any(one and other for one, other in zip(anti, [*anti[1:], anti[0]], strict=True))
     if count == 0:
-        name = "G1c" if any(step.kind is Kind.WR for step in cycle) else "G0"
+        name = "G1c" if any(step.kind is EdgeKind.WR for step in cycle) else "G0"
     elif count == 1:
         name = "G-single"
     else:

@@ -15,7 +15,7 @@ from checkers.transactional.transactions.cycles.cycle import (
     part_of,
 )
 from checkers.transactional.transactions.graph.components import RW_KINDS, Rows, components_of, layered
-from checkers.transactional.transactions.graph.dependencies import Graph, Kind
+from checkers.transactional.transactions.graph.dependencies import EdgeKind, Graph
 from checkers.transactional.transactions.models.consistency import Layer, suffixed
 
 WITNESSES = 20
@@ -23,12 +23,12 @@ WITNESSES = 20
 TELLING = 500
 """Components without adjacent anti-dependencies that are classified; others count as the weaker class."""
 
-_DATA = (Kind.WW, Kind.WR, Kind.RW, Kind.VIA)
+_DATA = (EdgeKind.WW, EdgeKind.WR, EdgeKind.RW, EdgeKind.VIA)
 _BY_LAYER = {
     Layer.DATA: (),
-    Layer.PROCESS: (Kind.PROCESS, Kind.WW_BY_PROCESS, Kind.RW_BY_PROCESS),
+    Layer.PROCESS: (EdgeKind.PROCESS, EdgeKind.WW_BY_PROCESS, EdgeKind.RW_BY_PROCESS),
     # Real time orders everything that the order of a process orders.
-    Layer.REALTIME: (Kind.REALTIME, Kind.RW_BY_TIME, Kind.WW_BY_PROCESS, Kind.RW_BY_PROCESS),
+    Layer.REALTIME: (EdgeKind.REALTIME, EdgeKind.RW_BY_TIME, EdgeKind.WW_BY_PROCESS, EdgeKind.RW_BY_PROCESS),
 }
 
 
@@ -47,7 +47,7 @@ class Anomalous(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Findings:
+class CyclicComponents:
     """All components with cycles.
 
     Attributes:
@@ -72,8 +72,8 @@ class _Class(NamedTuple):
         return suffixed(self.name, self.layer)
 
     @property
-    def kinds(self) -> tuple[Kind, ...]:
-        data = {"G0": (Kind.WW,), "G1c": (Kind.WW, Kind.WR)}.get(self.name, _DATA)
+    def kinds(self) -> tuple[EdgeKind, ...]:
+        data = {"G0": (EdgeKind.WW,), "G1c": (EdgeKind.WW, EdgeKind.WR)}.get(self.name, _DATA)
         more = _BY_LAYER[self.layer]
         return (*data, *(kind for kind in more if kind not in RW_KINDS or data is _DATA))
 
@@ -82,7 +82,7 @@ CLASSES = tuple(_Class(name, layer) for layer in Layer for name in ("G0", "G1c",
 """Classes of components that are searched for, strongest first; G-single is found with G-nonadjacent."""
 
 
-def find_cycles(graph: Graph, forbidden: Callable[[str], bool]) -> Findings:
+def find_cycles(graph: Graph, forbidden: Callable[[str], bool]) -> CyclicComponents:
     """Name every component of a graph that holds a cycle.
 
     Without a cycle this costs one pass.  A component is named by the first class that it shows, forbidden
@@ -94,12 +94,12 @@ def find_cycles(graph: Graph, forbidden: Callable[[str], bool]) -> Findings:
     """
     edges = graph.edges
     # Real time, if it is known, orders everything that the order of a process orders.
-    timed = bool((edges.kind == Kind.REALTIME).any())
-    rows = np.flatnonzero(edges.kind != Kind.PROCESS) if timed else np.arange(len(edges.kind))
+    timed = bool((edges.kind == EdgeKind.REALTIME).any())
+    rows = np.flatnonzero(edges.kind != EdgeKind.PROCESS) if timed else np.arange(len(edges.kind))
     whole = components_of(edges.source[rows], edges.target[rows], graph.nodes)
     cyclic = whole.numbers
     if not len(cyclic):
-        return Findings((), {}, 0, 0)
+        return CyclicComponents((), {}, 0, 0)
     label = whole.label
     within = whole.cyclic[label[edges.source]] & (label[edges.source] == label[edges.target])
     region = _Region(graph, np.flatnonzero(within))
@@ -110,7 +110,7 @@ def find_cycles(graph: Graph, forbidden: Callable[[str], bool]) -> Findings:
             found.extend([one] if one.cycle else [])
             counts[one.id] = counts.get(one.id, 0) + 1
     largest = int(np.bincount(label[whole.cyclic[label]]).max())
-    return Findings(tuple(found), counts, len(cyclic), largest)
+    return CyclicComponents(tuple(found), counts, len(cyclic), largest)
 
 
 class _Region:

@@ -25,7 +25,7 @@ import numpy as np
 
 from checkers.columns.tables import NEVER, NONE
 from checkers.transactional.transactions.graph.components import layered
-from checkers.transactional.transactions.graph.dependencies import Graph, Kind
+from checkers.transactional.transactions.graph.dependencies import EdgeKind, Graph
 from checkers.transactional.transactions.models.consistency import RULES, ConsistencyModel, Layer
 
 TRANSACTIONS_MAX = 128
@@ -38,9 +38,9 @@ TRIES_MAX = 300
 _ROUNDS = 4
 """How often pairs are ordered without trying anything, what failed first each time."""
 _OF_LAYER = {
-    Layer.DATA: frozenset({Kind.WW, Kind.WR, Kind.RW, Kind.VIA}),
-    Layer.PROCESS: frozenset(Kind) - {Kind.REALTIME, Kind.RW_BY_TIME},
-    Layer.REALTIME: frozenset(Kind),
+    Layer.DATA: frozenset({EdgeKind.WW, EdgeKind.WR, EdgeKind.RW, EdgeKind.VIA}),
+    Layer.PROCESS: frozenset(EdgeKind) - {EdgeKind.REALTIME, EdgeKind.RW_BY_TIME},
+    Layer.REALTIME: frozenset(EdgeKind),
 }
 
 

@@ -7,11 +7,11 @@ import numpy.typing as npt
 
 from checkers.columns.tables import Booleans
 from checkers.transactional.transactions.graph.adjacency import Adjacency
-from checkers.transactional.transactions.graph.dependencies import Kind, Kinds, Nodes
+from checkers.transactional.transactions.graph.dependencies import EdgeKind, Kinds, Nodes
 
 Rows = npt.NDArray[np.int64]
 
-RW_KINDS = (Kind.RW, Kind.RW_BY_TIME, Kind.RW_BY_PROCESS)
+RW_KINDS = (EdgeKind.RW, EdgeKind.RW_BY_TIME, EdgeKind.RW_BY_PROCESS)
 """Anti-dependencies."""
 
 
@@ -59,7 +59,7 @@ def layered(source: Nodes, target: Nodes, kind: Kinds, nodes: int) -> tuple[Node
     Returns:
         Source, target and row of the original edge, for each unfolded edge.
     """
-    rw, via = is_rw(kind), kind == Kind.VIA
+    rw, via = is_rw(kind), kind == EdgeKind.VIA
     plain = ~rw & ~via
     rows = np.flatnonzero(plain)
     anti, onward = np.flatnonzero(rw), np.flatnonzero(via)

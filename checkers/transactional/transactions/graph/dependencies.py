@@ -17,7 +17,7 @@ Nodes = npt.NDArray[np.int32]
 Kinds = npt.NDArray[np.uint8]
 
 
-class Kind(IntEnum):
+class EdgeKind(IntEnum):
     """Why the source of an edge comes before its target (Adya, Weak Consistency, 1999, chapter 4).
 
     Attributes:
@@ -49,7 +49,7 @@ class Edges(NamedTuple):
     Attributes:
         source: shape (n,), the node that comes first.
         target: shape (n,), the node that comes later.
-        kind: shape (n,), a `Kind`.
+        kind: shape (n,), an `EdgeKind`.
         reference: shape (n,), what the front needs to explain the edge, such as a row of its reads.
     """
 
@@ -98,7 +98,9 @@ class GraphBuilder:
         self._nodes += count
         return np.arange(self._nodes - count, self._nodes)
 
-    def add(self, kind: Kind, source: Integers, target: Integers, reference: Integers | None = None) -> None:
+    def add(
+        self, kind: EdgeKind, source: Integers, target: Integers, reference: Integers | None = None
+    ) -> None:
         """Add edges of one kind; edges from a node to itself are left out."""
         apart = source != target
         if reference is None:
@@ -124,7 +126,7 @@ class GraphBuilder:
         rows = np.flatnonzero(taking_part)
         rows = rows[np.lexsort((self._begin[rows], process[rows]))]
         follows = (process[rows][1:] == process[rows][:-1]) & (self._end[rows][:-1] != NONE)
-        self.add(Kind.PROCESS, rows[:-1][follows], rows[1:][follows])
+        self.add(EdgeKind.PROCESS, rows[:-1][follows], rows[1:][follows])
 
     def add_real_time(self, taking_part: Booleans) -> None:
         """Order each completed transaction before all that begin later, by a chain of barriers.
@@ -150,15 +152,15 @@ class GraphBuilder:
         # The barrier that waits for the i-th completion is the first that waits for more than i.
         of_ended = place[: len(ended)] + 1
         known = of_ended < len(barriers)
-        self.add(Kind.REALTIME, ended[known], barriers[of_ended[known]])
-        self.add(Kind.REALTIME, barriers[:-1], barriers[1:])
-        self.add(Kind.REALTIME, barriers[place[completed_before]], begun)
+        self.add(EdgeKind.REALTIME, ended[known], barriers[of_ended[known]])
+        self.add(EdgeKind.REALTIME, barriers[:-1], barriers[1:])
+        self.add(EdgeKind.REALTIME, barriers[place[completed_before]], begun)
 
     def add_fans(
         self,
         readers: tuple[Integers, Integers, Integers],
         writers: tuple[Integers, Integers],
-        kind: Kind = Kind.RW,
+        kind: EdgeKind = EdgeKind.RW,
     ) -> None:
         """Order every reader of a group before every writer of the group, except itself.
 
@@ -189,17 +191,17 @@ class GraphBuilder:
         readers: tuple[Integers, Integers],
         bounds: tuple[Integers, Integers],
         writers: tuple[Integers, Integers],
-        kind: Kind,
+        kind: EdgeKind,
     ) -> None:
         reader, reference = readers
         transaction, group = writers
         first, last = bounds
         later, earlier = self.joints(len(transaction)), self.joints(len(transaction))
         inner = np.flatnonzero(group[1:] == group[:-1])
-        self.add(Kind.VIA, later, transaction)
-        self.add(Kind.VIA, earlier, transaction)
-        self.add(Kind.VIA, later[inner], later[inner + 1])
-        self.add(Kind.VIA, earlier[inner + 1], earlier[inner])
+        self.add(EdgeKind.VIA, later, transaction)
+        self.add(EdgeKind.VIA, earlier, transaction)
+        self.add(EdgeKind.VIA, later[inner], later[inner + 1])
+        self.add(EdgeKind.VIA, earlier[inner + 1], earlier[inner])
         place = _own_places(reader, bounds, transaction, group)
         after = np.where(place == NONE, first, place + 1)
         fits = after <= last

@@ -7,9 +7,9 @@ time gives no edges: a consumer may lag.
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Integers, Outcome
-from checkers.transactional.transactions.cycles.cycle import Step
-from checkers.transactional.transactions.graph.dependencies import Graph, GraphBuilder, Kind
+from checkers.columns.tables import NONE, Integers, SendOutcome
+from checkers.transactional.transactions.cycles.cycle import CycleStep
+from checkers.transactional.transactions.graph.dependencies import EdgeKind, Graph, GraphBuilder
 from checkers.transactional.transactions.kafka.records import KafkaTransactions
 from checkers.transactional.transactions.operations.coding import Index
 from checkers.transactional.transactions.proofs.words import micro_operations
@@ -18,12 +18,13 @@ from checkers.transactional.transactions.proofs.words import micro_operations
 def graph_of(kafka: KafkaTransactions) -> Graph:
     """All dependencies.
 
-    The reference of a ww edge is the later row of `Records`, that of a wr or rw edge the row of `Given`.
+    The reference of a ww edge is the later row of `Records`, that of a wr or rw edge the row of
+    `ConsumedRecords`.
     """
     builder = _builder(kafka)
     records = kafka.records
     rows = np.flatnonzero(records.partition[1:] == records.partition[:-1]) + 1
-    builder.add(Kind.WW, records.node[rows - 1], records.node[rows], rows)
+    builder.add(EdgeKind.WW, records.node[rows - 1], records.node[rows], rows)
     _add_wr(builder, kafka, np.arange(len(kafka.given.node)))
     _add_rw(builder, kafka)
     return builder.graph()
@@ -37,7 +38,7 @@ def flow_of(kafka: KafkaTransactions) -> Graph:
 
 
 def own_records(kafka: KafkaTransactions) -> Integers:
-    """Rows of `Given` in which a transaction was given its own record as a committed one.
+    """Rows of `ConsumedRecords` in which a transaction was given its own record as a committed one.
 
     That is a circle of one transaction, which is no edge: what it is given, it is given before its commit.
     """
@@ -53,7 +54,7 @@ def own_records(kafka: KafkaTransactions) -> Integers:
 def _builder(kafka: KafkaTransactions) -> GraphBuilder:
     sends = kafka.columns.sends
     rows = np.flatnonzero(~sends.transactional)
-    ended = np.where(sends.outcome[rows] == Outcome.OK, sends.complete_op[rows], NONE)
+    ended = np.where(sends.outcome[rows] == SendOutcome.OK, sends.complete_op[rows], NONE)
     return GraphBuilder(
         np.concatenate((kafka.operations.begin, sends.invoke_op[rows])),
         np.concatenate((kafka.operations.end, ended)),
@@ -64,7 +65,7 @@ def _add_wr(builder: GraphBuilder, kafka: KafkaTransactions, rows: Integers) -> 
     given, records = kafka.given, kafka.records
     found = Index(records.partition, records.offset).find(given.partition[rows], given.offset[rows])
     rows, found = rows[found != NONE], found[found != NONE]
-    builder.add(Kind.WR, records.node[found], given.node[rows], rows)
+    builder.add(EdgeKind.WR, records.node[found], given.node[rows], rows)
 
 
 def _add_rw(builder: GraphBuilder, kafka: KafkaTransactions) -> None:
@@ -86,7 +87,7 @@ def _add_rw(builder: GraphBuilder, kafka: KafkaTransactions) -> None:
     following = np.searchsorted(codes, given.partition[rows] * (len(known) + 1) + reached, side="left")
     partition = np.append(records.partition, NONE)
     fits = partition[following] == given.partition[rows]
-    builder.add(Kind.RW, given.node[rows[fits]], records.node[following[fits]], rows[fits])
+    builder.add(EdgeKind.RW, given.node[rows[fits]], records.node[following[fits]], rows[fits])
 
 
 class KafkaStory:
@@ -128,17 +129,17 @@ class KafkaStory:
         """The time of the last of its operations."""
         return self._kafka.history.operations[self.operations(number)[-1]].time_ns
 
-    def because(self, step: Step, source: str, target: str) -> str:
+    def because(self, step: CycleStep, source: str, target: str) -> str:
         """Why an edge holds."""
         reference = int(self._graph.edges.reference[step.edge])
         records, given = self._kafka.records, self._kafka.given
-        if step.kind is Kind.WW:
+        if step.kind is EdgeKind.WW:
             name = self._kafka.partition(int(records.partition[reference]))
             one, other = int(records.offset[reference - 1]), int(records.offset[reference])
             return f"a record of {source} stands at {name}@{one}, and one of {target} at {name}@{other}"
         name = self._kafka.partition(int(given.partition[reference]))
         offset = int(given.offset[reference])
-        if step.kind is Kind.WR:
+        if step.kind is EdgeKind.WR:
             return f"{target} received the record of {source} at {name}@{offset}"
         mine = (records.node == step.target) & (records.partition == given.partition[reference])
         place = int(records.offset[mine & (records.offset > offset)].min())

@@ -23,14 +23,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.evidence.producers import Call, initialisations
+from checkers.evidence.producers import OperationPair, initialisations
 from checkers.history.operations import OK, History, Operation
 from checkers.kraft.metadata.wipes import emptied
 from checkers.transactional.transactions.models.anomalies import ANOMALIES
 from checkers.verdict.verdict import Anomaly
 
 
-class Given(NamedTuple):
+class InitialisedProducer(NamedTuple):
     """What one initialisation was given.
 
     Attributes:
@@ -49,7 +49,7 @@ class Given(NamedTuple):
         return f"producer id {self.producer_id} with epoch {self.epoch}"
 
 
-def given_epochs(history: History) -> list[Given]:
+def given_epochs(history: History) -> list[InitialisedProducer]:
     """What initialisations were given, as far as it was reported, in the order of their answers."""
     found = (_given(call) for call in initialisations(history))
     return sorted((given for given in found if given is not None), key=attrgetter("ended.index"))
@@ -57,8 +57,8 @@ def given_epochs(history: History) -> list[Given]:
 
 def epochs_given_again(history: History) -> Iterator[Anomaly]:
     """Initialisations that got the epoch of another one, or an epoch below it."""
-    owner: dict[int, Given] = {}
-    by_producer: dict[tuple[int, object], list[Given]] = defaultdict(list)
+    owner: dict[int, InitialisedProducer] = {}
+    by_producer: dict[tuple[int, object], list[InitialisedProducer]] = defaultdict(list)
     for given in given_epochs(history):
         first = owner.setdefault(given.producer_id, given)
         if first.begun.key != given.begun.key:
@@ -69,21 +69,27 @@ def epochs_given_again(history: History) -> Iterator[Anomaly]:
             yield _found(history, other, given)
 
 
-def _given(call: Call) -> Given | None:
+def _given(call: OperationPair) -> InitialisedProducer | None:
     if call.ended is None or call.ended.type is not OK or not isinstance(call.ended.value, dict):
         return None
     producer_id, epoch = (call.ended.value.get(name) for name in ("producer_id", "epoch"))
     if not isinstance(producer_id, int) or not isinstance(epoch, int):
         return None
     # Libraries that have none yet return -1.
-    return Given(call.begun, call.ended, producer_id, epoch) if min(producer_id, epoch) >= 0 else None
+    return (
+        InitialisedProducer(call.begun, call.ended, producer_id, epoch)
+        if min(producer_id, epoch) >= 0
+        else None
+    )
 
 
-def _conflicts(given: Sequence[Given]) -> Iterator[tuple[Given, Given]]:
+def _conflicts(
+    given: Sequence[InitialisedProducer],
+) -> Iterator[tuple[InitialisedProducer, InitialisedProducer]]:
     """Those of one id that must not be so, each after the latest of those before that it contradicts."""
     ends = [each.ended.index for each in given]
     highest = list(accumulate((each.epoch for each in given), max))
-    first: dict[int, Given] = {}
+    first: dict[int, InitialisedProducer] = {}
     for each in given:
         before = bisect_left(ends, each.begun.index)
         same = first.setdefault(each.epoch, each)
@@ -93,7 +99,7 @@ def _conflicts(given: Sequence[Given]) -> Iterator[tuple[Given, Given]]:
             yield same, each
 
 
-def _found(history: History, other: Given, given: Given) -> Anomaly:
+def _found(history: History, other: InitialisedProducer, given: InitialisedProducer) -> Anomaly:
     """The finding that two of one producer id are; legal where the metadata log may have lost its number."""
     names = f"{other.begun.key}", f"{given.begun.key}"
     anomaly = ANOMALIES["producer-epoch-given-again"].found(

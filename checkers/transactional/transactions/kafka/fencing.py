@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import NamedTuple
 
-from checkers.columns.tables import NONE, Outcome
+from checkers.columns.tables import NONE, SendOutcome
 from checkers.transactional.transactions.kafka.edges import KafkaStory
 from checkers.transactional.transactions.kafka.records import KafkaTransactions
 from checkers.transactional.transactions.models.anomalies import ANOMALIES
@@ -56,7 +56,7 @@ def zombies(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
         begin = int(operations.begin[node])
         if begin == NONE or "mops" not in value or not _sends(value["mops"]):
             continue
-        if operations.outcome[node] != Outcome.OK and node not in visible:
+        if operations.outcome[node] != SendOutcome.OK and node not in visible:
             continue
         operation = kafka.history.operations[begin]
         for moment in _moments(kafka, node):
@@ -71,7 +71,7 @@ def _moments(kafka: KafkaTransactions, node: int) -> Iterator[_Moment]:
     ending_ns = int(kafka.ending_ns[node])
     # Only an abort of a failed transaction may have been requested; a reader of its record saw an aborted
     # record.
-    if ending_ns != NONE and kafka.operations.outcome[node] != Outcome.FAIL:
+    if ending_ns != NONE and kafka.operations.outcome[node] != SendOutcome.FAIL:
         position = bisect_left(kafka.history.operations, ending_ns, key=attrgetter("time_ns"))
         yield _Moment(position, "requested the commit of T")
 
@@ -102,7 +102,7 @@ def _zombie(
     operations = kafka.history.operations
     begin = int(kafka.operations.begin[node])
     key, process = operations[begin].key, operations[begin].process
-    acknowledged = kafka.operations.outcome[node] == Outcome.OK
+    acknowledged = kafka.operations.outcome[node] == SendOutcome.OK
     how = "was acknowledged as committed" if acknowledged else "is visible to readers of committed records"
     return ANOMALIES["zombie-accepted"].found(
         f"a transaction of process {process} {how} although process {newer.process} had fenced {key}",
@@ -123,7 +123,7 @@ def _instances(kafka: KafkaTransactions) -> dict[object, list[Instance]]:
     found: dict[object, list[Instance]] = {}
     inits = transactions_of(history, ("init-transactions",))
     for row in range(len(inits.begin)):
-        if inits.begin[row] != NONE and inits.outcome[row] != Outcome.FAIL:
+        if inits.begin[row] != NONE and inits.outcome[row] != SendOutcome.FAIL:
             operation = history.operations[int(inits.begin[row])]
             instance = Instance(operation.process, int(inits.begin[row]), int(inits.end[row]))
             found.setdefault(operation.key, []).append(instance)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.columns.tables import NEVER, NONE, Booleans, Integers, Outcome
+from checkers.columns.tables import NEVER, NONE, Booleans, Integers, SendOutcome
 from checkers.history.units import NS_PER_MS
 from checkers.transactional.transactions.kafka.edges import KafkaStory
 from checkers.transactional.transactions.kafka.records import KafkaTransactions
@@ -25,7 +25,7 @@ def compared(kafka: KafkaTransactions) -> Integers:
     that were sent more than once are left out too, because any of their attempts may have been read.
     """
     sends = kafka.columns.sends
-    known = sends.transactional & kafka.seen & np.isin(sends.outcome, (Outcome.OK, Outcome.INFO))
+    known = sends.transactional & kafka.seen & np.isin(sends.outcome, (SendOutcome.OK, SendOutcome.INFO))
     index = Index(sends.partition, sends.value)
     again = index.repeated
     known[again] = known[index.find(sends.partition[again], sends.value[again])] = False

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, Columns, Integers, Outcome, PartitionName
+from checkers.columns.tables import NONE, Booleans, Columns, Integers, PartitionName, SendOutcome
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import INVOKE, History
 from checkers.transactional.transactions.operations.coding import Index
@@ -32,7 +32,7 @@ class Records(NamedTuple):
     send: Integers
 
 
-class Given(NamedTuple):
+class ConsumedRecords(NamedTuple):
     """Records that polls returned and transactions consumed, one row each.
 
     Attributes:
@@ -79,7 +79,7 @@ class KafkaTransactions:
     read: Integers
     offset: Integers
     records: Records
-    given: Given
+    given: ConsumedRecords
     ending_ns: Integers
 
     @property
@@ -149,7 +149,7 @@ def _committed(columns: Columns) -> Booleans:
 
 def _records(columns: Columns, node: Integers, offset: Integers, seen: Booleans) -> Records:
     sends = columns.sends
-    took_effect = (sends.outcome == Outcome.OK) | ((sends.outcome == Outcome.INFO) & seen)
+    took_effect = (sends.outcome == SendOutcome.OK) | ((sends.outcome == SendOutcome.INFO) & seen)
     rows = np.flatnonzero(took_effect & (offset != NONE) & (node != NONE))
     rows = rows[np.lexsort((rows, offset[rows], sends.partition[rows]))]
     distinct = np.ones(len(rows), dtype=np.bool_)
@@ -159,12 +159,14 @@ def _records(columns: Columns, node: Integers, offset: Integers, seen: Booleans)
     return Records(sends.partition[rows], offset[rows], node[rows], rows)
 
 
-def _given(columns: Columns, operations: Transactions, node_of: Integers, committed: Booleans) -> Given:
+def _given(
+    columns: Columns, operations: Transactions, node_of: Integers, committed: Booleans
+) -> ConsumedRecords:
     reads, calls = columns.reads, columns.calls
     node = node_of[calls.op[reads.call]]
     rows = np.flatnonzero(~calls.final[reads.call] & (node != NONE))
     consumed = np.array(list(_consumed(columns, operations)), dtype=np.int64).reshape(-1, 3)
-    return Given(
+    return ConsumedRecords(
         np.concatenate((reads.partition[rows], consumed[:, 0])),
         np.concatenate((reads.offset[rows], consumed[:, 1])),
         np.concatenate((node[rows], consumed[:, 2])),

@@ -33,7 +33,7 @@ from checkers.transactional.transactions.kafka.records import (
 )
 from checkers.transactional.transactions.kafka.visibility import hanging_transactions, torn_transactions
 from checkers.transactional.transactions.models.anomalies import ANOMALIES, NEEDS
-from checkers.transactional.transactions.proofs.judging import NAME_CHARACTERS, Judged, judge_edges
+from checkers.transactional.transactions.proofs.judging import NAME_CHARACTERS, GraphResult, judge_edges
 from checkers.transactional.transactions.proofs.words import drawings
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
@@ -118,7 +118,7 @@ def _number(kafka: KafkaTransactions) -> int:
     return sum("mops" in value for value in kafka.operations.values)
 
 
-def _counts(judged: list[Judged], others: list[Anomaly]) -> dict[str, int]:
+def _counts(judged: list[GraphResult], others: list[Anomaly]) -> dict[str, int]:
     counts: dict[str, int] = {}
     for each in judged:
         for identity, times in each.counts.items():

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from checkers.columns.tables import NEVER, NONE, Booleans, Integers, Outcome
+from checkers.columns.tables import NEVER, NONE, Booleans, Integers, SendOutcome
 from checkers.evidence.replicas import ReplicaLog, batches_of
 from checkers.history.operations import History
 from checkers.history.phases import Phase, phase_began_ns
@@ -41,7 +41,7 @@ def torn_transactions(kafka: KafkaTransactions, story: KafkaStory, history: Hist
     """
     sends = kafka.columns.sends
     missing = missing_records(kafka)
-    part = sends.transactional & np.isin(sends.outcome, (Outcome.OK, Outcome.INFO))
+    part = sends.transactional & np.isin(sends.outcome, (SendOutcome.OK, SendOutcome.INFO))
     seen = np.unique(kafka.node_of_send[part & kafka.seen])
     rows = np.flatnonzero(part[missing.send] & np.isin(kafka.node_of_send[missing.send], seen))
     nodes, first = np.unique(kafka.node_of_send[missing.send[rows]], return_index=True)
@@ -120,7 +120,7 @@ def missing_records(kafka: KafkaTransactions) -> Missing:
     final = covering[sends.partition]
     known = np.append(finals.start, NEVER)[final] <= kafka.offset
     reached = kafka.offset < np.append(finals.end, NONE)[final]
-    from_begin = (np.append(finals.start, NEVER)[final] == 0) & (sends.outcome == Outcome.OK)
+    from_begin = (np.append(finals.start, NEVER)[final] == 0) & (sends.outcome == SendOutcome.OK)
     covered = np.where(kafka.offset == NONE, from_begin, known & reached)
     covered &= (final != NONE) & ~kafka.seen & ~_compacted(kafka)[sends.partition]
     send = np.flatnonzero(covered)

@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, Integers, Outcome
+from checkers.columns.tables import NONE, Booleans, Integers, SendOutcome
 from checkers.history.operations import History
-from checkers.transactional.transactions.cycles.cycle import Step
+from checkers.transactional.transactions.cycles.cycle import CycleStep
 from checkers.transactional.transactions.cycles.version_orders import Contested, Version
-from checkers.transactional.transactions.graph.dependencies import Graph, GraphBuilder, Kind
+from checkers.transactional.transactions.graph.dependencies import EdgeKind, Graph, GraphBuilder
 from checkers.transactional.transactions.lists.versions import Lists, is_last
 from checkers.transactional.transactions.proofs.words import micro_operations, shown
 
@@ -38,7 +38,7 @@ def graph_of(lists: Lists, *, disputed_too: bool = True) -> Graph:
 
 def taking_part(lists: Lists) -> Booleans:
     """Which transactions certainly committed."""
-    part: Booleans = lists.transactions.outcome == Outcome.OK
+    part: Booleans = lists.transactions.outcome == SendOutcome.OK
     append = lists.elements.append[lists.elements.good]
     part[lists.appends.transaction[append]] = True
     return part
@@ -61,7 +61,7 @@ def _add_ww(builder: GraphBuilder, lists: Lists, before: Integers, *, disputed_t
     rows = rows[(earlier != NONE) & (elements.key[earlier] == elements.key[rows])]
     target = elements.append[rows]
     source = elements.append[before[rows - 1]]
-    builder.add(Kind.WW, appends.transaction[source], appends.transaction[target], target)
+    builder.add(EdgeKind.WW, appends.transaction[source], appends.transaction[target], target)
 
 
 def _add_wr(builder: GraphBuilder, lists: Lists) -> None:
@@ -70,7 +70,7 @@ def _add_wr(builder: GraphBuilder, lists: Lists) -> None:
     last = elements.base[reads.key[rows]] + reads.length[rows] - 1
     rows = rows[elements.good[last]]
     source = elements.append[elements.base[reads.key[rows]] + reads.length[rows] - 1]
-    builder.add(Kind.WR, lists.appends.transaction[source], reads.transaction[rows], rows)
+    builder.add(EdgeKind.WR, lists.appends.transaction[source], reads.transaction[rows], rows)
 
 
 def _add_rw(builder: GraphBuilder, lists: Lists, after: Integers) -> None:
@@ -81,7 +81,7 @@ def _add_rw(builder: GraphBuilder, lists: Lists, after: Integers) -> None:
     fits = (target != NONE) & (elements.key[target] == reads.key[rows])
     rows, target = rows[fits], target[fits]
     writer = lists.appends.transaction[elements.append[target]]
-    builder.add(Kind.RW, reads.transaction[rows], writer, rows)
+    builder.add(EdgeKind.RW, reads.transaction[rows], writer, rows)
 
 
 def unread_of(lists: Lists) -> Integers:
@@ -113,7 +113,7 @@ def _add_unread(builder: GraphBuilder, lists: Lists, before: Integers) -> None:
     known = row != NONE
     known[known] = elements.key[row[known]] == appends.key[unread[known]]
     source = appends.transaction[elements.append[row[known]]]
-    builder.add(Kind.WW, source, appends.transaction[unread[known]], unread[known])
+    builder.add(EdgeKind.WW, source, appends.transaction[unread[known]], unread[known])
     wanted = np.zeros(len(lists.operations.keys), dtype=np.bool_)
     wanted[appends.key[unread]] = True
     size = np.diff(elements.base)
@@ -158,14 +158,14 @@ class ListStory:
         """The time of the last of its operations."""
         return self._history.operations[self.operations(number)[-1]].time_ns
 
-    def because(self, step: Step, source: str, target: str) -> str:
+    def because(self, step: CycleStep, source: str, target: str) -> str:
         """Why an edge holds."""
         reference = int(self._graph.edges.reference[step.edge])
-        if step.kind is Kind.WW:
+        if step.kind is EdgeKind.WW:
             return self._written(step, reference, source, target)
         contents = self._lists.contents(reference)
         key = shown(self._lists.key_of(int(self._lists.reads.key[reference])))
-        if step.kind is Kind.WR:
+        if step.kind is EdgeKind.WR:
             return (
                 f"{source} appended {shown(contents[-1])} to {key}, and {target} read {shown(contents)} of it"
             )
@@ -173,7 +173,7 @@ class ListStory:
         state = f"{shown(contents)} of {key}" if contents else f"{key} empty"
         return f"{source} read {state}, and {target} appended {missed}, which is not in it"
 
-    def _written(self, step: Step, append: int, source: str, target: str) -> str:
+    def _written(self, step: CycleStep, append: int, source: str, target: str) -> str:
         lists = self._lists
         key = int(lists.appends.key[append])
         element, name = shown(lists.element(append)), shown(lists.key_of(key))

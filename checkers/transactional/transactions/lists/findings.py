@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, Integers, Outcome
+from checkers.columns.tables import NONE, Booleans, Integers, SendOutcome
 from checkers.transactional.transactions.lists.edges import ListStory, taking_part
 from checkers.transactional.transactions.lists.versions import Lists
 from checkers.transactional.transactions.models.consistency import ConsistencyModel
@@ -82,7 +82,7 @@ def _key(lists: Lists, read: int) -> str:
 
 
 def _failed(lists: Lists) -> Booleans:
-    failed: Booleans = lists.transactions.outcome == Outcome.FAIL
+    failed: Booleans = lists.transactions.outcome == SendOutcome.FAIL
     return failed
 
 
@@ -206,7 +206,7 @@ def _reads_by_row(lists: Lists) -> Integers:
 
 
 def _ok(lists: Lists) -> Booleans:
-    ok: Booleans = lists.transactions.outcome == Outcome.OK
+    ok: Booleans = lists.transactions.outcome == SendOutcome.OK
     return ok
 
 
@@ -263,7 +263,7 @@ def _internal(lists: Lists, slipped: list[int], disordered: Integers) -> Transac
 
 def _future_reads(lists: Lists, transaction: int) -> list[tuple[object, object, list[object]]]:
     """What a committed transaction read before it appended it: key, element, and what was read."""
-    if lists.transactions.outcome[transaction] != Outcome.OK:
+    if lists.transactions.outcome[transaction] != SendOutcome.OK:
         return []
     read: dict[tuple[Hashable, Hashable], list[object]] = {}
     found = []
@@ -303,7 +303,7 @@ def _disorder(lists: Lists, append: int) -> Example:
 
 def _slips(lists: Lists, transaction: int) -> list[tuple[object, str, list[object]]]:
     """Reads that do not follow from a transaction's earlier operations: key, what was due, what was read."""
-    ok = lists.transactions.outcome[transaction] == Outcome.OK
+    ok = lists.transactions.outcome[transaction] == SendOutcome.OK
     return list(_walk(lists.transactions.values[transaction])) if ok else []
 
 

@@ -7,7 +7,7 @@ from operator import eq, getitem
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, Integers, Outcome
+from checkers.columns.tables import NONE, Booleans, Integers, SendOutcome
 from checkers.transactional.transactions.operations.coding import Index, frozen, integers_of
 from checkers.transactional.transactions.operations.loading import (
     MicroOperations,
@@ -144,7 +144,7 @@ def lists_of(transactions: Transactions, operations: MicroOperations) -> Lists:
     stray = np.repeat(apart, lengths[apart])
     base = np.concatenate(([0], np.cumsum(sizes)))
     good = append >= 0
-    good[good] = transactions.outcome[operations.transaction[writes[append[good]]]] != Outcome.FAIL
+    good[good] = transactions.outcome[operations.transaction[writes[append[good]]]] != SendOutcome.FAIL
     appends = _appends(operations, writes, (value, clear), (append, of, base))
     shown = np.flatnonzero(good)
     good[shown] = appends.place[append[shown]] == shown - base[of[shown]]

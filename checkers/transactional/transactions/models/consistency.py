@@ -26,7 +26,7 @@ class ConsistencyModel(StrEnum):
     STRICT_SERIALIZABLE = "strict-serializable"
 
 
-class Rule(NamedTuple):
+class ModelRule(NamedTuple):
     """What a model forbids.
 
     Attributes:
@@ -59,16 +59,16 @@ _REPEATABLE_READ = _OF_ITEMS | {"G2-item"}
 _SERIALIZABLE = _SNAPSHOT | _REPEATABLE_READ | {"G2"}
 
 _M = ConsistencyModel
-RULES: dict[ConsistencyModel, Rule] = {
-    _M.READ_UNCOMMITTED: Rule(_READ_UNCOMMITTED, Layer.DATA),
-    _M.READ_COMMITTED: Rule(_READ_COMMITTED, Layer.DATA),
-    _M.REPEATABLE_READ: Rule(_REPEATABLE_READ, Layer.DATA),
-    _M.SNAPSHOT_ISOLATION: Rule(_SNAPSHOT, Layer.DATA),
-    _M.SERIALIZABLE: Rule(_SERIALIZABLE, Layer.DATA),
-    _M.STRONG_SESSION_SNAPSHOT_ISOLATION: Rule(_SNAPSHOT, Layer.PROCESS),
-    _M.STRONG_SESSION_SERIALIZABLE: Rule(_SERIALIZABLE, Layer.PROCESS),
-    _M.STRONG_SNAPSHOT_ISOLATION: Rule(_SNAPSHOT, Layer.REALTIME),
-    _M.STRICT_SERIALIZABLE: Rule(_SERIALIZABLE, Layer.REALTIME),
+RULES: dict[ConsistencyModel, ModelRule] = {
+    _M.READ_UNCOMMITTED: ModelRule(_READ_UNCOMMITTED, Layer.DATA),
+    _M.READ_COMMITTED: ModelRule(_READ_COMMITTED, Layer.DATA),
+    _M.REPEATABLE_READ: ModelRule(_REPEATABLE_READ, Layer.DATA),
+    _M.SNAPSHOT_ISOLATION: ModelRule(_SNAPSHOT, Layer.DATA),
+    _M.SERIALIZABLE: ModelRule(_SERIALIZABLE, Layer.DATA),
+    _M.STRONG_SESSION_SNAPSHOT_ISOLATION: ModelRule(_SNAPSHOT, Layer.PROCESS),
+    _M.STRONG_SESSION_SERIALIZABLE: ModelRule(_SERIALIZABLE, Layer.PROCESS),
+    _M.STRONG_SNAPSHOT_ISOLATION: ModelRule(_SNAPSHOT, Layer.REALTIME),
+    _M.STRICT_SERIALIZABLE: ModelRule(_SERIALIZABLE, Layer.REALTIME),
 }
 """Sources: Adya, Weak Consistency (1999), chapter 4; for cycles without adjacent anti-dependencies Cerone and
 Gotsman, Analysing Snapshot Isolation (2018); for strong sessions Daudjee and Salem, Lazy Database Replication

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, Integers, Outcome
+from checkers.columns.tables import NONE, Booleans, Integers, SendOutcome
 from checkers.history.operations import History, Operation, OperationType
 from checkers.transactional.transactions.operations.coding import coded
 
@@ -30,7 +30,7 @@ class Transactions:
         begin: position in the history of the invocation; -1, before everything, where there is none.
         end: position of the completion with ``ok``, `NONE` otherwise.
         completion: position of the completion, `NONE` where there is none.
-        outcome: an `Outcome`; a transaction without completion is `Outcome.INFO`.
+        outcome: a `SendOutcome`; a transaction without completion is `SendOutcome.INFO`.
         process: code of the process.
         values: the value of each: of its completion if that is ``ok``, otherwise of its invocation.
         malformed: what of their order can't be, a sentence each.
@@ -116,8 +116,8 @@ def _transactions(
     rows, answer, alone, open_twice = pairs
     begun = types[rows] == _INVOKE
     completion = np.where(begun, answer[rows], rows)
-    outcome = np.where(completion == NONE, Outcome.INFO, types[completion])
-    ok = outcome == Outcome.OK
+    outcome = np.where(completion == NONE, SendOutcome.INFO, types[completion])
+    ok = outcome == SendOutcome.OK
     source = np.where(ok, completion, rows)
     values = list(map(attrgetter("value"), map(chosen.__getitem__, source.tolist())))
     return Transactions(
@@ -185,7 +185,7 @@ def micro_operations_of(transactions: Transactions, write: str) -> MicroOperatio
     sizes = np.fromiter(map(len, values), np.int64, len(values))
     writes, keys, arguments = _columns(transactions, write)
     of = np.repeat(np.arange(len(values)), sizes)
-    counts = writes | (transactions.outcome[of] == Outcome.OK)
+    counts = writes | (transactions.outcome[of] == SendOutcome.OK)
     if not counts.all():
         chosen = counts.tolist()
         of, writes = of[counts], writes[counts]

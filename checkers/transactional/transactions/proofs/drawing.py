@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.transactional.transactions.proofs.judging import Drawn
+from checkers.transactional.transactions.proofs.judging import DrawnCycle
 
 SHOWN = 12
 """Transactions that a drawing shows; a longer cycle is cut, with a note."""
@@ -46,7 +46,7 @@ class _Arc(NamedTuple):
         return f"T{self.source + 1} {self.sign} T{self.target + 1}{because}"
 
 
-def draw_cycle(cycle: Drawn | Mapping[str, Any], *, standalone: bool = True) -> str:
+def draw_cycle(cycle: DrawnCycle | Mapping[str, Any], *, standalone: bool = True) -> str:
     """Draw one cycle.
 
     Args:
@@ -58,7 +58,7 @@ def draw_cycle(cycle: Drawn | Mapping[str, Any], *, standalone: bool = True) -> 
             several.  All texts are escaped and of bounded length.  A page may set colours for ``rect``,
             ``text`` and the classes of the signs.
     """
-    drawn = cycle if isinstance(cycle, Drawn) else msgspec.convert(cycle, Drawn)
+    drawn = cycle if isinstance(cycle, DrawnCycle) else msgspec.convert(cycle, DrawnCycle)
     nodes = drawn.nodes[:SHOWN]
     down, around = _arcs(drawn, len(nodes))
     left = _MARGIN + _LANE * (len(around) + 1)
@@ -82,7 +82,7 @@ def draw_cycle(cycle: Drawn | Mapping[str, Any], *, standalone: bool = True) -> 
     return "\n".join([*head, *parts, "</svg>", ""])
 
 
-def _arcs(drawn: Drawn, shown: int) -> tuple[list[_Arc], list[_Arc]]:
+def _arcs(drawn: DrawnCycle, shown: int) -> tuple[list[_Arc], list[_Arc]]:
     """Arrows to the next box, and those that go around: the longest ones outside."""
     reasons = [*drawn.reasons, *[""] * len(drawn.arcs)]
     arcs = [

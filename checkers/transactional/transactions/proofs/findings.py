@@ -7,7 +7,7 @@ from checkers.transactional.transactions.cycles.version_orders import TRANSACTIO
 from checkers.transactional.transactions.graph.dependencies import Graph
 from checkers.transactional.transactions.models.anomalies import ANOMALIES, kind_of, verdict_lines
 from checkers.transactional.transactions.models.consistency import ConsistencyModel, forbids, not_weaker
-from checkers.transactional.transactions.proofs.judging import NAME_CHARACTERS, Story
+from checkers.transactional.transactions.proofs.judging import NAME_CHARACTERS, GraphDescriber
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
@@ -34,7 +34,7 @@ class TransactionFinding(NamedTuple):
 
 
 def anomalies_of(
-    found: Iterable[TransactionFinding], story: Story, model: ConsistencyModel
+    found: Iterable[TransactionFinding], story: GraphDescriber, model: ConsistencyModel
 ) -> tuple[list[Anomaly], dict[str, int]]:
     """Examples of everything found, and the exact number of each id."""
     present = [each for each in found if each.times]
@@ -46,7 +46,7 @@ def anomalies_of(
     return anomalies, {each.id: each.times for each in present}
 
 
-def _anomaly(identity: str, example: Example, story: Story, model: ConsistencyModel) -> Anomaly:
+def _anomaly(identity: str, example: Example, story: GraphDescriber, model: ConsistencyModel) -> Anomaly:
     names = (
         f"T{place} = {story.transaction(number)[:NAME_CHARACTERS]}"
         for place, number in enumerate(example.transactions, 1)
@@ -74,7 +74,7 @@ class Unsettled(NamedTuple):
     keys: Callable[[int], str]
 
 
-def of_orders(unsettled: Unsettled, story: Story, model: ConsistencyModel) -> list[Anomaly]:
+def of_orders(unsettled: Unsettled, story: GraphDescriber, model: ConsistencyModel) -> list[Anomaly]:
     """Whether no order of versions explains a history in which nothing else is wrong; one anomaly at most.
 
     Args:

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, Protocol
 import msgspec
 import numpy as np
 
-from checkers.transactional.transactions.cycles.cycle import Cycle, Step
+from checkers.transactional.transactions.cycles.cycle import Cycle, CycleStep
 from checkers.transactional.transactions.cycles.search import Anomalous, find_cycles
-from checkers.transactional.transactions.graph.dependencies import Graph, Kind
+from checkers.transactional.transactions.graph.dependencies import EdgeKind, Graph
 from checkers.transactional.transactions.models.anomalies import ANOMALIES, verdict_lines
 from checkers.transactional.transactions.models.consistency import parted, ruled_out
 from checkers.verdict.kinds import AnomalyKind
@@ -21,25 +21,25 @@ STEPS_SHOWN = 40
 """Steps of a cycle that a proof lists; a longer cycle's middle is replaced by a count."""
 
 _SIGNS = {
-    Kind.WW: "ww",
-    Kind.WR: "wr",
-    Kind.RW: "rw",
-    Kind.PROCESS: "process",
-    Kind.REALTIME: "rt",
-    Kind.RW_BY_TIME: "rw",
-    Kind.WW_BY_PROCESS: "ww",
-    Kind.RW_BY_PROCESS: "rw",
+    EdgeKind.WW: "ww",
+    EdgeKind.WR: "wr",
+    EdgeKind.RW: "rw",
+    EdgeKind.PROCESS: "process",
+    EdgeKind.REALTIME: "rt",
+    EdgeKind.RW_BY_TIME: "rw",
+    EdgeKind.WW_BY_PROCESS: "ww",
+    EdgeKind.RW_BY_PROCESS: "rw",
 }
 
 
-class Story(Protocol):
+class GraphDescriber(Protocol):
     """Describes a front's transactions and edges."""
 
     def transaction(self, number: int) -> str:
         """What a transaction did, such as ``{append x 3, r y [1 2]}``."""
         ...
 
-    def because(self, step: Step, source: str, target: str) -> str:
+    def because(self, step: CycleStep, source: str, target: str) -> str:
         """Why one comes before the other; a clause without a full stop that uses the names given."""
         ...
 
@@ -52,7 +52,7 @@ class Story(Protocol):
         ...
 
 
-class Drawn(msgspec.Struct, frozen=True):
+class DrawnCycle(msgspec.Struct, frozen=True):
     """A cycle to draw.
 
     Attributes:
@@ -71,7 +71,7 @@ class Drawn(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...] = ()
 
 
-class Judged(NamedTuple):
+class GraphResult(NamedTuple):
     """What a graph shows.
 
     Attributes:
@@ -83,11 +83,11 @@ class Judged(NamedTuple):
 
     anomalies: list[Anomaly]
     counts: dict[str, int]
-    drawn: tuple[Drawn, ...]
+    drawn: tuple[DrawnCycle, ...]
     figures: dict[str, Any]
 
 
-def judge_edges(graph: Graph, story: Story, forbidden: Callable[[str], bool]) -> Judged:
+def judge_edges(graph: Graph, story: GraphDescriber, forbidden: Callable[[str], bool]) -> GraphResult:
     """Find and prove every anomaly of a graph.
 
     Args:
@@ -109,10 +109,10 @@ def judge_edges(graph: Graph, story: Story, forbidden: Callable[[str], bool]) ->
         "components": findings.cyclic,
         "largest_component": findings.largest,
     }
-    return Judged(anomalies, findings.counts, tuple(drawn), figures)
+    return GraphResult(anomalies, findings.counts, tuple(drawn), figures)
 
 
-def drawn_of(identity: str, cycle: Cycle, story: Story) -> Drawn:
+def drawn_of(identity: str, cycle: Cycle, story: GraphDescriber) -> DrawnCycle:
     """A cycle as nodes and arcs."""
     numbers = _numbers(cycle)
     nodes = tuple(_bounded(story.transaction(number)) for number in numbers)
@@ -121,7 +121,7 @@ def drawn_of(identity: str, cycle: Cycle, story: Story) -> Drawn:
         _bounded(_because(step, story, f"T{numbers[step.source] + 1}", f"T{numbers[step.target] + 1}"))
         for step in cycle[:STEPS_SHOWN]
     )
-    return Drawn(identity, nodes, tuple(arcs), _witness(numbers, story), tuple(reasons))
+    return DrawnCycle(identity, nodes, tuple(arcs), _witness(numbers, story), tuple(reasons))
 
 
 def models_ruled_out(identities: Iterable[str]) -> list[str]:
@@ -135,12 +135,12 @@ def _numbers(cycle: Cycle) -> dict[int, int]:
     return {number: place for place, number in enumerate(dict.fromkeys(step.source for step in cycle))}
 
 
-def _witness(numbers: Iterable[int], story: Story) -> tuple[int, ...]:
+def _witness(numbers: Iterable[int], story: GraphDescriber) -> tuple[int, ...]:
     """The operations of some transactions."""
     return tuple(sorted({operation for number in numbers for operation in story.operations(number)}))
 
 
-def _anomaly(kind: AnomalyKind, found: Anomalous, story: Story) -> Anomaly:
+def _anomaly(kind: AnomalyKind, found: Anomalous, story: GraphDescriber) -> Anomaly:
     numbers = _numbers(found.cycle)
     signs = " ".join(f"T{numbers[step.source] + 1} {_SIGNS[step.kind]}" for step in found.cycle)
     name = parted(kind.id)[0]
@@ -153,7 +153,7 @@ def _anomaly(kind: AnomalyKind, found: Anomalous, story: Story) -> Anomaly:
     )
 
 
-def _proof(found: Anomalous, story: Story) -> Iterable[str]:
+def _proof(found: Anomalous, story: GraphDescriber) -> Iterable[str]:
     """The proof, line by line."""
     numbers = _numbers(found.cycle)
     names = {number: f"T{place + 1}" for number, place in numbers.items()}
@@ -180,17 +180,17 @@ def _shown(cycle: Cycle) -> Cycle:
     return cycle if len(cycle) <= STEPS_SHOWN else (*cycle[: STEPS_SHOWN - 1], cycle[-1])
 
 
-def _because(step: Step, story: Story, one: str, other: str) -> str:
-    if step.kind is Kind.PROCESS:
+def _because(step: CycleStep, story: GraphDescriber, one: str, other: str) -> str:
+    if step.kind is EdgeKind.PROCESS:
         return f"the process that ran {one} ran {other} after it"
-    if step.kind is Kind.REALTIME:
+    if step.kind is EdgeKind.REALTIME:
         return f"{one} was complete before {other} began"
     return story.because(step, one, other)
 
 
 def _edges_by_kind(graph: Graph) -> dict[str, int]:
-    counts = np.bincount(graph.edges.kind, minlength=len(Kind)).tolist()
-    return {kind.name.lower().replace("_", "-"): counts[kind] for kind in Kind if counts[kind]}
+    counts = np.bincount(graph.edges.kind, minlength=len(EdgeKind)).tolist()
+    return {kind.name.lower().replace("_", "-"): counts[kind] for kind in EdgeKind if counts[kind]}
 
 
 def _bounded(text: str) -> str:

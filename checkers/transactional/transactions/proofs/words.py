@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from checkers.transactional.transactions.models.consistency import ConsistencyModel, not_weaker
-from checkers.transactional.transactions.proofs.judging import Drawn, Judged, models_ruled_out
+from checkers.transactional.transactions.proofs.judging import DrawnCycle, GraphResult, models_ruled_out
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 LIST_SHOWN = 12
@@ -34,7 +34,7 @@ def micro_operations(value: Iterable[Iterable[object]]) -> str:
     return f"{{{', '.join(' '.join(shown(part) for part in each) for each in value)}}}"
 
 
-def drawings(drawn: Iterable[Drawn]) -> list[Any]:
+def drawings(drawn: Iterable[DrawnCycle]) -> list[Any]:
     """Cycles as figures of a result, for `checkers.transactional.transactions.proofs.drawing.draw_cycle`."""
     return [msgspec.json.decode(msgspec.json.encode(each)) for each in drawn]
 
@@ -48,7 +48,7 @@ def _ruled_out(counts: dict[str, int], model: ConsistencyModel) -> list[str]:
 
 def result_with(
     checker: str,
-    judged: Judged,
+    judged: GraphResult,
     others: tuple[list[Anomaly], dict[str, int]],
     unsettled: Callable[[], list[Anomaly]],
     *,

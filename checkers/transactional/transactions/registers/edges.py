@@ -11,22 +11,22 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Integers
 from checkers.history.operations import History
-from checkers.transactional.transactions.cycles.cycle import Step
-from checkers.transactional.transactions.graph.dependencies import Graph, GraphBuilder, Kind
+from checkers.transactional.transactions.cycles.cycle import CycleStep
+from checkers.transactional.transactions.graph.dependencies import EdgeKind, Graph, GraphBuilder
 from checkers.transactional.transactions.proofs.words import micro_operations, shown
 from checkers.transactional.transactions.registers.orders import Certain, Declared, Pairs, process_pairs
-from checkers.transactional.transactions.registers.versions import Registers
+from checkers.transactional.transactions.registers.versions import RegisterTransactions
 from checkers.transactional.transactions.registers.zones import add_by_time
 
 _REPLACED = ", which replaced it"
 _LATER = {
-    Kind.RW_BY_TIME: " later, in the order of real time",
-    Kind.RW_BY_PROCESS: " later, in the order in which one process met them",
-    Kind.WW_BY_PROCESS: " later, in the order in which one process met them",
+    EdgeKind.RW_BY_TIME: " later, in the order of real time",
+    EdgeKind.RW_BY_PROCESS: " later, in the order in which one process met them",
+    EdgeKind.WW_BY_PROCESS: " later, in the order in which one process met them",
 }
 
 
-def graph_of(registers: Registers, declared: Declared, certain: Certain) -> Graph:
+def graph_of(registers: RegisterTransactions, declared: Declared, certain: Certain) -> Graph:
     """All edges between a history's transactions.
 
     The reference of an edge is the row of micro-operations that shows it: the read of a wr or rw edge, the
@@ -40,9 +40,11 @@ def graph_of(registers: Registers, declared: Declared, certain: Certain) -> Grap
     transactions = registers.transactions
     builder = GraphBuilder(transactions.begin, transactions.end)
     _add_wr(builder, registers)
-    _add_pairs(builder, registers, certain.straight(registers), (Kind.WW, Kind.RW))
+    _add_pairs(builder, registers, certain.straight(registers), (EdgeKind.WW, EdgeKind.RW))
     if not declared.sequential:
-        _add_pairs(builder, registers, process_pairs(registers), (Kind.WW_BY_PROCESS, Kind.RW_BY_PROCESS))
+        _add_pairs(
+            builder, registers, process_pairs(registers), (EdgeKind.WW_BY_PROCESS, EdgeKind.RW_BY_PROCESS)
+        )
     _add_first(builder, registers)
     add_by_time(builder, registers, declared_so=declared.linearizable)
     builder.add_process_order(transactions.process, registers.taking_part)
@@ -50,15 +52,17 @@ def graph_of(registers: Registers, declared: Declared, certain: Certain) -> Grap
     return builder.graph()
 
 
-def _add_wr(builder: GraphBuilder, registers: Registers) -> None:
+def _add_wr(builder: GraphBuilder, registers: RegisterTransactions) -> None:
     rows = registers.good_reads()
     rows = rows[registers.version[rows] < registers.initial]
     builder.add(
-        Kind.WR, registers.writer(registers.version[rows]), registers.operations.transaction[rows], rows
+        EdgeKind.WR, registers.writer(registers.version[rows]), registers.operations.transaction[rows], rows
     )
 
 
-def _add_pairs(builder: GraphBuilder, registers: Registers, pairs: Pairs, kinds: tuple[Kind, Kind]) -> None:
+def _add_pairs(
+    builder: GraphBuilder, registers: RegisterTransactions, pairs: Pairs, kinds: tuple[EdgeKind, EdgeKind]
+) -> None:
     """Order the writer and readers of a version before the writer of a version that follows it.
 
     Args:
@@ -91,7 +95,7 @@ def _distinct(target: Integers, group: Integers) -> tuple[Integers, Integers]:
     return codes % size, codes // size
 
 
-def _add_first(builder: GraphBuilder, registers: Registers) -> None:
+def _add_first(builder: GraphBuilder, registers: RegisterTransactions) -> None:
     """Order the readers of an initial version before all writers of the key."""
     operations = registers.operations
     rows = registers.good_reads()
@@ -107,7 +111,7 @@ def _add_first(builder: GraphBuilder, registers: Registers) -> None:
     )
 
 
-def overwritten(registers: Registers) -> Booleans:
+def overwritten(registers: RegisterTransactions) -> Booleans:
     """Which writes were replaced by their own transaction."""
     return registers.operations.write & ~registers.final
 
@@ -121,7 +125,7 @@ class RegisterStory:
         graph: its graph.
     """
 
-    def __init__(self, history: History, registers: Registers, graph: Graph) -> None:
+    def __init__(self, history: History, registers: RegisterTransactions, graph: Graph) -> None:
         self._history = history
         self._registers = registers
         self._graph = graph
@@ -138,24 +142,24 @@ class RegisterStory:
         """The time of the last of its operations."""
         return self._history.operations[self.operations(number)[-1]].time_ns
 
-    def because(self, step: Step, source: str, target: str) -> str:
+    def because(self, step: CycleStep, source: str, target: str) -> str:
         """Why an edge holds."""
         registers = self._registers
         row = int(self._graph.edges.reference[step.edge])
         key, value = shown(registers.key_of(row)), shown(registers.value(row))
-        if step.kind is Kind.WR:
+        if step.kind is EdgeKind.WR:
             return f"{source} wrote {value} to {key}, and {target} read it"
-        if step.kind in {Kind.WW, Kind.WW_BY_PROCESS}:
+        if step.kind in {EdgeKind.WW, EdgeKind.WW_BY_PROCESS}:
             return self._overwritten(step, row, source, target)
         other = shown(self._written(step.target, int(registers.operations.key[row])))
         return f"{source} read {value} of {key}, and {target} wrote {other}{_LATER.get(step.kind, _REPLACED)}"
 
-    def _overwritten(self, step: Step, row: int, source: str, target: str) -> str:
+    def _overwritten(self, step: CycleStep, row: int, source: str, target: str) -> str:
         """Why what one wrote follows what another did."""
         code = int(self._registers.operations.key[row])
         key = shown(self._registers.key_of(row))
         other, value = (shown(self._written(number, code)) for number in (step.source, step.target))
-        if step.kind is Kind.WW and self._read(step.target, step.source, row):
+        if step.kind is EdgeKind.WW and self._read(step.target, step.source, row):
             return f"{target} read what {source} had written to {key}, and replaced it by {value}"
         how = _LATER.get(step.kind, " later, as the order of its versions is declared to be")
         return f"{source} wrote {other} to {key}, and {target} wrote {value}{how}"

@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Integers, Outcome
+from checkers.columns.tables import NONE, Integers, SendOutcome
 from checkers.transactional.transactions.models.consistency import ConsistencyModel
 from checkers.transactional.transactions.proofs.findings import Example, TransactionFinding, anomalies_of
 from checkers.transactional.transactions.proofs.words import shown
 from checkers.transactional.transactions.registers.edges import RegisterStory, overwritten
 from checkers.transactional.transactions.registers.orders import Certain, succession_of
-from checkers.transactional.transactions.registers.versions import UNCLEAR, Registers
+from checkers.transactional.transactions.registers.versions import UNCLEAR, RegisterTransactions
 from checkers.verdict.verdict import Anomaly
 
 
 def find_in_registers(
-    registers: Registers, story: RegisterStory, model: ConsistencyModel, certain: Certain
+    registers: RegisterTransactions, story: RegisterStory, model: ConsistencyModel, certain: Certain
 ) -> tuple[list[Anomaly], dict[str, int]]:
     """Everything that needs no graph: examples, and the exact number of each id."""
     found = (
@@ -28,7 +28,7 @@ def find_in_registers(
     return anomalies_of(found, story, model)
 
 
-def unclear_write(registers: Registers) -> str | None:
+def unclear_write(registers: RegisterTransactions) -> str | None:
     """Why the writer of some value is not known, None where all are known."""
     operations = registers.operations
     rows = np.flatnonzero(operations.write & (registers.version == UNCLEAR))
@@ -39,15 +39,15 @@ def unclear_write(registers: Registers) -> str | None:
     return f"a value is written twice, or is the initial value, so its writer is unknown: {what}"
 
 
-def _read(registers: Registers, row: int) -> str:
+def _read(registers: RegisterTransactions, row: int) -> str:
     return f"{shown(registers.value(row))} of {shown(registers.key_of(row))}"
 
 
-def _of(registers: Registers, row: int) -> int:
+def _of(registers: RegisterTransactions, row: int) -> int:
     return int(registers.operations.transaction[row])
 
 
-def _phantoms(registers: Registers) -> TransactionFinding:
+def _phantoms(registers: RegisterTransactions) -> TransactionFinding:
     rows = np.flatnonzero(~registers.operations.write & (registers.version == NONE))
 
     def example(index: int) -> Example:
@@ -58,9 +58,9 @@ def _phantoms(registers: Registers) -> TransactionFinding:
     return TransactionFinding("phantom", len(rows), example)
 
 
-def _aborted(registers: Registers) -> TransactionFinding:
+def _aborted(registers: RegisterTransactions) -> TransactionFinding:
     writer = registers.writer(registers.version)
-    failed = (writer != NONE) & (registers.transactions.outcome[writer] == Outcome.FAIL)
+    failed = (writer != NONE) & (registers.transactions.outcome[writer] == SendOutcome.FAIL)
     rows = np.flatnonzero(~registers.operations.write & failed)
 
     def example(index: int) -> Example:
@@ -71,7 +71,7 @@ def _aborted(registers: Registers) -> TransactionFinding:
     return TransactionFinding("G1a", len(rows), example)
 
 
-def _intermediate(registers: Registers) -> TransactionFinding:
+def _intermediate(registers: RegisterTransactions) -> TransactionFinding:
     version, operations = registers.version, registers.operations
     writer = registers.writer(version)
     replaced = np.append(overwritten(registers), np.zeros(len(operations.keys), dtype=np.bool_))
@@ -86,7 +86,7 @@ def _intermediate(registers: Registers) -> TransactionFinding:
     return TransactionFinding("G1b", len(rows), example)
 
 
-def _future(registers: Registers) -> TransactionFinding:
+def _future(registers: RegisterTransactions) -> TransactionFinding:
     """Reads of what their own transaction wrote only later: a circle of one, no edge of the graph."""
     operations, version = registers.operations, registers.version
     own = registers.writer(version) == operations.transaction
@@ -101,7 +101,7 @@ def _future(registers: Registers) -> TransactionFinding:
     return TransactionFinding("G1c", len(rows), example)
 
 
-def _internal(registers: Registers) -> TransactionFinding:
+def _internal(registers: RegisterTransactions) -> TransactionFinding:
     """Reads of something else than their transaction read or wrote to the key last."""
     touches, operations = registers.touches, registers.operations
     version = registers.version[touches.order]
@@ -123,13 +123,13 @@ def _internal(registers: Registers) -> TransactionFinding:
     return TransactionFinding("internal", len(rows), example)
 
 
-def _differ(registers: Registers, before: int, row: int) -> bool:
+def _differ(registers: RegisterTransactions, before: int, row: int) -> bool:
     """Whether two micro-operations have different values; also if their version is unknown."""
     one, other = registers.value(before), registers.value(row)
     return type(one) is not type(other) or repr(one) != repr(other)
 
 
-def _lost_updates(registers: Registers) -> TransactionFinding:
+def _lost_updates(registers: RegisterTransactions) -> TransactionFinding:
     earlier, later = succession_of(registers)
     order = np.lexsort((later, earlier))
     earlier, later = earlier[order], later[order]
@@ -148,12 +148,12 @@ def _lost_updates(registers: Registers) -> TransactionFinding:
     return TransactionFinding("lost-update", len(begins), example)
 
 
-def _version(registers: Registers, version: int) -> str:
+def _version(registers: RegisterTransactions, version: int) -> str:
     first = version - registers.initial
     return shown(registers.value(version) if first < 0 else registers.begins[first])
 
 
-def _circles(registers: Registers, certain: Certain) -> TransactionFinding:
+def _circles(registers: RegisterTransactions, certain: Certain) -> TransactionFinding:
     pairs, keys = certain
 
     def example(index: int) -> Example:

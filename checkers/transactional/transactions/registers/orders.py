@@ -15,7 +15,7 @@ import numpy as np
 from checkers.columns.tables import NONE, Booleans, Integers
 from checkers.transactional.transactions.cycles.version_orders import Contested, Version
 from checkers.transactional.transactions.graph.components import components_of
-from checkers.transactional.transactions.registers.versions import Registers
+from checkers.transactional.transactions.registers.versions import RegisterTransactions
 
 
 class Declared(NamedTuple):
@@ -52,7 +52,7 @@ class Pairs(NamedTuple):
         return Pairs(self.earlier[chosen], self.later[chosen])
 
 
-def succession_of(registers: Registers) -> Pairs:
+def succession_of(registers: RegisterTransactions) -> Pairs:
     """Version that a transaction read first, and the version by which it replaced it."""
     operations, touches = registers.operations, registers.touches
     read = touches.updates(operations, registers.ok)
@@ -64,7 +64,7 @@ def succession_of(registers: Registers) -> Pairs:
     return Pairs(registers.version[read[known]], later[known])
 
 
-def process_pairs(registers: Registers) -> Pairs:
+def process_pairs(registers: RegisterTransactions) -> Pairs:
     """Version with which a process's transaction left a key, and the next one that the process met there."""
     operations, touches, transactions = registers.operations, registers.touches, registers.transactions
     last = np.append(touches.first[1:], True)[: len(touches.first)]
@@ -83,7 +83,7 @@ def process_pairs(registers: Registers) -> Pairs:
     return Pairs(earlier[known], later[known]).of(_is_installed(registers, later[known]))
 
 
-def _is_installed(registers: Registers, version: Integers) -> Booleans:
+def _is_installed(registers: RegisterTransactions, version: Integers) -> Booleans:
     """Whether versions are final writes of transactions that committed."""
     writer = registers.writer(version)
     installed: Booleans = registers.final[version] & registers.taking_part[writer]
@@ -101,14 +101,14 @@ class Certain(NamedTuple):
     pairs: Pairs
     circular: Integers
 
-    def straight(self, registers: Registers) -> Pairs:
+    def straight(self, registers: RegisterTransactions) -> Pairs:
         """The pairs of keys without a circle."""
         if not len(self.circular):
             return self.pairs
         return self.pairs.of(~np.isin(registers.operations.key[self.pairs.later], self.circular))
 
 
-def certain_order(registers: Registers, declared: Declared) -> Certain:
+def certain_order(registers: RegisterTransactions, declared: Declared) -> Certain:
     """Find the pairs that hold without the order of sessions."""
     some = [succession_of(registers)] if declared.writes_follow_reads else []
     some += [process_pairs(registers)] if declared.sequential else []
@@ -120,7 +120,7 @@ def certain_order(registers: Registers, declared: Declared) -> Certain:
     return Certain(pairs, _circular_keys(registers, pairs))
 
 
-def _circular_keys(registers: Registers, pairs: Pairs) -> Integers:
+def _circular_keys(registers: RegisterTransactions, pairs: Pairs) -> Integers:
     """Keys whose versions form a cycle."""
     pairs = pairs.of(pairs.earlier != pairs.later)
     nodes = registers.initial + len(registers.operations.keys)
@@ -131,7 +131,7 @@ def _circular_keys(registers: Registers, pairs: Pairs) -> Integers:
     return np.unique(registers.operations.key[ends[1][within]])
 
 
-def contested_versions(registers: Registers) -> list[Contested]:
+def contested_versions(registers: RegisterTransactions) -> list[Contested]:
     """Versions of each key that has more than one, by committed transactions, with their readers."""
     operations = registers.operations
     rows = np.flatnonzero(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.columns.tables import NONE, Booleans, Integers, Outcome
+from checkers.columns.tables import NONE, Booleans, Integers, SendOutcome
 from checkers.transactional.transactions.operations.coding import Index, coded, frozen
 from checkers.transactional.transactions.operations.loading import (
     MicroOperations,
@@ -19,7 +19,7 @@ UNCLEAR = -2
 
 
 @dataclass(frozen=True, slots=True)
-class Registers:
+class RegisterTransactions:
     """An rw-register history in columns.
 
     A version below the number of micro-operations is the row of the write that made it.  Higher numbers are
@@ -52,7 +52,7 @@ class Registers:
     @property
     def ok(self) -> Booleans:
         """Shape (transactions,), whether each is known to have committed by its completion."""
-        ok: Booleans = self.transactions.outcome == Outcome.OK
+        ok: Booleans = self.transactions.outcome == SendOutcome.OK
         return ok
 
     def writer(self, version: Integers) -> Integers:
@@ -75,7 +75,9 @@ class Registers:
         return self.operations.keys[int(self.operations.key[row])]
 
 
-def registers_of(transactions: Transactions, operations: MicroOperations, begin: object = None) -> Registers:
+def registers_of(
+    transactions: Transactions, operations: MicroOperations, begin: object = None
+) -> RegisterTransactions:
     """Find the version that each micro-operation wrote or read.
 
     Args:
@@ -94,7 +96,7 @@ def registers_of(transactions: Transactions, operations: MicroOperations, begin:
         raise UnreadableError("null, which is the initial state, is written")
     version = _versions(operations, codes, initial)
     touches = touches_of(operations)
-    return Registers(
+    return RegisterTransactions(
         transactions,
         operations,
         touches,
@@ -142,8 +144,8 @@ def _final(operations: MicroOperations, touches: Touches) -> Booleans:
 
 def _taking_part(transactions: Transactions, operations: MicroOperations, version: Integers) -> Booleans:
     """Transactions that completed with ok, and those with an unknown outcome of which a write was read."""
-    part: Booleans = transactions.outcome == Outcome.OK
+    part: Booleans = transactions.outcome == SendOutcome.OK
     read = version[~operations.write]
     writers = operations.transaction[read[(read >= 0) & (read < len(version))]]
-    part[writers[transactions.outcome[writers] == Outcome.INFO]] = True
+    part[writers[transactions.outcome[writers] == SendOutcome.INFO]] = True
     return part

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.columns.tables import NEVER, NONE, Integers
-from checkers.transactional.transactions.graph.dependencies import GraphBuilder, Kind
-from checkers.transactional.transactions.registers.versions import Registers
+from checkers.transactional.transactions.graph.dependencies import EdgeKind, GraphBuilder
+from checkers.transactional.transactions.registers.versions import RegisterTransactions
 
 DIRECT = 16
 """Edges that lead from one reader past a version to single others; further ones are left out."""
@@ -39,7 +39,7 @@ class Zones(NamedTuple):
     first_end: Integers
 
 
-def add_by_time(builder: GraphBuilder, registers: Registers, *, declared_so: bool = False) -> None:
+def add_by_time(builder: GraphBuilder, registers: RegisterTransactions, *, declared_so: bool = False) -> None:
     """Let each reader of a version come before the writers of those that follow it in real time.
 
     Args:
@@ -51,13 +51,17 @@ def add_by_time(builder: GraphBuilder, registers: Registers, *, declared_so: boo
     zones = zones_of(registers)
     rows = registers.good_reads()
     rows = rows[registers.version[rows] < registers.initial]
-    _add(builder, registers, zones, rows, (Kind.RW if declared_so else Kind.RW_BY_TIME, Kind.VIA))
+    _add(builder, registers, zones, rows, (EdgeKind.RW if declared_so else EdgeKind.RW_BY_TIME, EdgeKind.VIA))
     if declared_so:
-        _add(builder, registers, zones, zones.version, (Kind.WW, Kind.WW))
+        _add(builder, registers, zones, zones.version, (EdgeKind.WW, EdgeKind.WW))
 
 
 def _add(
-    builder: GraphBuilder, registers: Registers, zones: Zones, rows: Integers, kinds: tuple[Kind, Kind]
+    builder: GraphBuilder,
+    registers: RegisterTransactions,
+    zones: Zones,
+    rows: Integers,
+    kinds: tuple[EdgeKind, EdgeKind],
 ) -> None:
     """Edges from the transactions of rows past their versions; kinds of the first, and of what goes on."""
     operations = registers.operations
@@ -86,7 +90,7 @@ def _add(
         _add_between(builder, zones, (reader, rows), (begin, end), kinds[0])
 
 
-def zones_of(registers: Registers) -> Zones:
+def zones_of(registers: RegisterTransactions) -> Zones:
     """Find the zone of every version that was written by a committed transaction."""
     operations, touches, version = registers.operations, registers.touches, registers.version
     count = registers.initial + len(operations.keys)
@@ -111,7 +115,7 @@ def zones_of(registers: Registers) -> Zones:
     return Zones(operations.key[order], order, operations.transaction[order], begins[order], place, ends)
 
 
-def _own_places(registers: Registers, zones: Zones, reader: Integers, key: Integers) -> Integers:
+def _own_places(registers: RegisterTransactions, zones: Zones, reader: Integers, key: Integers) -> Integers:
     """Row of zones that each reader wrote itself, `NONE` where it wrote nothing to the key."""
     size = len(registers.operations.keys)
     codes = zones.writer * size + zones.key
@@ -126,7 +130,7 @@ def _add_between(
     zones: Zones,
     readers: tuple[Integers, Integers],
     span: tuple[Integers, Integers],
-    kind: Kind,
+    kind: EdgeKind,
 ) -> None:
     """Single edges to the first rows of zones in each reader's span."""
     reader, rows = readers

@@ -17,8 +17,8 @@ from checkers.verdict.places import QUORUM, place_of
 from results.markup.cleaning import clean
 from results.report.drawing.frame import fault_label
 from results.report.findings.tale import partition_named
-from results.report.reading.calls import NONE, OPEN, Calls
-from results.report.reading.leadership import Led, partition_leaders, quorum_leaders
+from results.report.reading.calls import NONE, OPEN, CallColumns
+from results.report.reading.leadership import LeadershipStart, partition_leaders, quorum_leaders
 from results.report.reading.words import (
     NOWHERE,
     Around,
@@ -49,7 +49,7 @@ Kind = Literal[
 ]
 
 
-class Event(msgspec.Struct, frozen=True, kw_only=True):
+class FlowEvent(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the drawing.
 
     Attributes:
@@ -88,8 +88,8 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
 
     clients: tuple[str, ...]
     nodes: tuple[str, ...]
-    events: tuple[Event, ...]
-    led: tuple[Led, ...]
+    events: tuple[FlowEvent, ...]
+    led: tuple[LeadershipStart, ...]
     faults: tuple[FaultSeen, ...]
     left_out: tuple[str, ...]
     guessed: bool
@@ -104,11 +104,11 @@ class Flows:
         observed: the observations of that history.
     """
 
-    def __init__(self, history: History, calls: Calls, observed: Observed) -> None:
+    def __init__(self, history: History, calls: CallColumns, observed: Observed) -> None:
         self._history, self._calls, self._observed = history, calls, observed
         self._faults = tuple(fault for fault in observed.faults if fault.attempted)
         self._names = _names(observed.setup)
-        self._led: dict[str, list[Led]] = {}
+        self._led: dict[str, list[LeadershipStart]] = {}
 
     def of(self, cause: Cause, witness_max: int) -> Flow | None:
         """The flow of a cause's witness; None if it has neither calls nor observations.
@@ -126,7 +126,7 @@ class Flows:
         # Clients ask the leader of the partition, even if the drawing shows the leaders of the quorum.
         answering = self._leaders(cause.place)
         asked = _Calls(self._history, self._calls, around, answering, self._names)
-        events: list[Event] = [
+        events: list[FlowEvent] = [
             event for number, row in enumerate(rows) for event in asked.events(number, row)
         ]
         arrows, left = events[:ARROWS_MAX], len(events) - ARROWS_MAX
@@ -158,7 +158,7 @@ class Flows:
         ordered: list[int] = found[np.argsort(calls.began_ns[found], kind="stable")].tolist()
         return ordered
 
-    def _leaders(self, place: str) -> list[Led]:
+    def _leaders(self, place: str) -> list[LeadershipStart]:
         if place not in self._led:
             partition = partition_named(place)
             if partition is not None:
@@ -169,7 +169,7 @@ class Flows:
         return self._led[place]
 
     def _lanes(
-        self, arrows: Sequence[Event], leaders: Sequence[Event], faults: Sequence[FaultSeen]
+        self, arrows: Sequence[FlowEvent], leaders: Sequence[FlowEvent], faults: Sequence[FaultSeen]
     ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Lanes of the clients and of the nodes; if there are few nodes, all of them."""
         ends = [lane for event in arrows for lane in (event.source, event.target) if lane]
@@ -194,16 +194,16 @@ class _Calls:
     def __init__(
         self,
         history: History,
-        calls: Calls,
+        calls: CallColumns,
         around: Around,
-        led: Sequence[Led],
+        led: Sequence[LeadershipStart],
         names: Mapping[int, str],
     ) -> None:
         self._operations, self._calls, self._around = history.operations, calls, around
         self._led, self._names = led, names
         self.guessed = False
 
-    def events(self, number: int, row: int) -> Iterator[Event]:
+    def events(self, number: int, row: int) -> Iterator[FlowEvent]:
         """The rows of a call."""
         began, ended = int(self._calls.invoked[row]), int(self._calls.completed[row])
         if began == NONE:
@@ -213,14 +213,14 @@ class _Calls:
         answer = None if ended == NONE else self._operations[ended]
         who, node = _who(asked), self._asked_node(asked, answer, asked.time_ns)
         text = f"{who} to {node}: {request_text(asked, self._around, _TEXT)} ({began})"
-        yield Event(time_ns=asked.time_ns, kind="ask", text=text, source=who, target=node, call=number)
+        yield FlowEvent(time_ns=asked.time_ns, kind="ask", text=text, source=who, target=node, call=number)
         if answer is None or int(self._calls.outcome[row]) == OPEN:
             text = f"{who} got no answer before the history ended"
-            yield Event(time_ns=None, kind="none", text=text, source=node, target=who, call=number)
+            yield FlowEvent(time_ns=None, kind="none", text=text, source=node, target=who, call=number)
         else:
             yield self._answer(number, answer, who, self._asked_node(asked, answer, answer.time_ns))
 
-    def _answer(self, number: int, answer: Operation, who: str, node: str) -> Event:
+    def _answer(self, number: int, answer: Operation, who: str, node: str) -> FlowEvent:
         kind: Kind
         if answer.type is OK:
             kind, told = "ok", f"{node} to {who}: {answered_text(answer, self._around, _TEXT)}"
@@ -231,7 +231,7 @@ class _Calls:
             kind = "none"
             why = error_text(answer.error or "") or "no error recorded"
             told = f"{who} got no answer, {answer.type.value}: {why}"
-        return Event(
+        return FlowEvent(
             time_ns=answer.time_ns,
             kind=kind,
             text=clean(f"{told} ({answer.index})", _TEXT + _NAME),
@@ -240,12 +240,12 @@ class _Calls:
             call=number,
         )
 
-    def _observed(self, number: int, told: Operation) -> Event:
+    def _observed(self, number: int, told: Operation) -> FlowEvent:
         node, who = clean(told.node or CLUSTER, _NAME), _who(told)
         text = f"{node} told {who}: {answered_text(told, self._around, _TEXT)} ({told.index})"
         if told.f != "observe":
             text = f"{who}: {clean(told.f, _NAME)}, {answered_text(told, self._around, _TEXT)} ({told.index})"
-        return Event(
+        return FlowEvent(
             time_ns=told.time_ns,
             kind="observed",
             text=text,
@@ -284,12 +284,12 @@ def _who(operation: Operation) -> str:
     return OBSERVERS if process.startswith("observer") else clean(process, _NAME)
 
 
-def _elected(one: Led) -> Event:
+def _elected(one: LeadershipStart) -> FlowEvent:
     node = clean(one.node, _NAME)
-    return Event(time_ns=one.time_ns, kind="leader", text=f"{node} {one.text}".strip(), source=node)
+    return FlowEvent(time_ns=one.time_ns, kind="leader", text=f"{node} {one.text}".strip(), source=node)
 
 
-def _leading(led: Sequence[Led], from_ns: int, until_ns: int) -> list[Led]:
+def _leading(led: Sequence[LeadershipStart], from_ns: int, until_ns: int) -> list[LeadershipStart]:
     """The leader at the start of a time span, and the leaders elected during it."""
     nexts = [*(one.time_ns for one in led[1:]), until_ns + 1]
     ends = [
@@ -298,20 +298,20 @@ def _leading(led: Sequence[Led], from_ns: int, until_ns: int) -> list[Led]:
     return [one for one, end in zip(led, ends, strict=True) if one.time_ns <= until_ns and end > from_ns]
 
 
-def _of_faults(faults: Sequence[FaultSeen], until_ns: int) -> Iterator[Event]:
+def _of_faults(faults: Sequence[FaultSeen], until_ns: int) -> Iterator[FlowEvent]:
     for fault in faults:
         name = fault_label(fault)
-        yield Event(time_ns=fault.invoked_ns, kind="fault", text=f"fault {name} begins", fault=fault.id)
+        yield FlowEvent(time_ns=fault.invoked_ns, kind="fault", text=f"fault {name} begins", fault=fault.id)
         if fault.healed_ns is not None and fault.healed_ns <= until_ns:
-            yield Event(
+            yield FlowEvent(
                 time_ns=fault.healed_ns, kind="healed", text=f"fault {name} is healed", fault=fault.id
             )
 
 
-def _joined(events: Sequence[Event], faults: Sequence[FaultSeen]) -> Iterator[Event]:
+def _joined(events: Sequence[FlowEvent], faults: Sequence[FaultSeen]) -> Iterator[FlowEvent]:
     """Join the start and end of a fault to one row if no event is between them."""
     healed = {fault.id: fault.healed_ns for fault in faults}
-    behind: Event | None = None
+    behind: FlowEvent | None = None
     for event, following in zip(events, [*events[1:], None], strict=True):
         if event.kind == "healed" and behind is not None and behind.fault == event.fault:
             behind = None
@@ -325,22 +325,22 @@ def _joined(events: Sequence[Event], faults: Sequence[FaultSeen]) -> Iterator[Ev
             yield event
 
 
-def _broke(shown: Shown, time_ns: int) -> Event:
-    return Event(time_ns=time_ns, kind="broke", text=clean(f"{shown.anomaly.id} is visible", _TEXT))
+def _broke(shown: Shown, time_ns: int) -> FlowEvent:
+    return FlowEvent(time_ns=time_ns, kind="broke", text=clean(f"{shown.anomaly.id} is visible", _TEXT))
 
 
 def _overlaps(fault: FaultSeen, from_ns: int, until_ns: int) -> bool:
     return fault.invoked_ns <= until_ns and (fault.healed_ns is None or fault.healed_ns >= from_ns)
 
 
-def _place(event: Event) -> tuple[bool, int]:
+def _place(event: FlowEvent) -> tuple[bool, int]:
     """Sort key of a row: missing answers come last; at equal times a broken guarantee comes last."""
     if event.time_ns is None:
         return True, 0
     return False, event.time_ns * 2 + (event.kind == "broke")
 
 
-def _left_out(arrows: int, leaders: Sequence[Event], faults: Sequence[FaultSeen]) -> Iterator[str]:
+def _left_out(arrows: int, leaders: Sequence[FlowEvent], faults: Sequence[FaultSeen]) -> Iterator[str]:
     if arrows > 0:
         yield f"{arrows:,} more messages"
     if len(leaders) > LEADERS_MAX:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from results.report.drawing import glyphs, svg
 from results.report.drawing.frame import WIDTH, fault_label
-from results.report.findings.flow.events import CLUSTER, OTHERS, Event, Flow
+from results.report.findings.flow.events import CLUSTER, OTHERS, Flow, FlowEvent
 from results.run.observation import FaultSeen
 
 _TIME = 84.0
@@ -155,7 +155,7 @@ def _reign(number: int, flow: Flow, rows: _Rows) -> Markup:
     return svg.element("rect", hint, **place, class_="flow-leader")
 
 
-def _y_at(time_ns: int, events: Sequence[Event], rows: _Rows) -> float:
+def _y_at(time_ns: int, events: Sequence[FlowEvent], rows: _Rows) -> float:
     """Vertical position of a time: its own row, or between the rows before and after it."""
     for number, event in enumerate(events):
         if event.time_ns is None or event.time_ns > time_ns:
@@ -165,7 +165,7 @@ def _y_at(time_ns: int, events: Sequence[Event], rows: _Rows) -> float:
     return rows.end
 
 
-def _busy(call: int, events: Sequence[Event], rows: _Rows) -> Markup:
+def _busy(call: int, events: Sequence[FlowEvent], rows: _Rows) -> Markup:
     """The time from a request to its answer, on the lane of the client."""
     of_it = [number for number, event in enumerate(events) if event.call == call]
     if call < 0 or len(of_it) < 2:  # noqa: PLR2004 - a request that has no second row
@@ -177,7 +177,7 @@ def _busy(call: int, events: Sequence[Event], rows: _Rows) -> Markup:
     return svg.element("rect", x=x - 2.5, y=top, width=5, height=end - top, class_="flow-busy")
 
 
-def _row(number: int, event: Event, rows: _Rows) -> Markup:
+def _row(number: int, event: FlowEvent, rows: _Rows) -> Markup:
     y = rows.middle(number)
     when = "" if event.time_ns is None else f"{event.time_ns / _NS_PER_S:,.3f} s"
     base = rows.tops[number] + _PADDING / 2 + _LINE - 3.5
@@ -195,7 +195,7 @@ def _row(number: int, event: Event, rows: _Rows) -> Markup:
     return svg.group(parts, class_=f"on-{event.kind}")
 
 
-def _arrow(event: Event, y: float, rows: _Rows) -> Markup:
+def _arrow(event: FlowEvent, y: float, rows: _Rows) -> Markup:
     """An arrow between two lanes; for a missing answer it ends half way, with a cross."""
     begin, end = rows.x(event.source), rows.x(event.target)
     if begin is None or end is None or begin == end:
@@ -219,7 +219,7 @@ def _arrow(event: Event, y: float, rows: _Rows) -> Markup:
     return arrow
 
 
-def _label(lines: Sequence[str], event: Event, x: float, y: float) -> Markup:
+def _label(lines: Sequence[str], event: FlowEvent, x: float, y: float) -> Markup:
     """A label in lines; if it is cut, a tooltip has the whole text."""
     hint = [svg.title(event.text)] if lines[-1].endswith("…") else []
     if len(lines) == 1:
@@ -238,5 +238,5 @@ def _short(text: str, characters: int) -> str:
     return text if len(text) <= characters else f"{text[: characters - 1]}…"
 
 
-def _row_of(events: Sequence[Event], kinds: Sequence[str], fault: str) -> int | None:
+def _row_of(events: Sequence[FlowEvent], kinds: Sequence[str], fault: str) -> int | None:
     return next((n for n, event in enumerate(events) if event.kind in kinds and event.fault == fault), None)

@@ -18,14 +18,14 @@ _CONTROLS = {
 """Types of control records (KIP-98, KIP-595, KIP-630, KIP-853)."""
 
 
-class Part(msgspec.Struct, frozen=True):
+class CellPart(msgspec.Struct, frozen=True):
     """A part of a cell's text, and whether replicas differ in it."""
 
     text: str
     differs: bool = False
 
 
-def batch_parts(log: ReplicaLog, row: int, alike: Mapping[str, bool]) -> tuple[Part, ...]:
+def batch_parts(log: ReplicaLog, row: int, alike: Mapping[str, bool]) -> tuple[CellPart, ...]:
     """The texts of a batch: offsets, epoch, records, producer, sequence, CRC, and its other attributes.
 
     Args:
@@ -35,7 +35,7 @@ def batch_parts(log: ReplicaLog, row: int, alike: Mapping[str, bool]) -> tuple[P
     """
     told = {name: int(column[row]) for name, column in log.columns.items()}
     return tuple(
-        Part(text, differs=not all(alike.get(name, True) for name in names))
+        CellPart(text, differs=not all(alike.get(name, True) for name in names))
         for text, names in _texts(told)
         if text
     )
@@ -48,7 +48,7 @@ def offsets_text(first: int, end: int) -> str:
     return f"{first:,}" if end == first + 1 else f"{first:,}–{end - 1:,}"  # noqa: RUF001 - a range
 
 
-def one_line(parts: tuple[Part, ...]) -> str:
+def one_line(parts: tuple[CellPart, ...]) -> str:
     """All parts of a cell as one text."""
     return ", ".join(part.text for part in parts)
 

@@ -22,7 +22,7 @@ from checkers.logs.replicas.committed import End, InSync, MetadataEnd, committed
 from checkers.logs.replicas.left import members_of
 from checkers.logs.replicas.together import COMPARED
 from results.markup.cleaning import clean
-from results.report.findings.replicas.cells import Part, batch_parts, offsets_text, one_line
+from results.report.findings.replicas.cells import CellPart, batch_parts, offsets_text, one_line
 from results.report.reading.readable import readable
 
 _CONTEXT = 3
@@ -35,14 +35,14 @@ _NAME, _ERROR = 40, 160
 _Flags = NDArray[np.bool_]
 
 
-class Column(msgspec.Struct, frozen=True):
+class ReplicaColumn(msgspec.Struct, frozen=True):
     """A replica: its node, and texts about its whole log."""
 
     node: str
     texts: tuple[str, ...]
 
 
-class Row(msgspec.Struct, frozen=True, kw_only=True):
+class ReplicaRow(msgspec.Struct, frozen=True, kw_only=True):
     """A row of the table.
 
     Attributes:
@@ -57,7 +57,7 @@ class Row(msgspec.Struct, frozen=True, kw_only=True):
     kind: Literal["batch", "alike", "fold", "mark"]
     offsets: str = ""
     text: str = ""
-    cells: tuple[tuple[Part, ...], ...] = ()
+    cells: tuple[tuple[CellPart, ...], ...] = ()
     first: bool = False
 
 
@@ -74,8 +74,8 @@ class SideBySide(msgspec.Struct, frozen=True):
 
     partition: str
     summary: tuple[str, ...]
-    columns: tuple[Column, ...]
-    rows: tuple[Row, ...]
+    columns: tuple[ReplicaColumn, ...]
+    rows: tuple[ReplicaRow, ...]
     notes: tuple[str, ...]
 
 
@@ -118,14 +118,14 @@ class ReplicaTables:
             return self._batches.metadata_logs
         return self._batches.of(partition)
 
-    def _column(self, log: ReplicaLog) -> Column:
+    def _column(self, log: ReplicaLog) -> ReplicaColumn:
         told = [f"offsets {offsets_text(log.start, log.end)}"]
         synced = self._members.get(log.partition)
         if synced is not None:
             leads = log.node == synced.leader
             inside = log.node in synced.nodes
             told.append("leader after recovery" if leads else "in the ISR" if inside else "not in the ISR")
-        return Column(clean(log.node, _NAME), tuple(told))
+        return ReplicaColumn(clean(log.node, _NAME), tuple(told))
 
     def _notes(
         self,
@@ -246,7 +246,7 @@ class _Table:
         return alike
 
     def side_by_side(
-        self, offset: int | None, columns: tuple[Column, ...], notes: tuple[str, ...]
+        self, offset: int | None, columns: tuple[ReplicaColumn, ...], notes: tuple[str, ...]
     ) -> SideBySide | None:
         """The table around an offset, or around the first difference."""
         focus = self._focus(offset)
@@ -276,7 +276,7 @@ class _Table:
         context = range(end, min(end + _CONTEXT, len(self._alike)))
         return next((at for at in context if not self._alike[at]), max([end, *(at + 1 for at in context)]))
 
-    def _near(self, first: int, end: int, focus: int) -> Iterator[Row]:
+    def _near(self, first: int, end: int, focus: int) -> Iterator[ReplicaRow]:
         """A row for each range; after the focus, consecutive equal ranges are folded."""
         at = first
         while at < end:
@@ -287,28 +287,28 @@ class _Table:
                 yield from self._folded(at, alike_until)
                 at = alike_until
                 continue
-            yield from (Row(kind="mark", text=text) for text in self._marks(at))
+            yield from (ReplicaRow(kind="mark", text=text) for text in self._marks(at))
             yield self._row(at, first=at == self._first)
             at += 1
 
-    def _row(self, at: int, *, first: bool) -> Row:
+    def _row(self, at: int, *, first: bool) -> ReplicaRow:
         told = offsets_text(int(self._cuts[at]), int(self._cuts[at + 1]))
         if self._alike[at]:
-            return Row(kind="alike", offsets=told, text=f"on all alike: {self._alike_text(at)}")
-        return Row(kind="batch", offsets=told, cells=self._cells(at), first=first)
+            return ReplicaRow(kind="alike", offsets=told, text=f"on all alike: {self._alike_text(at)}")
+        return ReplicaRow(kind="batch", offsets=told, cells=self._cells(at), first=first)
 
     def _alike_text(self, at: int) -> str:
         cells = [cell for due, cell in zip(self._due, self._cells(at), strict=True) if due[at]]
         return one_line(cells[0]) if cells else "no batch is due"
 
-    def _cells(self, at: int) -> tuple[tuple[Part, ...], ...]:
+    def _cells(self, at: int) -> tuple[tuple[CellPart, ...], ...]:
         held = [(log, int(rows[at])) for log, rows in zip(self._logs, self._rows, strict=True)]
         alike = {
             name: len({int(log.columns[name][row]) for log, row in held if row != NONE}) <= 1
             for name in COMPARED
         }
         return tuple(
-            batch_parts(log, row, alike) if row != NONE else (Part(self._absent(log, at), differs=True),)
+            batch_parts(log, row, alike) if row != NONE else (CellPart(self._absent(log, at), differs=True),)
             for log, row in held
         )
 
@@ -331,7 +331,7 @@ class _Table:
             told.append(f"high watermark {self._mark:,}: offsets below are committed")
         return told
 
-    def _folded(self, first: int, end: int) -> Iterator[Row]:
+    def _folded(self, first: int, end: int) -> Iterator[ReplicaRow]:
         """A row for several ranges, with the number of ranges that differ."""
         if first >= end:
             return
@@ -340,7 +340,7 @@ class _Table:
         some = "all" if differing == count else f"{differing:,}"
         how = "alike on all replicas" if not differing else f"{some} of them differ"
         told = offsets_text(int(self._cuts[first]), int(self._cuts[end]))
-        yield Row(kind="fold", offsets=told, text=f"{ranges}, {how}")
+        yield ReplicaRow(kind="fold", offsets=told, text=f"{ranges}, {how}")
 
     def _outside(self, offset: int | None) -> Iterator[str]:
         """A note if no log has a batch at the offset and the nearest range is shown."""

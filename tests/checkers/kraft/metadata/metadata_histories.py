@@ -17,13 +17,13 @@ MS = 1_000_000
 _FUNCTIONS = {"create": "create-topic", "delete": "delete-topic", "list": "list-topics"}
 
 
-def told(text: str, *, damage: tuple[str, ...] = ()) -> History:
+def history_of(text: str, *, damage: tuple[str, ...] = ()) -> History:
     """The history of a story."""
     story = _Story()
     for line in text.splitlines():
         words = line.split("#")[0].split()
         if words:
-            story.tell(*words)
+            story.add_line(*words)
     operations = (
         Operation(index, index * MS, o.process, o.type, o.f, o.key, o.value)
         for index, o in enumerate(story.operations)
@@ -38,7 +38,7 @@ class _Story:
         self.operations: list[Operation] = []
         self._outstanding: dict[int, tuple[str, str]] = {}
 
-    def tell(self, who: str, what: str, *words: str) -> None:
+    def add_line(self, who: str, what: str, *words: str) -> None:
         if who == "setup":
             nodes = [{"name": f"b{i}", "id": i, "roles": ["broker"]} for i in range(1, int(words[0]) + 1)] + [
                 {"name": "c1", "id": 101, "roles": ["controller"]}
@@ -58,13 +58,13 @@ class _Story:
     def _begin(self, process: int, what: str, key: str) -> None:
         f = _FUNCTIONS[what]
         self._outstanding[process] = (f, key)
-        self._add(process, OperationType.INVOKE, f, key, _asked() if what == "create" else None)
+        self._add(process, OperationType.INVOKE, f, key, _requested() if what == "create" else None)
 
     def _end(self, process: int, kind: OperationType, words: list[str]) -> None:
         f, key = self._outstanding.pop(process)
         value: Any = None
         if f == "create-topic":
-            value = {**_asked(), "topic_id": _id(words[0]) if words else None}
+            value = {**_requested(), "topic_id": _id(words[0]) if words else None}
         elif f == "list-topics" and kind is OperationType.OK:
             value = [[name, _id(topic_id)] for name, topic_id in (word.split("=") for word in words)]
         self._add(process, kind, f, key, value)
@@ -73,7 +73,7 @@ class _Story:
         self.operations.append(Operation(0, 0, process, kind, f, key, value))
 
 
-def _asked() -> dict[str, Any]:
+def _requested() -> dict[str, Any]:
     return {"partitions": 1, "replication_factor": 2}
 
 

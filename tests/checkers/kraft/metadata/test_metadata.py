@@ -5,7 +5,7 @@ import pytest
 
 from checkers.kraft.metadata import CREATED_MIN, DELETED_MIN, check_metadata
 from checkers.verdict.verdict import CheckerResult, Validity
-from tests.checkers.kraft.metadata.metadata_histories import told
+from tests.checkers.kraft.metadata.metadata_histories import history_of
 
 MANY = "\n".join(
     [f"9 create many-{i} -" for i in range(CREATED_MIN)] + [f"9 delete many-{i}" for i in range(CREATED_MIN)]
@@ -14,7 +14,7 @@ MANY = "\n".join(
 
 
 def judged(text: str) -> CheckerResult:
-    return check_metadata(told(f"{MANY}\n{text}"))
+    return check_metadata(history_of(f"{MANY}\n{text}"))
 
 
 def found(text: str) -> dict[str, int]:
@@ -146,12 +146,12 @@ def test_the_proof_names_the_operations() -> None:
 
 
 def test_a_history_without_topics_that_come_and_go_does_not_exercise_it() -> None:
-    assert check_metadata(told("setup log 2\nphase final-read")).validity is Validity.NOT_EXERCISED
-    assert check_metadata(told("")).validity is Validity.NOT_EXERCISED
+    assert check_metadata(history_of("setup log 2\nphase final-read")).validity is Validity.NOT_EXERCISED
+    assert check_metadata(history_of("")).validity is Validity.NOT_EXERCISED
 
 
 def test_a_workload_that_did_nothing_is_unknown() -> None:
-    result = check_metadata(told("setup metadata 2\nphase final-read\n1 list b1\n1 list b2"))
+    result = check_metadata(history_of("setup metadata 2\nphase final-read\n1 list b1\n1 list b2"))
     assert result.validity is Validity.UNKNOWN
     assert [assumption.met for assumption in result.assumptions] == [False, True]
 
@@ -160,14 +160,14 @@ def test_a_workload_that_did_nothing_is_unknown() -> None:
 def test_deletions_are_needed_too(deleted: int) -> None:
     changes = [f"0 create t{i} -" for i in range(CREATED_MIN)] + [f"0 delete t{i}" for i in range(deleted)]
     left = " ".join(f"t{i}=-" for i in range(deleted, CREATED_MIN))
-    result = check_metadata(told("\n".join([*changes, "phase final-read", f"1 list b1 {left}"])))
+    result = check_metadata(history_of("\n".join([*changes, "phase final-read", f"1 list b1 {left}"])))
     assert (result.validity is Validity.VALID) == (deleted >= DELETED_MIN)
 
 
 @pytest.mark.parametrize("lists", ["", "1 list b1", "1 list b1\n1 list b1", "1 > list b2\n1 fail\n1 list b1"])
 def test_every_broker_has_to_be_asked_at_the_end(lists: str) -> None:
     result = check_metadata(
-        told(f"setup metadata 2\n{MANY}\n1 list b1\n1 list b2\nphase final-read\n{lists}")
+        history_of(f"setup metadata 2\n{MANY}\n1 list b1\n1 list b2\nphase final-read\n{lists}")
     )
     assert result.validity is Validity.UNKNOWN
     assert {assumption.name: assumption.met for assumption in result.assumptions} == {
@@ -208,7 +208,7 @@ def test_a_shape_that_nobody_knows_is_unknown(text: str, told_why: str) -> None:
     ],
 )
 def test_a_damaged_operation_is_unknown(at: int, changes: dict[str, object], told_why: str) -> None:
-    history = told("0 create t id1\n1 list b1 t=id1")
+    history = history_of("0 create t id1\n1 list b1 t=id1")
     operations = list(history.operations)
     operations[at] = msgspec.structs.replace(operations[at], **changes)
     result = check_metadata(msgspec.structs.replace(history, operations=tuple(operations)))
@@ -218,6 +218,6 @@ def test_a_damaged_operation_is_unknown(at: int, changes: dict[str, object], tol
 
 def test_a_damaged_history_is_never_valid() -> None:
     text = f"{MANY}\nphase final-read\n1 list b1"
-    assert check_metadata(told(text)).validity is Validity.VALID
-    result = check_metadata(told(text, damage=("cut short",)))
+    assert check_metadata(history_of(text)).validity is Validity.VALID
+    result = check_metadata(history_of(text, damage=("cut short",)))
     assert (result.validity, result.unknown_because) == (Validity.UNKNOWN, "cut short")

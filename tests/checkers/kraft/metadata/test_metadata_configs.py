@@ -28,7 +28,7 @@ def story() -> AdminStory:
     return told
 
 
-def tells(told: AdminStory, configs: dict[str, str], node: str = "n2") -> None:
+def observe_configs(told: AdminStory, configs: dict[str, str], node: str = "n2") -> None:
     value = {"began_ns": ASKED_MS * MS, "topics": {TOPIC: configs}}
     told.observe(ASKED_MS + 5, TOPIC_CONFIGS, value, node=node)
 
@@ -41,7 +41,7 @@ def found(told: AdminStory, **log: Any) -> list[str]:
 @pytest.mark.parametrize("age", ["500", "4000"])
 def test_values_of_the_log_that_may_still_be_on_their_way(age: str) -> None:
     told = story()
-    tells(told, {MIN_ISR: "2", AGE: age})
+    observe_configs(told, {MIN_ISR: "2", AGE: age})
     result = check_metadata(told.history())
     assert result.anomalies == ()
     assert result.validity is Validity.VALID
@@ -59,13 +59,13 @@ def test_values_of_the_log_that_may_still_be_on_their_way(age: str) -> None:
 )
 def test_another_value_than_the_log_has_had_for_long(configs: dict[str, str], name: str) -> None:
     told = story()
-    tells(told, {MIN_ISR: "2", AGE: "4000"}, "n1")
-    tells(told, configs)
+    observe_configs(told, {MIN_ISR: "2", AGE: "4000"}, "n1")
+    observe_configs(told, configs)
     assert found(told) == [f"config-against-log {TOPIC} {name}"]
 
 
 def test_a_log_that_lacks_its_beginning_or_may_lack_its_end_tells_nothing() -> None:
     told = story()
-    tells(told, {MIN_ISR: "1"})
+    observe_configs(told, {MIN_ISR: "1"})
     assert found(told, log_start=3) == []
     assert found(told, cut=len(told.records) - 1) == []

@@ -12,7 +12,7 @@ from checkers.history.operations import History, Operation, OperationType
 from checkers.kraft.metadata import check_metadata
 from checkers.kraft.metadata.lives import Life, lives_of
 from checkers.kraft.metadata.loading import metadata_of
-from tests.checkers.kraft.metadata.metadata_histories import told
+from tests.checkers.kraft.metadata.metadata_histories import history_of
 
 BROKERS = ("b1", "b2", "b3")
 Mutation = Callable[[list[Operation], random.Random], str | None]
@@ -64,7 +64,7 @@ def simulated(seed: int, steps: int) -> History:
     for broker in BROKERS:
         applied[broker] = len(log)
         lines.append(f"1 list {broker} {listed(broker)}")
-    return told("\n".join(lines))
+    return history_of("\n".join(lines))
 
 
 @given(st.integers(0, 2**32), st.integers(0, 60))

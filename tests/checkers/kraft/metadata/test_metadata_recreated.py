@@ -3,15 +3,15 @@
 import msgspec
 import pytest
 
-from checkers.evidence.metadata_log import Span
+from checkers.evidence.metadata_log import TimeBounds
 from checkers.history.operations import OK, History
 from checkers.kraft.metadata import check_metadata
 from checkers.kraft.metadata.lives import deleted_id, lives_of
 from checkers.kraft.metadata.loading import metadata_of
-from checkers.kraft.metadata.logged import BEFORE, Record
-from checkers.kraft.metadata.matching import Call, TopicChange, matched
+from checkers.kraft.metadata.logged import BEFORE, LoggedRecord
+from checkers.kraft.metadata.matching import AcknowledgedChange, TopicChange, matched
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
-from tests.checkers.kraft.metadata.metadata_histories import told
+from tests.checkers.kraft.metadata.metadata_histories import history_of
 
 NAME = "made-1"
 AGAIN = "0 create t id1\n0 delete t\n0 create t id2"
@@ -19,7 +19,7 @@ BOTH = "0 create t id1\n0 delete t\n0 create t id2\n0 delete t"
 
 
 def found(text: str) -> list[str]:
-    return [anomaly.id for anomaly in check_metadata(told(text)).anomalies]
+    return [anomaly.id for anomaly in check_metadata(history_of(text)).anomalies]
 
 
 def at_the_end(text: str, listed: str = "") -> list[str]:
@@ -60,7 +60,7 @@ def test_of_a_name_the_last_topic_counts(text: str, listed: str, ids: list[str])
 @pytest.mark.parametrize("again", ["0 create t -", "0 create u -"])
 @pytest.mark.parametrize("share", [0.0, 0.5])
 def test_a_run_that_is_meant_to_must_create_some_again(share: float, again: str) -> None:
-    history = told(f"setup metadata 1\n0 create t -\n0 delete t\n{again}")
+    history = history_of(f"setup metadata 1\n0 create t -\n0 delete t\n{again}")
     first, *others = history.operations
     value = {**first.value, "workload": {"kind": "metadata", "recreated_share": share}}
     first = msgspec.structs.replace(first, value=value)
@@ -332,27 +332,27 @@ class TestConfigs:
 
 class TestMatching:
     @staticmethod
-    def of(from_ns: int, to_ns: int) -> Record:
-        return Record(from_ns, 1, Span(from_ns, to_ns))
+    def of(from_ns: int, to_ns: int) -> LoggedRecord:
+        return LoggedRecord(from_ns, 1, TimeBounds(from_ns, to_ns))
 
     def test_what_was_there_before_the_log(self) -> None:
-        assert matched([Call(5, 6, None)], [TopicChange("a", BEFORE)]) == [(BEFORE,)]
+        assert matched([AcknowledgedChange(5, 6, None)], [TopicChange("a", BEFORE)]) == [(BEFORE,)]
 
     def test_what_was_appended_before_the_question(self) -> None:
-        assert matched([Call(5, 6, None)], [TopicChange("a", self.of(1, 4))]) == [()]
+        assert matched([AcknowledgedChange(5, 6, None)], [TopicChange("a", self.of(1, 4))]) == [()]
 
     def test_one_of_a_later_call(self) -> None:
         late = self.of(10, 12)
-        calls = [Call(5, 6, None), Call(9, 13, None)]
+        calls = [AcknowledgedChange(5, 6, None), AcknowledgedChange(9, 13, None)]
         assert matched(calls, [TopicChange("a", late)]) == [(), (late,)]
         assert matched(calls[:1], [TopicChange("a", late)]) == [(late,)]
-        assert matched([calls[0], Call(9, 13, "a")], [TopicChange("a", late)]) == [(), (late,)]
+        assert matched([calls[0], AcknowledgedChange(9, 13, "a")], [TopicChange("a", late)]) == [(), (late,)]
 
 
 def test_which_topic_a_deletion_deleted() -> None:
     other = "2 create u id3\n3 > delete u\n3 info\n2 delete u"
     text = f"{AGAIN}\n0 > delete t\n0 fail\n0 delete t\n0 delete t\n{other}"
-    metadata = metadata_of(told(text).operations)
+    metadata = metadata_of(history_of(text).operations)
     lives = lives_of(metadata, "t")
     assert [deleted_id(lives, each) for each in metadata.deleted["t"]] == ["id1", "id2", "id2", None]
     others = lives_of(metadata, "u")

@@ -21,7 +21,7 @@ def lost(**setup: Any) -> AdminStory:
     return story
 
 
-def leader_tells(
+def observe_leader(
     story: AdminStory,
     at_ms: float,
     end: int,
@@ -73,7 +73,7 @@ def test_one_that_has_caught_up_is_not_empty(
 ) -> None:
     story = lost()
     story.fault(20, 30, "wipe-disk", "n2", scope="all")
-    leader_tells(story, at_ms, end, committed=committed)
+    observe_leader(story, at_ms, end, committed=committed)
     story.fault(40, 50, "wipe-disk", "n3", scope="all")
     assert anomaly(story).illegal is illegal
 
@@ -81,7 +81,7 @@ def test_one_that_has_caught_up_is_not_empty(
 def test_where_it_ended_before_the_wipe_the_leader_may_remember() -> None:
     story = lost()
     story.fault(20, 30, "wipe-disk", "n2", scope="all")
-    leader_tells(story, 35, 9, fetched_ms=15)
+    observe_leader(story, 35, 9, fetched_ms=15)
     story.fault(40, 50, "wipe-disk", "n3", scope="all")
     assert not anomaly(story).illegal
 
@@ -106,7 +106,7 @@ DYNAMIC = {"quorum": "dynamic", "features": {"kraft.version": 1}}
 @pytest.mark.parametrize("setup", [{}, DYNAMIC])
 def test_a_majority_is_one_of_the_voters_that_were_told(setup: dict[str, Any]) -> None:
     story = lost(**setup)
-    leader_tells(story, 15, 9, more=())
+    observe_leader(story, 15, 9, more=())
     story.fault(20, 30, "wipe-disk", "n2", "n3", scope="all")
     assert anomaly(story).illegal
     story.fault(40, 50, "wipe-disk", "n1", scope="all")
@@ -115,7 +115,7 @@ def test_a_majority_is_one_of_the_voters_that_were_told(setup: dict[str, Any]) -
 
 def test_of_more_voters_it_takes_more() -> None:
     story = lost(**DYNAMIC)
-    leader_tells(story, 15, 9, more=(3, 4, 5))
+    observe_leader(story, 15, 9, more=(3, 4, 5))
     story.fault(20, 30, "wipe-disk", "n2", "n3", scope="all")
     assert anomaly(story).illegal
     story.fault(40, 50, "wipe-disk", "n1", scope="all")
@@ -125,5 +125,5 @@ def test_of_more_voters_it_takes_more() -> None:
 def test_voters_that_were_told_later_do_not_count() -> None:
     story = lost(**DYNAMIC)
     story.fault(20, 30, "wipe-disk", "n2", "n3", scope="all")
-    leader_tells(story, 35, 0, more=(3, 4, 5))
+    observe_leader(story, 35, 0, more=(3, 4, 5))
     assert not anomaly(story).illegal

@@ -7,7 +7,7 @@ import pytest
 
 from checkers.history.operations import History
 from checkers.kraft.quorum import check_quorum
-from tests.checkers.kraft.quorum.test_quorum_votes import told, vote
+from tests.checkers.kraft.quorum.test_quorum_votes import vote, with_log_entries
 
 Story = Callable[..., History]
 RULES = {"candidate-without-majority", "vote-not-kept"}
@@ -34,12 +34,12 @@ class TestAsked:
         self, story: Story, voters: list[int] | None, granting: list[int] | None, *, asked: bool
     ) -> None:
         own = vote("c1", 2, 1, line=8, pre_voters=voters, pre_granting=granting)
-        history = told(story(LED, setup={"kafka_version": "4.3.1"}), own)
+        history = with_log_entries(story(LED, setup={"kafka_version": "4.3.1"}), own)
         assert found(history) == ([] if asked else ["candidate-without-majority: c1, epoch 2"])
 
     def test_the_line_is_the_proof(self, story: Story) -> None:
         own = vote("c1", 2, 1, line=8, pre_voters=[1, 2, 3], pre_granting=[1])
-        history = told(story(LED, setup={"kafka_version": "4.3.1"}), own)
+        history = with_log_entries(story(LED, setup={"kafka_version": "4.3.1"}), own)
         (anomaly,) = [each for each in check_quorum(history).anomalies if each.id in RULES]
         assert anomaly.summary == (
             "c1 became a candidate in epoch 2 with the pre-votes of only 1 of 3 voters."
@@ -48,7 +48,7 @@ class TestAsked:
 
     def test_a_version_that_knows_no_pre_votes_asks_nobody(self, story: Story) -> None:
         own = vote("c1", 2, 1, pre_voters=[1, 2, 3], pre_granting=[1])
-        assert found(told(story(LED, setup={"kafka_version": "3.9.0"}), own)) == []
+        assert found(with_log_entries(story(LED, setup={"kafka_version": "3.9.0"}), own)) == []
 
 
 class TestKept:
@@ -64,22 +64,25 @@ class TestKept:
     )
     def test_by_the_file_that_is_read_next(self, story: Story, state: str, *, kept: bool) -> None:
         text = f"1 c1 leads 1\n9 c2 {state}\n"
-        history = told(story(text), vote("c2", 2, 3, at=4))
+        history = with_log_entries(story(text), vote("c2", 2, 3, at=4))
         assert found(history) == ([] if kept else ["vote-not-kept: c2, epoch 2"])
 
     @pytest.mark.parametrize("told_so", [{"pre_vote": True}, {"granted": False}, {"at": 8}])
     def test_what_binds_nobody_or_may_come_later(self, story: Story, told_so: dict[str, Any]) -> None:
         history = story("1 c1 leads 1\n9 c2 file 1\n")
-        assert found(told(history, vote("c2", 2, 3, **({"at": 4} | told_so)))) == []
+        assert found(with_log_entries(history, vote("c2", 2, 3, **({"at": 4} | told_so)))) == []
 
     def test_each_node_is_told_once(self, story: Story) -> None:
         history = story("1 c1 leads 1\n9 c2 file 1\n9 c3 file 1\n20 c2 file 1\n")
         votes = [vote("c2", 2, 3, at=4), vote("c2", 3, 3, at=12), vote("c3", 2, 3, at=4)]
-        assert found(told(history, *votes)) == ["vote-not-kept: c2, epoch 2", "vote-not-kept: c3, epoch 2"]
+        assert found(with_log_entries(history, *votes)) == [
+            "vote-not-kept: c2, epoch 2",
+            "vote-not-kept: c3, epoch 2",
+        ]
 
     @pytest.mark.parametrize(
         ("fault", "kept"), [("wipe-disk c2", True), ("wipe-disk c1", False), ("kill c2", False)]
     )
     def test_a_disk_that_was_struck_may_have_lost_it(self, story: Story, fault: str, *, kept: bool) -> None:
         text = f"1 c1 leads 1\n5 f1 {fault} ok\n6 f1 heal ok\n9 c2 file 1\n"
-        assert bool(found(told(story(text), vote("c2", 2, 3, at=4)))) is not kept
+        assert bool(found(with_log_entries(story(text), vote("c2", 2, 3, at=4)))) is not kept

@@ -82,7 +82,7 @@ def test_what_a_node_forgets_over_a_restart_is_found(
     readings: list[dict[str, Any]] = [{"epoch": epoch, "cluster": "a", "disk": "d1"} for epoch in epochs]
     restart = data.draw(st.integers(1, len(readings) - 1))
 
-    def told() -> History:
+    def history_of_readings() -> History:
         lines = [
             f"{2 * i + 2} c1 file {r['epoch']} disk={r['disk']} cluster={r['cluster']}"
             for i, r in enumerate(readings)
@@ -91,7 +91,7 @@ def test_what_a_node_forgets_over_a_restart_is_found(
             "\n".join([*lines, f"{2 * restart + 0.5} f1 kill c1 ok", f"{2 * restart + 1} f1 heal ok"])
         )
 
-    assert not MUTATIONS.keys() & check_quorum(told()).counts.keys()
+    assert not MUTATIONS.keys() & check_quorum(history_of_readings()).counts.keys()
     for reading in readings[restart:]:
         reading.update(MUTATIONS[broken])
-    assert check_quorum(told()).counts.keys() & MUTATIONS.keys() == {broken}
+    assert check_quorum(history_of_readings()).counts.keys() & MUTATIONS.keys() == {broken}

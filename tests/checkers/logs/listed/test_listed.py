@@ -26,7 +26,7 @@ class Asked(AdminStory):
         super().__init__(**setup)
         self.created()
 
-    def told(
+    def add_answer(
         self,
         at_ms: float,
         what: str,
@@ -91,12 +91,12 @@ def test_answers_that_agree_with_what_was_done() -> None:
     asked = Asked()
     asked.send(10, 5, 0)
     asked.send(200, 6, 1)
-    asked.told(220, "latest", 2)
-    asked.told(230, "stable", 2)
-    asked.told(240, "earliest", 0)
-    asked.told(250, "newest", 1, stamp_ms=200)
-    asked.told(260, "since", 1, since_ms=100, stamp_ms=200)
-    asked.told(270, "since", -1, since_ms=260)
+    asked.add_answer(220, "latest", 2)
+    asked.add_answer(230, "stable", 2)
+    asked.add_answer(240, "earliest", 0)
+    asked.add_answer(250, "newest", 1, stamp_ms=200)
+    asked.add_answer(260, "since", 1, since_ms=100, stamp_ms=200)
+    asked.add_answer(270, "since", -1, since_ms=260)
     asked.send(300, 7, 2)
     result = judged(asked)
     assert (result.validity, result.anomalies) == (Validity.VALID, ())
@@ -115,7 +115,7 @@ def test_an_end_below_what_was_acknowledged(what: str) -> None:
     asked = Asked()
     asked.send(10, 5, 0)
     asked.send(20, 6, 1)
-    asked.told(40, what, 1)
+    asked.add_answer(40, what, 1)
     (anomaly,) = judged(asked).anomalies
     assert (anomaly.id, anomaly.licence, len(anomaly.witness)) == (END_BEHIND, None, 2)
     assert "end offset 1 of log-0/0, but 2 had been acknowledged" in anomaly.summary
@@ -123,9 +123,9 @@ def test_an_end_below_what_was_acknowledged(what: str) -> None:
 
 def test_an_end_below_what_another_leader_had_told() -> None:
     asked = Asked()
-    asked.told(10, "latest", 7)
+    asked.add_answer(10, "latest", 7)
     asked.leads(20, 2)
-    asked.told(40, "latest", 6, node="n2", epoch=1)
+    asked.add_answer(40, "latest", 6, node="n2", epoch=1)
     (anomaly,) = judged(asked).anomalies
     assert (anomaly.id, anomaly.licence) == (END_BEHIND, None)
     assert "but 7 had been told" in anomaly.summary
@@ -136,18 +136,18 @@ def test_a_former_leader_may_tell_what_was_when_it_led() -> None:
     asked.send(5, 4, 0)
     asked.leads(20, 2)
     asked.send(30, 5, 1)
-    asked.told(40, "latest", 1)
-    asked.told(45, "earliest", 0)
+    asked.add_answer(40, "latest", 1)
+    asked.add_answer(45, "earliest", 0)
     result = judged(asked)
     assert (result.anomalies, result.figures["from_former_leaders"]) == ((), 2)
-    asked.told(50, "latest", 0)
+    asked.add_answer(50, "latest", 0)
     assert found(asked) == [END_BEHIND]
 
 
 def test_where_no_log_tells_of_epochs_nothing_is_due() -> None:
     asked = Asked()
     asked.send(10, 5, 0)
-    asked.told(40, "latest", 0)
+    asked.add_answer(40, "latest", 0)
     assert found(asked) == [END_BEHIND]
     assert found(asked, metadata_log=False) == []
 
@@ -155,14 +155,14 @@ def test_where_no_log_tells_of_epochs_nothing_is_due() -> None:
 def test_what_was_acknowledged_by_a_leader_alone_is_not_due() -> None:
     asked = Asked(workload={"acks": "1"})
     asked.send(10, 5, 0)
-    asked.told(40, "latest", 0)
+    asked.add_answer(40, "latest", 0)
     assert found(asked) == []
 
 
 def test_what_was_acknowledged_by_a_leader_alone_may_stand_where_another_has_other_records() -> None:
     asked = Asked(workload={"acks": "1"})
-    asked.told(40, "latest", 6)
-    asked.told(45, "newest", 5, stamp_ms=44)
+    asked.add_answer(40, "latest", 6)
+    asked.add_answer(45, "newest", 5, stamp_ms=44)
     asked.send(60, 5, 5)
     assert found(asked) == []
 
@@ -172,7 +172,7 @@ def test_what_was_lost_legally_is_not_due() -> None:
     asked.send(10, 5, 0)
     asked.elect(20, 30)
     asked.changed(25, leader=3, isr=[3], leaderRecoveryState=1)
-    asked.told(40, "latest", 0, node="n3", epoch=1)
+    asked.add_answer(40, "latest", 0, node="n3", epoch=1)
     (anomaly,) = judged(asked).anomalies
     assert (anomaly.id, anomaly.illegal, anomaly.licence is not None) == (END_BEHIND, False, True)
 
@@ -184,7 +184,7 @@ def test_what_was_lost_legally_is_not_due() -> None:
 def test_what_lies_behind_what_was_sent_later(what: str, offset: int, *, wrong: bool) -> None:
     asked = Asked()
     asked.send(10, 5, 0)
-    asked.told(20, what, offset, stamp_ms=15)
+    asked.add_answer(20, what, offset, stamp_ms=15)
     asked.send(30, 8, 3)
     asked.send(40, 7, 2)
     anomalies = [each for each in judged(asked).anomalies if each.id == END_AHEAD]
@@ -213,19 +213,19 @@ def opened(until: str) -> Asked:
 @pytest.mark.parametrize("until", ["end", "timeout", "rival", "administrator", "never"])
 def test_a_stable_offset_behind_an_open_transaction(until: str) -> None:
     asked = opened(until)
-    asked.told(490, "stable", 4)
+    asked.add_answer(490, "stable", 4)
     assert found(asked) == [STABLE]
     asked = opened(until)
-    asked.told(490, "stable", 3)
-    asked.told(495, "latest", 4)
-    asked.told(560, "stable", 4)
+    asked.add_answer(490, "stable", 3)
+    asked.add_answer(495, "latest", 4)
+    asked.add_answer(560, "stable", 4)
     assert found(asked) == ([STABLE] if until == "never" else [])
 
 
 def test_a_coordinator_that_lost_its_state_may_end_a_transaction_as_it_did_an_older_one() -> None:
     asked = opened("never")
     asked.elect(200, 210, all_partitions=True)
-    asked.told(490, "stable", 4)
+    asked.add_answer(490, "stable", 4)
     (anomaly,) = judged(asked).anomalies
     assert (anomaly.id, anomaly.illegal) == (STABLE, False)
     assert "__transaction_state" in (anomaly.licence or "")
@@ -239,14 +239,14 @@ def test_a_rival_that_was_not_over_when_a_transaction_began(how: str | None, unt
     if how is not None:
         who = {"client": "raw", "producer_id": 7, "epoch": 2, "timeout_ms": 60_000}
         asked.add(until_ms, 11, OperationType(how), "init-transactions", key="t", value=who)
-    asked.told(490, "stable", 4)
+    asked.add_answer(490, "stable", 4)
     assert found(asked) == ([STABLE] if how == "ok" and until_ms == 90 else [])
 
 
 def test_an_answer_without_a_question_is_no_rival() -> None:
     asked = opened("never")
     asked.add(50, 12, OK, "init-transactions", key="t", value={"client": "raw", "epoch": 2})
-    asked.told(490, "stable", 4)
+    asked.add_answer(490, "stable", 4)
     assert found(asked) == [STABLE]
 
 
@@ -260,7 +260,7 @@ def test_a_transaction_of_which_too_little_is_known(lacking: str) -> None:
         asked.add(150, 9, INFO, "txn", key="t")
     else:
         asked.transacts(100, 150, 3)
-    asked.told(490, "stable", 4)
+    asked.add_answer(490, "stable", 4)
     made = asked.history()
     operations = [
         _without(o, "ending_ns") if lacking == "ending" and o.f == "txn" and o.type is not INVOKE else o
@@ -284,10 +284,10 @@ def test_the_last_stable_offset_is_compared_with_itself_where_there_are_transact
     asked.initialises(5, timeout_ms=60_000)
     asked.send(10, 5, 0)
     asked.transacts(20, 60, 1, ending_ms=40)
-    asked.told(70, "latest", 3)
-    asked.told(80, "stable", 1)
+    asked.add_answer(70, "latest", 3)
+    asked.add_answer(80, "stable", 1)
     assert found(asked) == []
-    asked.told(90, "stable", 0)
+    asked.add_answer(90, "stable", 0)
     assert found(asked) == [END_BEHIND]
 
 
@@ -297,7 +297,7 @@ def test_a_start_behind_what_was_asked_for(offset: int, wrong: list[str]) -> Non
     asked.deletes(10, 5, how="info")
     asked.deletes(10, 9, topic="other")
     asked.deletes(90, 9)
-    asked.told(40, "earliest", offset)
+    asked.add_answer(40, "earliest", offset)
     assert found(asked) == wrong
 
 
@@ -313,17 +313,17 @@ def test_a_start_may_move_by_retention_or_with_another_topic(how: str) -> None:
         asked.both(5, 6, "alter-topic", {"config": "retention.bytes", "value": "1", "to": "n1"}, key=TOPIC)
     if how == "removed":
         asked.both(50, 60, "delete-topic", None, key=TOPIC)
-    asked.told(40, "earliest", 6)
+    asked.add_answer(40, "earliest", 6)
     assert found(asked) == []
 
 
 def test_a_start_below_what_was_deleted() -> None:
     asked = Asked()
     asked.deletes(10, 5)
-    asked.told(11, "earliest", 0)
-    asked.told(40, "earliest", 5)
+    asked.add_answer(11, "earliest", 0)
+    asked.add_answer(40, "earliest", 5)
     assert found(asked) == []
-    asked.told(50, "earliest", 4, node="n2")
+    asked.add_answer(50, "earliest", 4, node="n2")
     assert found(asked) == [START_BEHIND]
 
 
@@ -331,8 +331,8 @@ def test_a_start_below_what_was_deleted_after_a_kill() -> None:
     asked = Asked()
     asked.deletes(10, 5)
     asked.fault(20, 30, "kill", "n1")
-    asked.told(2500, "earliest", 0)
-    asked.told(2600, "earliest", 1)
+    asked.add_answer(2500, "earliest", 0)
+    asked.add_answer(2600, "earliest", 1)
     (anomaly,) = judged(asked).anomalies
     assert (anomaly.id, anomaly.illegal, anomaly.licence is not None) == (START_BEHIND, False, True)
 
@@ -341,10 +341,10 @@ def test_a_start_below_what_was_deleted_after_a_kill() -> None:
 def test_a_start_that_goes_back_within_a_leadership(*, killed: bool) -> None:
     asked = Asked()
     asked.deletes(10, 5, how="info")
-    asked.told(40, "earliest", 5)
+    asked.add_answer(40, "earliest", 5)
     if killed:
         asked.fault(45, 47, "kill", "n1")
-    asked.told(50, "earliest", 4)
+    asked.add_answer(50, "earliest", 4)
     assert found(asked) == ([] if killed else [START_BEHIND])
 
 
@@ -375,21 +375,21 @@ def test_what_stands_at_a_time(
     what: str, offset: int, since_ms: float | None, stamp_ms: float, *, wrong: bool
 ) -> None:
     asked = dated()
-    asked.told(700, what, offset, since_ms=since_ms, stamp_ms=stamp_ms)
+    asked.add_answer(700, what, offset, since_ms=since_ms, stamp_ms=stamp_ms)
     assert found(asked) == ([TIME] if wrong else [])
 
 
 def test_records_that_were_deleted_are_not_due_by_time() -> None:
     asked = dated()
     asked.deletes(600, 3)
-    asked.told(590, "since", 1, since_ms=200, stamp_ms=300)
-    asked.told(700, "since", -1, since_ms=200)
+    asked.add_answer(590, "since", 1, since_ms=200, stamp_ms=300)
+    asked.add_answer(700, "since", -1, since_ms=200)
     assert judged(asked).anomalies == ()
     asked.send(710, 8, 3)
     asked.send(715, 9, 4)
-    asked.told(800, "since", -1, since_ms=200)
+    asked.add_answer(800, "since", -1, since_ms=200)
     assert found(asked) == [], "a segment that is not yet gone hides what follows it"
-    asked.told(810, "since", 4, since_ms=200, stamp_ms=715)
+    asked.add_answer(810, "since", 4, since_ms=200, stamp_ms=715)
     assert found(asked) == [TIME]
 
 
@@ -409,7 +409,7 @@ def test_a_log_that_was_truncated_may_hide_what_comes_after_that_from_a_search_b
     asked.fault(250, 260, "kill", killed)
     asked.leads(400, 2)
     asked.send(600, 8, 3)
-    asked.told(700, "since", offset, node="n2", epoch=1, since_ms=since_ms, stamp_ms=600)
+    asked.add_answer(700, "since", offset, node="n2", epoch=1, since_ms=since_ms, stamp_ms=600)
     assert found(asked) == ([TIME] if wrong else [])
     (told,) = judged(asked).anomalies
     assert wrong or "restarted and truncated" in (told.licence or "")
@@ -418,7 +418,7 @@ def test_a_log_that_was_truncated_may_hide_what_comes_after_that_from_a_search_b
 def test_records_that_are_too_old_are_not_due_by_time() -> None:
     asked = dated()
     asked.both(5, 6, "alter-topic", {"config": "retention.ms", "value": "1", "to": "n1"}, key=TOPIC)
-    asked.told(700, "since", -1, since_ms=200)
+    asked.add_answer(700, "since", -1, since_ms=200)
     assert found(asked) == []
 
 
@@ -426,14 +426,14 @@ def test_records_that_may_be_compacted_are_not_due_by_time() -> None:
     config = {"cleanup.policy": "compact"}
     asked = Asked(topics=[{"name": TOPIC, "partitions": 1, "config": config}], workload={"keys": 3})
     asked.send(100, 5, 0)
-    asked.told(700, "since", -1, since_ms=10)
+    asked.add_answer(700, "since", -1, since_ms=10)
     assert found(asked) == []
 
 
 def test_a_clock_that_was_set_says_nothing() -> None:
     asked = dated()
-    asked.told(700, "since", -1, since_ms=200)
-    asked.told(710, "latest", 3, clock_ms=5_000)
+    asked.add_answer(700, "since", -1, since_ms=200)
+    asked.add_answer(710, "latest", 3, clock_ms=5_000)
     assert found(asked) == []
 
 
@@ -452,19 +452,19 @@ def test_a_partition_that_was_not_there_at_first_and_of_which_nobody_sent_anythi
 
 def test_what_is_found_makes_a_run_invalid() -> None:
     asked = Asked()
-    asked.told(40, "earliest", 6)
+    asked.add_answer(40, "earliest", 6)
     assert (found(asked), judged(asked).validity) == ([START_AHEAD], Validity.INVALID)
 
 
 def test_of_a_topic_that_the_run_did_not_make_nothing_is_judged() -> None:
     asked = Asked(topics=[{"name": "other", "partitions": 1, "config": {}}])
-    asked.told(40, "earliest", 6)
+    asked.add_answer(40, "earliest", 6)
     assert judged(asked).validity is Validity.NOT_EXERCISED
 
 
 def test_what_was_asked_may_be_lost_with_a_journal() -> None:
     asked = Asked()
-    asked.told(40, "earliest", 6)
+    asked.add_answer(40, "earliest", 6)
     whole = asked.history()
     lacking = frozenset(["worker-3"])
     result = result_by("listed-offsets", check_listed, History("run", "", whole.operations, lacking=lacking))

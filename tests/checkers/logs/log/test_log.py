@@ -6,7 +6,7 @@ from checkers.history.operations import History
 from checkers.logs.log import check_log, screening
 from checkers.logs.log.anomalies import ANOMALIES
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Validity
-from tests.checkers.log_histories import ids_of, judged, only, told
+from tests.checkers.log_histories import history_of, ids_of, judged, only
 
 CLEAN = """
     p0 send 0@0=1 0@1=2
@@ -355,7 +355,7 @@ class TestFinalRead:
         assert "inconsistent-offsets" in result.counts
 
     def test_damage_makes_a_clean_history_unknown(self) -> None:
-        result = check_log(told(CLEAN, damage=("history-worker-3.jsonl, line 9: cut short",)))
+        result = check_log(history_of(CLEAN, damage=("history-worker-3.jsonl, line 9: cut short",)))
         assert result.validity is Validity.UNKNOWN
         assert result.unknown_because == "history-worker-3.jsonl, line 9: cut short"
 

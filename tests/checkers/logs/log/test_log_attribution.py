@@ -9,14 +9,14 @@ from checkers.evidence.loading import columns_of
 from checkers.history.operations import Operation, OperationType
 from checkers.logs.log import check_columns, check_log
 from checkers.verdict.verdict import CheckerResult, Validity
-from tests.checkers.log_histories import TOPIC, only, told
+from tests.checkers.log_histories import TOPIC, history_of, only
 from tests.checkers.logs.replicas.replica_histories import Batch, replica, unread
 
 TWICE = "p0 send 0@0=1\na final 0 0..2 0@0=1 0@1=1"
 
 
 def judged(text: str, *values: dict[str, Any]) -> CheckerResult:
-    history = told(text)
+    history = history_of(text)
     size = len(history.operations)
     seen = [
         Operation(size + n, 10**9, "observer", OperationType.OK, "observe", "replica", value, node=f"n{n}")
@@ -110,7 +110,7 @@ def test_who_is_refused_rightly_begins_a_new_epoch(
     """As `exploratory/copy --seed 4` had it, on a busy machine."""
     where, incoming, end = line
     text = REFUSED.format(where=where, incoming=incoming, end=end)
-    history = msgspec.structs.replace(told(TWICE), began_at="2026-11-26T07:34:42Z")
+    history = msgspec.structs.replace(history_of(TWICE), began_at="2026-11-26T07:34:42Z")
     at = {"line": 607, "at": "2026-11-26T07:34:43.584Z", "level": "ERROR", "text": text}
     size, done = len(history.operations), OperationType.OK
     seen = [
@@ -152,7 +152,7 @@ def logged(at: str | None, text: str = RIGHT) -> dict[str, Any]:
 def test_what_was_seen_before_any_refusal_was_not_sent_again_for_one(
     lines: list[dict[str, Any]], validity: Validity
 ) -> None:
-    history = told(SEEN_AT_ONCE)
+    history = history_of(SEEN_AT_ONCE)
     size, done = len(history.operations), OperationType.OK
     disk = numbered((7, 0, 3), (7, 1, 0))
     seen = [
@@ -225,7 +225,7 @@ def test_histories_without_duplicates_ask_for_no_evidence() -> None:
 
 
 def test_columns_alone_have_no_evidence() -> None:
-    result = check_columns(columns_of(told(TWICE)))
+    result = check_columns(columns_of(history_of(TWICE)))
     assert only(result).explanation[-1] == (
         "The batches of no replica show whether the client or the broker duplicated it."
     )

@@ -12,7 +12,7 @@ from checkers.columns.tables import NONE
 from checkers.history.operations import History, Operation, OperationType
 from checkers.logs.log import check_log
 from checkers.verdict.verdict import Validity
-from tests.checkers.log_histories import TOPIC, told
+from tests.checkers.log_histories import TOPIC, history_of
 from tests.checkers.logs.log.log_oracle import expected_counts
 from tests.checkers.logs.log.log_simulator import Simulation
 
@@ -336,14 +336,14 @@ def tiny_texts(draw: st.DrawFn) -> str:
 @settings(max_examples=400)
 @given(tiny_texts())
 def test_the_oracle_agrees(text: str) -> None:
-    history = told(text)
+    history = history_of(text)
     expected = expected_counts(history)
     found = check_log(history).counts
     compared = ("lost-write", "duplicate", "inconsistent-offsets", "realtime-order", "phantom", "G1a")
     assert {name: found[name] for name in compared if name in found} == expected
 
 
-@pytest.mark.parametrize("history", [told("p0 send 0@0=1\na final 0 0..1 0@0=1")])
+@pytest.mark.parametrize("history", [history_of("p0 send 0@0=1\na final 0 0..1 0@0=1")])
 def test_witnesses_are_operations_of_the_history(history: History) -> None:
     result = check_log(mutated(history, 0, lambda _, values: values.__setitem__(0, 2)))
     assert result.anomalies

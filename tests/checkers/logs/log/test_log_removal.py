@@ -5,7 +5,7 @@ import pytest
 from checkers.columns.tables import PartitionName
 from checkers.licences import licences_of
 from checkers.verdict.verdict import CheckerResult, Validity
-from tests.checkers.log_histories import TOPIC, ids_of, judged, only, told
+from tests.checkers.log_histories import TOPIC, history_of, ids_of, judged, only
 
 SENT = "p0 send 0@0=1 0@1=2 0@2=3\n"
 CUT = "a final 0 2..3 0@2=3"
@@ -51,7 +51,7 @@ class TestDeleteRecords:
         assert {a.id for a in result.anomalies if a.illegal} >= {"inconsistent-offsets"}
 
     def test_a_partition_has_the_permits_of_its_own(self) -> None:
-        licences = licences_of(told("setup partitions=3\ndelete ok 0@1 1@2"))
+        licences = licences_of(history_of("setup partitions=3\ndelete ok 0@1 1@2"))
         permits = [licences.of(PartitionName(TOPIC, number)) for number in range(3)]
         assert [[permit.event.below for permit in some] for some in permits] == [[1], [2], []]
 

@@ -12,7 +12,7 @@ from checkers.licences import licences_of
 from checkers.logs.log import check_columns, screening
 from checkers.logs.log.partition import split
 from checkers.verdict.verdict import CheckerResult, Validity
-from tests.checkers.log_histories import TOPIC, told
+from tests.checkers.log_histories import TOPIC, history_of
 from tests.checkers.logs.log.log_simulator import Simulation
 from tests.checkers.logs.log.log_transactions import DEFECTS, TransactionalSimulation
 from tests.checkers.logs.log.test_log_properties import tiny_texts
@@ -37,7 +37,7 @@ def same_without(history: History) -> None:
 @settings(QUICK, max_examples=200)
 @given(tiny_texts(), st.sampled_from(["", "foreign\n"]))
 def test_of_whatever_is_told(text: str, prefix: str) -> None:
-    same_without(told(prefix + text))
+    same_without(history_of(prefix + text))
 
 
 @QUICK
@@ -64,7 +64,7 @@ def test_most_of_a_correct_log_is_cleared() -> None:
 def test_one_bad_partition_among_many_is_found() -> None:
     lines = "".join(f"p{n % 9} send {n}@0={n + 1}\na final {n} 0..1 {n}@0={n + 1}\n" for n in range(200))
     bad = lines.replace("a final 77 0..1 77@0=78", "a final 77 0..1")
-    history = told("setup partitions=200\n" + bad)
+    history = history_of("setup partitions=200\n" + bad)
     assert np.flatnonzero(screening.screened(split(columns_of(history))).judged).tolist() == [77]
     result = check_columns(columns_of(history), licences_of(history))
     assert result.validity is Validity.INVALID

@@ -13,7 +13,7 @@ from checkers.licences import licences_of
 from checkers.logs.log import check_columns, check_part, put_together, screening
 from checkers.logs.log.figures import overview_of
 from checkers.logs.log.shares import shares
-from tests.checkers.log_histories import told
+from tests.checkers.log_histories import history_of
 from tests.checkers.logs.log.log_simulator import Simulation
 from tests.checkers.logs.log.log_transactions import DEFECTS, TransactionalSimulation
 from tests.checkers.logs.log.test_log_properties import tiny_texts
@@ -39,7 +39,7 @@ def same_in_shares(history: History) -> None:
 @FEW
 @given(tiny_texts(), st.sampled_from(["", "foreign\n"]))
 def test_of_whatever_is_told(text: str, prefix: str) -> None:
-    same_in_shares(told(prefix + text))
+    same_in_shares(history_of(prefix + text))
 
 
 @FEW
@@ -59,8 +59,8 @@ def test_of_more_anomalies_than_are_listed() -> None:
     """Forty losses at forty times, and as many unseen records, in turns over three partitions."""
     lost = "".join(f"p{n} send {n % 3}@{n // 3}={n}\n" for n in range(42))
     finals = "a final 0 0..14\na final 1 0..14\n"
-    same_in_shares(told("setup partitions=3\n" + lost + finals))
-    same_in_shares(told("setup partitions=3\n" + lost))
+    same_in_shares(history_of("setup partitions=3\n" + lost + finals))
+    same_in_shares(history_of("setup partitions=3\n" + lost))
 
 
 def test_of_a_history_without_a_record() -> None:
@@ -71,7 +71,7 @@ def test_of_a_history_without_a_record() -> None:
 
 def test_a_heavy_partition_is_a_share_of_its_own() -> None:
     sends = "".join(f"p{n} send {2 if n % 4 else n % 5}@{n}={n}\n" for n in range(200))
-    columns = columns_of(told("setup partitions=5\n" + sends))
+    columns = columns_of(history_of("setup partitions=5\n" + sends))
     of_shares = [np.unique(share.sends.partition).tolist() for share in shares(columns, 4)]
     assert [2] in of_shares
     assert [code for codes in of_shares for code in codes] == [0, 1, 2, 3, 4]
@@ -79,6 +79,6 @@ def test_a_heavy_partition_is_a_share_of_its_own() -> None:
 
 def test_shares_are_about_equal() -> None:
     sends = "".join(f"p{n} send {n % 20}@{n // 20}={n}\n" for n in range(400))
-    columns = columns_of(told("setup partitions=20\n" + sends))
+    columns = columns_of(history_of("setup partitions=20\n" + sends))
     assert [len(share.sends.value) for share in shares(columns, 4)] == [100, 100, 100, 100]
     assert [len(share.sends.value) for share in shares(columns, 3)] == [140, 140, 120]

@@ -2,10 +2,10 @@
 
 import pytest
 
-from checkers.columns.tables import Outcome
+from checkers.columns.tables import SendOutcome
 from checkers.evidence.loading import columns_of
 from checkers.verdict.verdict import Validity
-from tests.checkers.log_histories import ids_of, judged, only, told
+from tests.checkers.log_histories import history_of, ids_of, judged, only
 
 COMMITTED = "p0 txn commit 0@0=1 0@1=2\n"
 ABORTED = "p0 txn abort 0@0=1\np1 send 0@2=2\n"
@@ -13,13 +13,15 @@ DOUBTED = "p0 txn doubt 0@0=1\np1 send 0@2=2\n"
 
 
 def test_its_sends_are_loaded_with_its_fate() -> None:
-    sends = columns_of(told(COMMITTED + "p0 txn abort 0@3=3 0@-=4\np1 txn doubt 0@5=5\np2 begin 0=6")).sends
+    sends = columns_of(
+        history_of(COMMITTED + "p0 txn abort 0@3=3 0@-=4\np1 txn doubt 0@5=5\np2 begin 0=6")
+    ).sends
     assert sends.value.tolist() == [1, 2, 3, 4, 5, 6]
     assert sends.offset.tolist() == [0, 1, 3, -1, 5, -1]
-    names = [Outcome(code).name for code in sends.outcome]
+    names = [SendOutcome(code).name for code in sends.outcome]
     assert names == ["OK", "OK", "ABORTED", "ABORTED", "INFO", "INFO"]
     assert sends.transactional.all()
-    assert not columns_of(told("p0 send 0@0=1")).sends.transactional.any()
+    assert not columns_of(history_of("p0 send 0@0=1")).sends.transactional.any()
 
 
 def test_a_committed_transaction_is_read_by_all() -> None:

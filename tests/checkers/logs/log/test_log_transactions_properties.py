@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from checkers.logs.log import check_log
 from checkers.verdict.verdict import Validity
-from tests.checkers.log_histories import told
+from tests.checkers.log_histories import history_of
 from tests.checkers.logs.log.log_transactions import DEFECTS, TransactionalSimulation
 from tests.checkers.logs.log.log_transactions_oracle import Oracle
 
@@ -67,7 +67,7 @@ def tiny_texts(draw: st.DrawFn) -> str:
 @settings(max_examples=300)
 @given(tiny_texts())
 def test_the_oracle_agrees(text: str) -> None:
-    history = told(text)
+    history = history_of(text)
     found = check_log(history).counts
     compared = ("G1a", "lost-write", "client-disagreement")
     assert {name: found[name] for name in compared if name in found} == Oracle(history).expected()

@@ -30,7 +30,7 @@ def look(told: AdminStory, at_ms: float, **ends: int) -> None:
     told.add(at_ms, "observer-ends", OperationType.OK, "observe", key="ends", value=value)
 
 
-def asked(
+def add_commit(
     told: AdminStory,
     at_ms: float = 100,
     *,

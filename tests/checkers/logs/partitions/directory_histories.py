@@ -24,7 +24,7 @@ class Story(AdminStory):
         placed = {} if directories == [] else {"directories": directories or DIRECTORIES}
         self.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told, **placed})
 
-    def asked(
+    def observe_leading(
         self, at_ms: float, error: int = STORAGE, leader: int = 1, epoch: int = 0, node: str = "n1"
     ) -> None:
         value = {

@@ -14,7 +14,7 @@ from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 from tests.checkers.logs.partitions.commit_histories import (
     REGISTER,
     Stretch,
-    asked,
+    add_commit,
     history_of,
     led,
     look,
@@ -28,7 +28,7 @@ FOUND = {"committed-without-member": 1}
 def committed(**setup: Any) -> AdminStory:
     """A commit is acknowledged at 100.5 ms; its record stands at offset 4."""
     told = led(**setup)
-    asked(told)
+    add_commit(told)
     read(told, (0, 0, 9, -1, [record(4)]))
     return told
 
@@ -87,7 +87,7 @@ def test_the_finding_convinces() -> None:
 )
 def test_by_kinds_of_commits(f: str, key: Any, value: Any, *, found: bool) -> None:
     told = led()
-    asked(told, f=f, key=key, value=value)
+    add_commit(told, f=f, key=key, value=value)
     read(told, (0, 0, 9, -1, [record(4)]))
     look(told, 300, n2=4)
     assert counts(told) == (FOUND if found else {})
@@ -96,7 +96,7 @@ def test_by_kinds_of_commits(f: str, key: Any, value: Any, *, found: bool) -> No
 @pytest.mark.parametrize("how", [OperationType.FAIL, OperationType.INFO, None])
 def test_what_was_not_acknowledged_says_nothing(how: OperationType | None) -> None:
     told = led()
-    asked(told, how=how)
+    add_commit(told, how=how)
     read(told, (0, 0, 9, -1, [record(4)]))
     look(told, 300, n2=0)
     assert counts(told) == {}
@@ -120,7 +120,7 @@ def test_brokers_that_do_not_wait_for_followers(config: str) -> None:
 
 def test_a_run_in_which_nothing_was_read_of_it() -> None:
     told = led()
-    asked(told)
+    add_commit(told)
     look(told, 300, n2=0)
     result = check_partitions(history_of(told))
     assert result.counts == {}
@@ -130,7 +130,7 @@ def test_a_run_in_which_nothing_was_read_of_it() -> None:
 def test_a_topic_of_which_no_metadata_log_tells() -> None:
     told = AdminStory()
     told.created()
-    asked(told)
+    add_commit(told)
     read(told, (0, 0, 9, -1, [record(4)]))
     look(told, 300, n2=0)
     result = check_partitions(history_of(told))
@@ -143,7 +143,7 @@ def test_a_partition_of_which_nothing_was_read() -> None:
         state = {"replicas": [1, 2], "isr": [1, 2], "leader": 1, "leaderEpoch": 0}
         data = {"partitionId": number, "topicId": TOPIC_ID, **state}
         told.record(3 + number, "PARTITION_RECORD", data)
-    asked(told)  # of the group g, whose partition is number 1
+    add_commit(told)  # of the group g, whose partition is number 1
     read(told, (0, 0, 9, -1, [record(4)]))
     look(told, 300, n2=0)
     assert counts(told) == {}
@@ -155,14 +155,14 @@ class TestSeveralRecords:
     @pytest.mark.parametrize(("end", "found"), [(5, False), (4, True)])
     def test_a_client_that_asked_again(self, end: int, *, found: bool) -> None:
         told = led()
-        asked(told)
+        add_commit(told)
         read(told, (0, 0, 9, -1, [record(8), record(4)]))
         look(told, 300, n2=end)
         assert counts(told) == (FOUND if found else {})
 
     def test_an_offset_that_two_commit(self) -> None:
         told = committed()
-        asked(told, 200, process=5)
+        add_commit(told, 200, process=5)
         read(told, (0, 9, 12, 0, [record(11)]), at_ms=250)
         look(told, 201, n2=5)
         assert counts(told) == {}
@@ -173,7 +173,7 @@ class TestSeveralRecords:
     def test_a_record_that_was_truncated_hides_one_that_was_not(self, first: int) -> None:
         told = led()
         told.changed(50, leader=2)
-        asked(told)
+        add_commit(told)
         read(
             told, (0, 0, 4, -1, [record(3)] if first else []), (1, first, 9, 0 if first else -1, [record(5)])
         )
@@ -199,7 +199,7 @@ class TestReach:
     )
     def test_within_one_epoch(self, stretches: list[Stretch], *, found: bool) -> None:
         told = led()
-        asked(told)
+        add_commit(told)
         read(told, *stretches)
         look(told, 300, n2=4)
         assert counts(told) == (FOUND if found else {})
@@ -218,7 +218,7 @@ class TestReach:
     def test_from_epoch_to_epoch(self, stretches: list[Stretch], *, found: bool) -> None:
         told = led()
         told.changed(50, leader=2)
-        asked(told)
+        add_commit(told)
         read(told, *stretches)
         look(told, 300, n3=4)
         assert counts(told) == (FOUND if found else {})
@@ -246,7 +246,7 @@ class TestLeaderships:
     def test_a_record_of_another_leadership(self, epoch: int) -> None:
         told = led()
         told.changed(50, leader=2)
-        asked(told)
+        add_commit(told)
         read(told, (epoch, 0, 9, -1, [record(4)]))
         look(told, 300, n3=0)
         assert counts(told) == {}
@@ -266,7 +266,7 @@ class TestLeaderships:
     def test_an_unclean_election(self) -> None:
         told = led()
         told.changed(10, isr=[2], leader=2, leaderRecoveryState=1)
-        asked(told)
+        add_commit(told)
         read(told, (1, 0, 9, -1, [record(4)]))
         look(told, 300, n2=0)
         assert counts(told) == {}

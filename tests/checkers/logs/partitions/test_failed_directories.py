@@ -19,8 +19,8 @@ UNASSIGNED = "AAAAAAAAAAAAAAAAAAAAAA"
 def fails(told: Story, until_ms: float = UNTIL_MS) -> None:
     """It answers that its disk has failed, every second and at the end."""
     for at_ms in range(FROM_MS, round(until_ms), 1000):
-        told.asked(at_ms)
-    told.asked(until_ms)
+        told.observe_leading(at_ms)
+    told.observe_leading(until_ms)
 
 
 def judged(told: Story) -> CheckerResult:
@@ -52,7 +52,7 @@ def test_who_leads_on() -> None:
 
 def test_once_for_each_epoch() -> None:
     told = failing()
-    told.asked(8000)
+    told.observe_leading(8000)
     assert found(told) == 1
 
 
@@ -70,7 +70,7 @@ def test_another_epoch_is_another_leadership() -> None:
     told = Story()
     told.commits()
     for at_ms in range(1000, 13_000, 1000):
-        told.asked(at_ms, epoch=int(at_ms >= 6000))
+        told.observe_leading(at_ms, epoch=int(at_ms >= 6000))
     told.changed(5500, leader=1)
     assert found(told) == 0
 
@@ -86,7 +86,7 @@ def test_another_epoch_is_another_leadership() -> None:
 )
 def test_an_answer_between_that_tells_otherwise_begins_anew(between: dict[str, int]) -> None:
     told = failing()
-    told.asked(3500, **between)
+    told.observe_leading(3500, **between)
     assert found(told) == 0
 
 
@@ -94,8 +94,8 @@ def test_of_a_replica_that_does_not_lead_it_may_go_on() -> None:
     told = Story()
     told.commits()
     for at_ms in range(1000, 13_000, 1000):
-        told.asked(at_ms, node="n2")
-        told.asked(at_ms, node="n9", leader=-1)
+        told.observe_leading(at_ms, node="n2")
+        told.observe_leading(at_ms, node="n9", leader=-1)
     result = judged(told)
     assert (result.counts, result.figures.get("storage_errors_of_leaders")) == ({}, None)
 

@@ -24,7 +24,7 @@ class Story(AdminStory):
         self.created()
         self.changed(20, leader=2)
 
-    def asked(
+    def observe_leading(
         self, at_ms: float, error: int, leader: int = 2, epoch: int = 1, node: str = "n1", **other: Any
     ) -> None:
         """What a broker tells of the leader, and answers as one a millisecond later."""
@@ -38,9 +38,9 @@ class Story(AdminStory):
 
     def leads_on(self, *, from_ms: float = 100, error: int = AS_LEADER, last: int = NOT_LEADER) -> None:
         """Broker 1 names broker 2, answers as a leader just as long as it may not, and still names it."""
-        self.asked(from_ms, AS_LEADER)
-        self.asked(from_ms + BOUND_MS, error)
-        self.asked(from_ms + BOUND_MS + 1000, last)
+        self.observe_leading(from_ms, AS_LEADER)
+        self.observe_leading(from_ms + BOUND_MS, error)
+        self.observe_leading(from_ms + BOUND_MS + 1000, last)
 
 
 def judged(told: AdminStory) -> CheckerResult:
@@ -68,11 +68,11 @@ def test_once_for_each_epoch() -> None:
     told = Story()
     told.leads_on()
     for more_ms in range(20_000, 30_000, 1000):
-        told.asked(more_ms, AS_LEADER)
+        told.observe_leading(more_ms, AS_LEADER)
     assert found(told) == 1
     told.changed(30_000, leader=3)
     for more_ms in range(31_000, 50_000, 1000):
-        told.asked(more_ms, AS_LEADER, leader=3, epoch=2)
+        told.observe_leading(more_ms, AS_LEADER, leader=3, epoch=2)
     assert found(told) == 2
 
 
@@ -86,24 +86,24 @@ def test_where_no_metadata_log_was_read_too() -> None:
 def test_who_refuses_is_no_leader() -> None:
     told = Story()
     told.leads_on(error=NOT_LEADER)
-    told.asked(30_000, STORAGE)
+    told.observe_leading(30_000, STORAGE)
     assert judged(told).counts == {}
 
 
 def test_who_needs_a_moment() -> None:
     told = Story()
-    told.asked(100, AS_LEADER)
-    told.asked(99 + BOUND_MS, AS_LEADER)
-    told.asked(20_000, NOT_LEADER)
+    told.observe_leading(100, AS_LEADER)
+    told.observe_leading(99 + BOUND_MS, AS_LEADER)
+    told.observe_leading(20_000, NOT_LEADER)
     assert found(told) == 0
 
 
 def test_an_answer_counts_once_the_metadata_was_the_same_later() -> None:
     told = Story()
-    told.asked(100, AS_LEADER)
-    told.asked(100 + BOUND_MS, AS_LEADER)
+    told.observe_leading(100, AS_LEADER)
+    told.observe_leading(100 + BOUND_MS, AS_LEADER)
     told.changed(11_000, leader=1)
-    told.asked(12_000, AS_LEADER, leader=1, epoch=2)
+    told.observe_leading(12_000, AS_LEADER, leader=1, epoch=2)
     assert found(told) == 0
 
 
@@ -118,26 +118,26 @@ def test_an_answer_counts_once_the_metadata_was_the_same_later() -> None:
 )
 def test_whatever_it_names_meanwhile_begins_anew(leader: int, epoch: int) -> None:
     told = Story()
-    told.asked(100, AS_LEADER)
-    told.asked(5000, AS_LEADER, leader=leader, epoch=epoch)
-    told.asked(100 + BOUND_MS, AS_LEADER)
-    told.asked(12_000, AS_LEADER)
+    told.observe_leading(100, AS_LEADER)
+    told.observe_leading(5000, AS_LEADER, leader=leader, epoch=epoch)
+    told.observe_leading(100 + BOUND_MS, AS_LEADER)
+    told.observe_leading(12_000, AS_LEADER)
     assert found(told) == 0
 
 
 def test_of_a_node_that_the_setup_does_not_have_nobody_knows_the_id() -> None:
     told = Story()
     for at_ms in range(1000, 30_000, 1000):
-        told.asked(at_ms, AS_LEADER, node="n9")
+        told.observe_leading(at_ms, AS_LEADER, node="n9")
     assert found(told) == 0
 
 
 def test_another_broker_or_partition_is_another_one() -> None:
     told = Story()
-    told.asked(100, AS_LEADER)
-    told.asked(100 + BOUND_MS, AS_LEADER, node="n3")
-    told.asked(100 + BOUND_MS, AS_LEADER, partition=1)
-    told.asked(12_000, NOT_LEADER)
+    told.observe_leading(100, AS_LEADER)
+    told.observe_leading(100 + BOUND_MS, AS_LEADER, node="n3")
+    told.observe_leading(100 + BOUND_MS, AS_LEADER, partition=1)
+    told.observe_leading(12_000, NOT_LEADER)
     assert found(told) == 0
 
 
@@ -175,8 +175,8 @@ def test_it_is_overdue_after_a_pause_too() -> None:
     told.fault(500, 1300, "pause", "n1")
     told.observe(600, "node", UP | {"status": "paused"})
     told.observe(1300, "node", UP)
-    told.asked(12_000, AS_LEADER)
-    told.asked(13_000, NOT_LEADER)
+    told.observe_leading(12_000, AS_LEADER)
+    told.observe_leading(13_000, NOT_LEADER)
     assert found(told) == 1
 
 

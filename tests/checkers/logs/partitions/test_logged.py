@@ -9,7 +9,7 @@ from checkers.judge import judge
 from checkers.logs.partitions import check_partitions
 from checkers.verdict.verdict import Validity
 from tests.checkers.admin_histories import AdminStory
-from tests.checkers.logs.partitions.commit_histories import Stretch, asked, history_of, led, read, record
+from tests.checkers.logs.partitions.commit_histories import Stretch, add_commit, history_of, led, read, record
 
 FOUND = {"commit-in-no-log": 1}
 INVOKE, OK, INFO = OperationType.INVOKE, OperationType.OK, OperationType.INFO
@@ -17,7 +17,7 @@ INVOKE, OK, INFO = OperationType.INVOKE, OperationType.OK, OperationType.INFO
 
 def later(told: AdminStory, at_ms: float = 200, committed: int = 99, **fields: Any) -> None:
     """The commit that was asked for later, the witness."""
-    asked(told, at_ms, key="offset/g/t/3", value=committed, process=5, **fields)
+    add_commit(told, at_ms, key="offset/g/t/3", value=committed, process=5, **fields)
 
 
 def behind(offset: int, committed: int = 99) -> list[Any]:
@@ -28,7 +28,7 @@ def behind(offset: int, committed: int = 99) -> list[Any]:
 def two(*stretches: Stretch, **others: list[list[Any]]) -> AdminStory:
     """Two commits, one after the other; what was read of them."""
     told = led()
-    asked(told)
+    add_commit(told)
     later(told)
     read(told, *stretches, at_ms=300, **others)
     return told
@@ -89,7 +89,7 @@ def test_where_not_all_was_read_up_to_the_witness_nothing_is_concluded(stretches
 @pytest.mark.parametrize("how", [None, INFO, OperationType.FAIL])
 def test_what_was_not_acknowledged_need_not_be_there(how: OperationType | None) -> None:
     told = led()
-    asked(told, how=how)
+    add_commit(told, how=how)
     later(told)
     read(told, (0, 0, 9, -1, [behind(6)]), at_ms=300)
     assert counts(told) == {}
@@ -98,7 +98,7 @@ def test_what_was_not_acknowledged_need_not_be_there(how: OperationType | None) 
 @pytest.mark.parametrize("how", [None, INFO])
 def test_a_witness_need_not_be_acknowledged(how: OperationType | None) -> None:
     told = led()
-    asked(told)
+    add_commit(told)
     later(told, how=how)
     read(told, (0, 0, 9, -1, [behind(6)]), at_ms=300)
     assert counts(told) == FOUND
@@ -106,7 +106,7 @@ def test_a_witness_need_not_be_acknowledged(how: OperationType | None) -> None:
 
 def test_the_last_commit_has_no_witness() -> None:
     told = led()
-    asked(told)
+    add_commit(told)
     later(told, 90)
     read(told, (0, 0, 9, -1, [behind(2)]), at_ms=300)
     assert counts(told) == {}
@@ -115,7 +115,7 @@ def test_the_last_commit_has_no_witness() -> None:
 @pytest.mark.parametrize("at_ms", [20, 400])
 def test_what_was_asked_for_twice_is_no_witness(at_ms: float) -> None:
     told = led()
-    asked(told)
+    add_commit(told)
     later(told)
     later(told, at_ms, how=INFO)
     read(told, (0, 0, 9, -1, [behind(2)]), at_ms=300)
@@ -125,7 +125,7 @@ def test_what_was_asked_for_twice_is_no_witness(at_ms: float) -> None:
 def test_of_several_records_of_a_witness_any_will_do() -> None:
     told = led()
     told.changed(150, leader=2)
-    asked(told)
+    add_commit(told)
     later(told)
     # The deposed leader appended it first, and knows nothing of the commit; the next one has both.
     stretches: list[Stretch] = [(0, 0, 4, -1, [behind(3)]), (1, 3, 9, 0, [record(3), behind(6)])]
@@ -139,7 +139,7 @@ class TestEpochs:
     def led_by_another(self, *stretches: Stretch, changed_ms: float = 50) -> AdminStory:
         told = led()
         told.changed(changed_ms, leader=2)
-        asked(told)
+        add_commit(told)
         later(told)
         read(told, *stretches, at_ms=300)
         return told
@@ -165,7 +165,7 @@ class TestEpochs:
 
     def test_before_the_topic_was_made(self) -> None:
         told = led()
-        asked(told, 0.2)
+        add_commit(told, 0.2)
         later(told, 0.8)
         read(told, (0, 0, 9, -1, [behind(6)]), at_ms=300)
         assert counts(told) == {}
@@ -184,7 +184,7 @@ class TestLicences:
     def test_an_unclean_election_between_the_commit_and_the_witness(self) -> None:
         told = led(config={"unclean.leader.election.enable": "true"})
         told.changed(150, isr=[2], leader=2, leaderRecoveryState=1)
-        asked(told)
+        add_commit(told)
         later(told)
         read(told, (0, 0, 4, -1, []), (1, 4, 9, 0, [behind(6)]), at_ms=300)
         validity, licence = self.judged(told)
@@ -216,10 +216,10 @@ def transaction(told: AdminStory, at_ms: float, committed: int, *, how: Operatio
 class TestTransactions:
     """Commits of transactions, where records within transactions were told."""
 
-    def told(self, *batches: list[Any], how: OperationType | None = OK, known: bool = True) -> AdminStory:
+    def story_of(self, *batches: list[Any], how: OperationType | None = OK, known: bool = True) -> AdminStory:
         told = led()
         transaction(told, 100, 77, how=how)
-        asked(told, 200, key="offset/g/t/4", value=99)
+        add_commit(told, 200, key="offset/g/t/4", value=99)
         others: dict[str, Any] = {"deleted": [], "transactional": list(batches)} if known else {}
         read(told, (0, 0, 9, -1, [[7, "g", "t", 4, 99]]), at_ms=300, **others)
         return told
@@ -228,27 +228,27 @@ class TestTransactions:
         return [epoch, offset, 9, "data", [[offset, "g", "t", 3, committed]]]
 
     def test_one_that_is_there(self) -> None:
-        result = check_partitions(history_of(self.told(self.batch(4), [0, 5, 9, "commit", []])))
+        result = check_partitions(history_of(self.story_of(self.batch(4), [0, 5, 9, "commit", []])))
         assert (result.counts, result.figures["commits_looked_for"]) == ({}, 1)
 
     @pytest.mark.parametrize("batches", [[], [(8, 0, 77)], [(4, 0, 76)], [(4, 1, 77)]])
     def test_one_that_is_not(self, batches: list[tuple[int, int, int]]) -> None:
-        told = self.told(*(self.batch(*each) for each in batches), [0, 5, 9, "commit", []])
+        told = self.story_of(*(self.batch(*each) for each in batches), [0, 5, 9, "commit", []])
         assert counts(told) == FOUND
 
     @pytest.mark.parametrize("how", [None, INFO])
     def test_one_whose_end_was_not_acknowledged(self, how: OperationType | None) -> None:
-        assert counts(self.told(how=how)) == {}
+        assert counts(self.story_of(how=how)) == {}
 
     def test_an_older_run_tells_of_none(self) -> None:
-        assert counts(self.told(known=False)) == {}
+        assert counts(self.story_of(known=False)) == {}
 
     def test_one_that_could_not_be_read(self) -> None:
-        assert counts(self.told([0, 4, 9, "data", None])) == {}
+        assert counts(self.story_of([0, 4, 9, "data", None])) == {}
 
     def test_as_a_witness(self) -> None:
         told = led()
-        asked(told)
+        add_commit(told)
         transaction(told, 200, 78)
         read(told, (0, 0, 9, -1, []), at_ms=300, deleted=[], transactional=[self.batch(6, committed=78)])
         assert counts(told) == FOUND
@@ -256,7 +256,7 @@ class TestTransactions:
 
 def test_brokers_that_do_not_wait_for_followers() -> None:
     told = led(config={"offsets.commit.required.acks": "1"})
-    asked(told)
+    add_commit(told)
     later(told)
     read(told, (0, 0, 9, -1, [behind(6)]), at_ms=300)
     result = check_partitions(history_of(told))
@@ -266,11 +266,11 @@ def test_brokers_that_do_not_wait_for_followers() -> None:
 def test_partitions_of_which_nothing_was_read_or_told() -> None:
     told = AdminStory()
     told.created()
-    asked(told)
+    add_commit(told)
     read(told, (0, 0, 9, -1, [record(4)]))
     assert check_partitions(history_of(told)).figures["commits_looked_for"] == 0
     told = led()
-    asked(told)
+    add_commit(told)
     later(told)
     told.add(
         300,

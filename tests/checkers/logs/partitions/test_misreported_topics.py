@@ -29,7 +29,7 @@ def made(told: AdminStory, at_ms: float, topic_id: str, partition: int) -> None:
     told.record(at_ms, "PARTITION_RECORD", {"partitionId": partition, "topicId": topic_id, **state})
 
 
-def tells(told: AdminStory, at_ms: float, *partitions: tuple[str, int], node: int = 1) -> None:
+def observe_partitions(told: AdminStory, at_ms: float, *partitions: tuple[str, int], node: int = 1) -> None:
     """A broker tells of these partitions, all in the state in which they are made."""
     topics: dict[str, list[Any]] = {}
     for topic, number in partitions:
@@ -64,14 +64,14 @@ class TestStrangers:
         self, at_ms: float, partitions: list[tuple[str, int]], found: dict[str, int]
     ) -> None:
         told = story()
-        tells(told, at_ms, *partitions)
-        tells(told, at_ms + 1, *partitions)
-        tells(told, at_ms + 1, *partitions, node=2)
+        observe_partitions(told, at_ms, *partitions)
+        observe_partitions(told, at_ms + 1, *partitions)
+        observe_partitions(told, at_ms + 1, *partitions, node=2)
         assert judged(told).counts == found
 
     def test_says_who_told_it_when(self) -> None:
         told = story()
-        tells(told, 60, OTHER)
+        observe_partitions(told, 60, OTHER)
         (anomaly,) = judged(told).anomalies
         assert anomaly.summary == "n1 reported other/0 at 0.060 s, but the metadata log never created it."
         assert (anomaly.subject, anomaly.time_ns, len(anomaly.witness)) == ("other/0", 60_000_000, 2)
@@ -82,10 +82,10 @@ class TestStrangers:
             told.record(at_ms, "TOPIC_RECORD", {"name": "other", "topicId": topic_id})
             made(told, at_ms + 1, topic_id, 0)
             told.record(at_ms + 50, "REMOVE_TOPIC_RECORD", {"topicId": topic_id})
-        tells(told, 105, OTHER)
-        tells(told, 500, OTHER, node=2)
+        observe_partitions(told, 105, OTHER)
+        observe_partitions(told, 500, OTHER, node=2)
         assert judged(told).counts == {}
-        tells(told, 90, OTHER, node=3)
+        observe_partitions(told, 90, OTHER, node=3)
         result = judged(told)
         assert result.counts == STRANGE
         assert "the metadata log did not create it before 0.100 s" in result.anomalies[0].summary
@@ -100,19 +100,19 @@ class TestStrangers:
     )
     def test_what_the_log_may_lack_is_not_judged(self, changed: dict[str, Any]) -> None:
         told = story()
-        tells(told, 60, OTHER)
+        observe_partitions(told, 60, OTHER)
         assert judged(told, **changed).counts == {}
 
     def test_nor_where_leaders_told_of_more_than_it_has(self) -> None:
         told = story()
-        tells(told, 60, OTHER)
+        observe_partitions(told, 60, OTHER)
         told.record(70, "TOPIC_RECORD", {"name": "late", "topicId": "late"})
         told.record(80, "TOPIC_RECORD", {"name": "later", "topicId": "later"})
         assert judged(told, cut=2).counts == {}
 
     def test_nor_where_records_are_missing(self) -> None:
         told = story()
-        tells(told, 60, OTHER)
+        observe_partitions(told, 60, OTHER)
         batches = [Batch(0, 1), Batch(1, 2)]
         for node, records in (("n1", told.records[:2]), ("n2", [told.records[0], told.records[2]])):
             more = {"records": records, "began_ns": READ_NS}
@@ -122,13 +122,13 @@ class TestStrangers:
     @pytest.mark.parametrize(("node", "found"), [("n1", {}), ("n9", STRANGE)])
     def test_nor_where_a_wiped_disk_explains_it(self, node: str, found: dict[str, int]) -> None:
         told = story()
-        tells(told, 60, OTHER)
+        observe_partitions(told, 60, OTHER)
         told.fault(70, 80, "wipe-disk", node, scope="all", new_directory_id=False)
         assert judged(told).counts == found
 
     def test_without_the_nemesis_nobody_knows_of_wiped_disks(self) -> None:
         told = story()
-        tells(told, 60, OTHER)
+        observe_partitions(told, 60, OTHER)
         whole = told.history(began_ns=READ_NS)
         history = History("run", "", whole.operations, lacking=frozenset(["nemesis"]))
         result = result_by("partitions", check_partitions, history)
@@ -141,9 +141,9 @@ class TestForgetting:
 
     def forgetful(self, *left: tuple[str, int]) -> AdminStory:
         told = story()
-        tells(told, 60, A, B)
-        tells(told, 70, *left)
-        tells(told, 80, *left)
+        observe_partitions(told, 60, A, B)
+        observe_partitions(told, 70, *left)
+        observe_partitions(told, 80, *left)
         return told
 
     def test_a_partition(self) -> None:
@@ -160,16 +160,16 @@ class TestForgetting:
 
     def test_another_broker_may_not_have_known_it(self) -> None:
         told = story()
-        tells(told, 60, A, B)
-        tells(told, 70, A, node=2)
+        observe_partitions(told, 60, A, B)
+        observe_partitions(told, 70, A, node=2)
         assert judged(told).counts == {}
 
     @pytest.mark.parametrize(("removed_ms", "found"), [(65, {}), (75, BACK)])
     def test_what_was_removed_before(self, removed_ms: float, found: dict[str, int]) -> None:
         told = story()
         told.record(removed_ms, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
-        tells(told, 60, A, B)
-        tells(told, 70, B)
+        observe_partitions(told, 60, A, B)
+        observe_partitions(told, 70, B)
         assert judged(told).counts == found
 
     def test_a_topic_that_is_made_again_may_not_be_known_yet(self) -> None:
@@ -177,15 +177,15 @@ class TestForgetting:
         told.record(62, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
         told.record(64, "TOPIC_RECORD", {"name": TOPIC, "topicId": "next"})
         made(told, 65, "next", 0)
-        tells(told, 60, A, B)
-        tells(told, 70)
-        tells(told, 80, A)
+        observe_partitions(told, 60, A, B)
+        observe_partitions(told, 70)
+        observe_partitions(told, 80, A)
         assert judged(told).counts == {}
 
     def test_what_never_was_is_forgotten_with_reason(self) -> None:
         told = story()
-        tells(told, 60, A, B, OTHER)
-        tells(told, 70, A, B)
+        observe_partitions(told, 60, A, B, OTHER)
+        observe_partitions(told, 70, A, B)
         assert judged(told).counts == STRANGE
 
     @pytest.mark.parametrize(

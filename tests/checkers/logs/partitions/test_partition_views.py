@@ -22,7 +22,9 @@ def story() -> AdminStory:
     return told
 
 
-def tells(told: AdminStory, at_ms: float, leader: int, epoch: int, isr: list[int], **other: Any) -> None:
+def observe_partition(
+    told: AdminStory, at_ms: float, leader: int, epoch: int, isr: list[int], **other: Any
+) -> None:
     """A broker tells how the partition stands."""
     state = [0, leader, epoch, other.get("replicas", [1, 2, 3]), isr, other.get("elr")]
     value = {"began_ns": round((at_ms - 0.1) * 1e6), "topics": {other.get("topic", TOPIC): [state]}}
@@ -54,13 +56,13 @@ class TestAgainstTheLog:
         self, at_ms: float, leader: int, epoch: int, isr: list[int], *, found: bool
     ) -> None:
         told = story()
-        tells(told, at_ms, leader, epoch, isr)
-        tells(told, at_ms, leader, epoch, isr, node=2)
+        observe_partition(told, at_ms, leader, epoch, isr)
+        observe_partition(told, at_ms, leader, epoch, isr, node=2)
         assert judged(told).counts == ({"view-without-record": 1} if found else {})
 
     def test_nor_other_replicas(self) -> None:
         told = story()
-        tells(told, 15, 1, 0, [1, 2], replicas=[1, 2])
+        observe_partition(told, 15, 1, 0, [1, 2], replicas=[1, 2])
         result = judged(told)
         assert result.counts == {"view-without-record": 1}
         (anomaly,) = result.anomalies
@@ -84,14 +86,14 @@ class TestAgainstTheLog:
         told = story()
         told.changed(30, eligibleLeaderReplicas=[3])
         told.changed(40, leader=1, eligibleLeaderReplicas=[])
-        tells(told, at_ms, 2 if epoch == 1 else 1, epoch, [1, 2], elr=elr)
+        observe_partition(told, at_ms, 2 if epoch == 1 else 1, epoch, [1, 2], elr=elr)
         counts = judged(told).counts
         assert counts.get("view-without-record", 0) == found
 
     def test_of_partitions_that_were_removed_it_says_nothing(self) -> None:
         told = story()
         told.record(30, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
-        tells(told, 15, 1, 0, [9])
+        observe_partition(told, 15, 1, 0, [9])
         result = judged(told)
         assert result.counts == {}
         assert (result.figures["answers_of_brokers"], result.figures["states_told"]) == (1, 1)
@@ -100,10 +102,10 @@ class TestAgainstTheLog:
 class TestTwoLeaders:
     def two(self, topic: str = TOPIC) -> AdminStory:
         told = AdminStory()
-        tells(told, 15, 1, 4, [1, 2], topic=topic)
-        tells(told, 16, 2, 4, [1, 2], node=2, topic=topic)
-        tells(told, 17, 3, 5, [1, 2], node=2, topic=topic)
-        tells(told, 18, -1, 4, [1, 2], node=3, topic=topic)
+        observe_partition(told, 15, 1, 4, [1, 2], topic=topic)
+        observe_partition(told, 16, 2, 4, [1, 2], node=2, topic=topic)
+        observe_partition(told, 17, 3, 5, [1, 2], node=2, topic=topic)
+        observe_partition(told, 18, -1, 4, [1, 2], node=3, topic=topic)
         return told
 
     def test_in_one_epoch(self) -> None:
@@ -127,9 +129,9 @@ class TestTwoLeaders:
 class TestGoingBack:
     def back(self) -> AdminStory:
         told = story()
-        tells(told, 30, 2, 1, [1, 2])
-        tells(told, 31, 1, 0, [1, 2])
-        tells(told, 32, 1, 0, [1, 2])
+        observe_partition(told, 30, 2, 1, [1, 2])
+        observe_partition(told, 31, 1, 0, [1, 2])
+        observe_partition(told, 32, 1, 0, [1, 2])
         return told
 
     def test_to_an_older_epoch(self) -> None:
@@ -137,8 +139,8 @@ class TestGoingBack:
 
     def test_another_broker_may_be_behind(self) -> None:
         told = story()
-        tells(told, 30, 2, 1, [1, 2])
-        tells(told, 31, 1, 0, [1, 2], node=2)
+        observe_partition(told, 30, 2, 1, [1, 2])
+        observe_partition(told, 31, 1, 0, [1, 2], node=2)
         assert judged(told).counts == {}
 
     @pytest.mark.parametrize(
@@ -229,7 +231,7 @@ class TestRecovery:
     def test_what_was_lost_again_is_no_denial(self) -> None:
         told = self.recovered()
         told.changed(500, isr=[1, 2])
-        tells(told, 800, 2, 1, [1, 2])
+        observe_partition(told, 800, 2, 1, [1, 2])
         assert judged(told).counts == {}
 
     def test_without_all_answers_nothing_is_decided(self) -> None:

@@ -220,7 +220,7 @@ class TestMarkers:
     ENDS = (sent(0), marker(1, COMMIT))
     ABORTED = (sent(0), marker(1, ABORT))
 
-    def told(
+    def result_of(
         self, transaction: list[Operation], *logs: Sequence[Batch], others: Sequence[Operation] = ()
     ) -> CheckerResult:
         reads = [
@@ -271,12 +271,12 @@ class TestMarkers:
     def test_what_goes_with_the_answer_is_valid(
         self, kind: OperationType | None, end: str, log: Sequence[Batch]
     ) -> None:
-        result = self.told(txn((0, 1, 0), kind=kind, end=end), log)
+        result = self.result_of(txn((0, 1, 0), kind=kind, end=end), log)
         assert result.counts == {}
         assert result.figures["markers_compared"] == (kind is not None)
 
     def test_a_commit_that_was_aborted_is_found(self) -> None:
-        result = self.told(txn((0, 1, 0)), self.ABORTED)
+        result = self.result_of(txn((0, 1, 0)), self.ABORTED)
         assert result.counts == {"marker-against-answer": 1}
         (found,) = result.anomalies
         assert found.summary == (
@@ -286,17 +286,17 @@ class TestMarkers:
 
     def test_an_abort_that_was_committed_is_found_once_for_all_its_records(self) -> None:
         transaction = txn((0, 1, 0), (0, 2, 1), kind=FAIL, end="abort")
-        result = self.told(transaction, [sent(0, 2), marker(2, COMMIT)])
+        result = self.result_of(transaction, [sent(0, 2), marker(2, COMMIT)])
         assert result.counts == {"marker-against-answer": 1}
         assert "that did not commit" in result.anomalies[0].summary
 
     def test_markers_that_differ_are_found(self) -> None:
         parts = ((0, 1, 0), (1, 2, 0))
-        result = self.told(txn(*parts, kind=INFO), self.ENDS, self.ABORTED)
+        result = self.result_of(txn(*parts, kind=INFO), self.ENDS, self.ABORTED)
         assert result.counts == {"markers-differ": 1}
         assert len(result.anomalies[0].witness) == 4
-        assert self.told(txn(*parts, kind=INFO), self.ENDS, self.ENDS).counts == {}
-        assert self.told(txn(*parts), self.ENDS, self.ABORTED).counts == {"marker-against-answer": 1}
+        assert self.result_of(txn(*parts, kind=INFO), self.ENDS, self.ENDS).counts == {}
+        assert self.result_of(txn(*parts), self.ENDS, self.ABORTED).counts == {"marker-against-answer": 1}
 
     @pytest.mark.parametrize(
         ("kinds", "log", "number"),
@@ -312,7 +312,7 @@ class TestMarkers:
         self, kinds: tuple[OperationType, OperationType], log: Sequence[Batch], number: int
     ) -> None:
         first, second = txn((0, 1, 0), kind=kinds[0]), txn((0, 2, 1), kind=kinds[1])
-        result = self.told([*first, *second], log)
+        result = self.result_of([*first, *second], log)
         assert result.counts.get("marker-shared", 0) == number
         if number:
             found = next(each for each in result.anomalies if each.id == "marker-shared")
@@ -324,22 +324,22 @@ class TestMarkers:
 
     def test_a_marker_between_two_transactions_is_what_must_be(self) -> None:
         log = (sent(0), marker(1, COMMIT), sent(2), marker(3, COMMIT))
-        assert self.told([*txn((0, 1, 0)), *txn((0, 2, 2))], log).counts == {}
+        assert self.result_of([*txn((0, 1, 0)), *txn((0, 2, 2))], log).counts == {}
 
     def test_records_without_an_offset_or_a_batch_tell_nothing(self) -> None:
         transaction = txn((0, 1, None), (0, 2, 40), kind=INFO)
-        assert self.told(transaction, self.ENDS).figures["markers_compared"] == 0
+        assert self.result_of(transaction, self.ENDS).figures["markers_compared"] == 0
 
     @pytest.mark.parametrize("topics", [True, False])
     def test_where_a_log_may_have_been_truncated_nothing_is_compared(self, *, topics: bool) -> None:
         """The partition's own, or that of the states of transactions."""
         asked = {"partitions": [["log-0", 0]] if topics else [["__transaction_state", 0]], "to": "n1"}
         elect = Operation(0, 0, "admin", INVOKE, "elect-leaders", "unclean", asked)
-        result = self.told(txn((0, 1, 0)), self.ABORTED, others=[elect])
+        result = self.result_of(txn((0, 1, 0)), self.ABORTED, others=[elect])
         assert result.counts == {}
         assert result.figures["markers_compared"] == 0
 
     def test_deleted_records_leave_the_rest_to_be_compared(self) -> None:
         asked = Operation(0, 0, "admin", INVOKE, "delete-records", "log-0", [[0, 0]])
-        result = self.told(txn((0, 1, 0)), self.ABORTED, others=[asked])
+        result = self.result_of(txn((0, 1, 0)), self.ABORTED, others=[asked])
         assert result.counts == {"marker-against-answer": 1}

@@ -34,7 +34,7 @@ def noted(node: str, entries: Entries) -> Operation:
     )
 
 
-def told(
+def noted_history(
     notes: Mapping[str, Entries],
     *others: Operation,
     logs: Mapping[str, Any] | None = None,
@@ -57,7 +57,7 @@ def told(
 
 
 def judged(notes: Mapping[str, Entries], *others: Operation, **kwargs: Any) -> CheckerResult:
-    return check_replicas(told(notes, *others, **kwargs))
+    return check_replicas(noted_history(notes, *others, **kwargs))
 
 
 def same(entries: Entries = NOTES) -> dict[str, Entries]:

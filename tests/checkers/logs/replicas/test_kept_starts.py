@@ -37,7 +37,7 @@ def on_disk(
     return story
 
 
-def told(story: AdminStory, node: str, at_ms: float, status: str, code: int = 0) -> None:
+def observe_process(story: AdminStory, node: str, at_ms: float, status: str, code: int = 0) -> None:
     """What is seen of a node's process."""
     value = {"status": status, "exit_code": code, "oom": False, "started_at": str(at_ms)}
     story.observe(at_ms, "node", value, node=node)
@@ -46,8 +46,8 @@ def told(story: AdminStory, node: str, at_ms: float, status: str, code: int = 0)
 def stopped(story: AdminStory, kind: str = "stop", *, at_ms: float = 12_000, code: int = 143) -> AdminStory:
     """A process of n2 that is ended, and another one 5 s later."""
     story.fault(at_ms, at_ms + 5_000, kind, "n2")
-    told(story, "n2", at_ms + 1_000, "exited", code)
-    told(story, "n2", at_ms + 5_100, "running")
+    observe_process(story, "n2", at_ms + 1_000, "exited", code)
+    observe_process(story, "n2", at_ms + 5_100, "running")
     return story
 
 
@@ -123,7 +123,7 @@ class TestLongAgo:
 
     def test_nor_one_that_was_seen_to_begin_anew(self) -> None:
         story = deleted()
-        told(story, "n2", 30_000, "running")
+        observe_process(story, "n2", 30_000, "running")
         assert judged(on_disk(story, 0)) == ([], 0)
 
 
@@ -144,7 +144,7 @@ class TestCleanStop:
     def test_a_broker_that_is_not_started_again_has_it_too(self) -> None:
         story = deleted()
         story.fault(12_000, None, "stop", "n2")
-        told(story, "n2", 13_000, "exited", 143)
+        observe_process(story, "n2", 13_000, "exited", 143)
         assert len(judged(on_disk(story, 4, at_ms=30_000))[0]) == 1
 
     def test_a_stop_of_another_node_says_nothing(self) -> None:
@@ -165,14 +165,14 @@ class TestCleanStop:
         story = deleted()
         story.fault(12_000, 17_000, "stop", "n2")
         assert judged(on_disk(story, 0, at_ms=30_000)) == ([], 0)
-        told(story, "n2", 17_100, "running")
+        observe_process(story, "n2", 17_100, "running")
         assert judged(on_disk(story, 0, at_ms=30_000)) == ([], 0)
 
     @pytest.mark.parametrize("seen_ms", [11_000, 31_000])
     def test_the_end_must_be_that_of_the_stop(self, seen_ms: float) -> None:
         story = deleted()
         story.fault(12_000, None, "stop", "n2")
-        told(story, "n2", seen_ms, "exited", 143)
+        observe_process(story, "n2", seen_ms, "exited", 143)
         assert judged(on_disk(story, 0, at_ms=30_000)) == ([], 0)
 
 
@@ -230,7 +230,7 @@ class TestLoaded:
 
     def test_an_end_of_another_process_says_nothing(self) -> None:
         story = deleted()
-        told(story, "n2", 11_000, "running")
+        observe_process(story, "n2", 11_000, "running")
         assert judged(loaded(stopped(story), 4)) == ([], 0)
 
     @pytest.mark.parametrize(

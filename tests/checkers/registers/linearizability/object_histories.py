@@ -16,7 +16,7 @@ from typing import Any
 
 from checkers.history.operations import History, Operation, OperationType
 from checkers.registers.linearizability import INCONSISTENT, Model
-from checkers.registers.linearizability.calls import Call, groups_of
+from checkers.registers.linearizability.calls import ObjectCall, groups_of
 
 _WORDS = {
     ">": OperationType.INVOKE,
@@ -26,7 +26,7 @@ _WORDS = {
 }
 
 
-def told(text: str, *, damage: tuple[str, ...] = ()) -> History:
+def history_of(text: str, *, damage: tuple[str, ...] = ()) -> History:
     """The history that a text tells."""
     rows = [row for line in text.splitlines() if line.strip() for row in _rows(line.split(maxsplit=3))]
     return history(rows, damage=damage)
@@ -62,7 +62,7 @@ def oracle(story: History, model: Model) -> bool:
     return all(fits(model, group.calls) for group in groups_of(story, model))
 
 
-def fits(model: Model, calls: Sequence[Call]) -> bool:
+def fits(model: Model, calls: Sequence[ObjectCall]) -> bool:
     """Whether some order of the certain calls and of some of the others is possible."""
     certain = [call for call in calls if call.certain]
     others = [call for call in calls if not call.certain]
@@ -73,7 +73,7 @@ def fits(model: Model, calls: Sequence[Call]) -> bool:
     return False
 
 
-def _legal(model: Model, order: tuple[Call, ...]) -> bool:
+def _legal(model: Model, order: tuple[ObjectCall, ...]) -> bool:
     for place, call in enumerate(order):
         if any(later.certain and later.end < call.since for later in order[place + 1 :]):
             return False

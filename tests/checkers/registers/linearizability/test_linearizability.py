@@ -8,15 +8,15 @@ import pytest
 from checkers.history.operations import OperationType
 from checkers.judge import known_anomalies
 from checkers.registers.anomalies import NONLINEARIZABLE
-from checkers.registers.linearizability import MODELS, Budget, check_linearizable, multi_register
+from checkers.registers.linearizability import MODELS, SearchBudget, check_linearizable, multi_register
 from checkers.verdict.verdict import CheckerResult, Validity
-from tests.checkers.registers.linearizability.object_histories import history, told
+from tests.checkers.registers.linearizability.object_histories import history, history_of
 
 NAN = float("nan")
 
 
 def judged(kind: str, text: str, initial: Any = None, **limits: int) -> CheckerResult:
-    return check_linearizable(told(text), MODELS[kind](initial), budget=Budget(**limits))
+    return check_linearizable(history_of(text), MODELS[kind](initial), budget=SearchBudget(**limits))
 
 
 GOOD: list[tuple[str, Any, str]] = [
@@ -237,10 +237,10 @@ def test_a_damaged_history_is_never_valid() -> None:
     good, bad = "1 write 1", "1 read 1"
     model = MODELS["register"]()
     assert (
-        check_linearizable(told(good, damage=("cut",)), model).unknown_because
+        check_linearizable(history_of(good, damage=("cut",)), model).unknown_because
         == "the history is damaged: cut"
     )
-    assert check_linearizable(told(bad, damage=("cut",)), model).validity is Validity.INVALID
+    assert check_linearizable(history_of(bad, damage=("cut",)), model).validity is Validity.INVALID
 
 
 HARD = "\n".join(
@@ -357,7 +357,7 @@ def test_values_that_nobody_can_compare_are_unknown() -> None:
 
 def test_the_same_history_gives_the_same_result() -> None:
     text = BAD[-1][2]
-    assert check_linearizable(told(text), multi_register()) == check_linearizable(
-        told(text), multi_register()
+    assert check_linearizable(history_of(text), multi_register()) == check_linearizable(
+        history_of(text), multi_register()
     )
     assert json.loads(json.dumps(judged("set", "1 add 1 \n 1 read []").anomalies[0].summary))

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from checkers.history.operations import History, OperationType
-from checkers.registers.linearizability import MODELS, Budget, check_linearizable
+from checkers.registers.linearizability import MODELS, SearchBudget, check_linearizable
 from checkers.registers.linearizability.calls import groups_of
 from checkers.registers.linearizability.search import SearchAnswer
-from checkers.registers.linearizability.witness import Case, recent_proof
+from checkers.registers.linearizability.witness import UnlinearizableCalls, recent_proof
 from checkers.verdict.verdict import Validity
 from tests.checkers.registers.linearizability.object_histories import Atomic, fits, history, oracle, simulated
 
@@ -128,7 +128,7 @@ def test_a_smaller_budget_gives_the_same_or_unknown_and_always_the_same(
     seed: int, steps: int, memory_mb: int
 ) -> None:
     story = simulated([(None, "write", n % 3) for n in range(12)], Atomic("register"), seed, crashes=0.5)
-    budget = Budget(steps=steps, memory_mb=memory_mb)
+    budget = SearchBudget(steps=steps, memory_mb=memory_mb)
     result = check_linearizable(story, MODELS["register"](), budget=budget)
     assert result.validity in (Validity.VALID, Validity.UNKNOWN)
     assert check_linearizable(story, MODELS["register"](), budget=budget) == result
@@ -163,10 +163,10 @@ def test_what_is_left_of_a_witness_is_wrong_by_itself(kind: str, data: st.DataOb
 def test_a_proof_from_the_last_calls_holds_in_every_state(kind: str, data: st.DataObject) -> None:
     model = MODELS[kind]()
     for group in groups_of(data.draw(tiny(kind)), model):
-        case = Case.of(model, group.calls, Budget())
+        case = UnlinearizableCalls.of(model, group.calls, SearchBudget())
         if case.outcome.answer is not SearchAnswer.NONLINEARIZABLE or case.is_hopeless:
             continue
-        proof = recent_proof(model, case, Budget().memory_mb)
+        proof = recent_proof(model, case, SearchBudget().memory_mb)
         if proof is None:
             continue
         for state in case.transitions.states:

@@ -259,19 +259,21 @@ class TestSequencesOfTransactions:
     """A transactional producer is idempotent: its sequences go on from one transaction to the next."""
 
     @staticmethod
-    def told(story: Story, error: str = f"{LOST}; its commit was never asked for", **how: Any) -> Story:
+    def failed_commit(
+        story: Story, error: str = f"{LOST}; its commit was never asked for", **how: Any
+    ) -> Story:
         return story.transact(7, FAIL, error, **({"offset": None} | how))
 
     @pytest.mark.parametrize("error", [LOST, f"{LOST_PYTHON}; its commit was never asked for; abort: {LOST}"])
     def test_a_sequence_that_nobody_knows_is_illegal(self, error: str) -> None:
-        result = check_client_errors(self.told(Story().initialise(7).transact(), error).history())
+        result = check_client_errors(self.failed_commit(Story().initialise(7).transact(), error).history())
         assert (result.validity, result.counts) == (Validity.INVALID, {"sequence-lost": 1})
         (anomaly,) = result.anomalies
         assert anomaly.witness == (4, 6)
         assert anomaly.summary.startswith("Process 7 got an error for log-0/0: ")
 
     def test_one_that_was_aborted_on_purpose_counts_as_well(self) -> None:
-        anomaly = self.told(Story().initialise(7).transact(7, FAIL)).anomaly()
+        anomaly = self.failed_commit(Story().initialise(7).transact(7, FAIL)).anomaly()
         assert anomaly is not None
         assert anomaly.illegal
 
@@ -286,10 +288,13 @@ class TestSequencesOfTransactions:
         ],
     )
     def test_a_producer_that_had_nothing_acknowledged_there_leaves_a_doubt(self, before: Story) -> None:
-        assert "no earlier record of this producer" in self.told(before).doubt()
+        assert "no earlier record of this producer" in self.failed_commit(before).doubt()
 
     def test_other_trouble_leaves_a_doubt(self) -> None:
-        assert "other errors are reported" in self.told(Story().transact(), f"{TIMED_OUT}; {LOST}").doubt()
+        assert (
+            "other errors are reported"
+            in self.failed_commit(Story().transact(), f"{TIMED_OUT}; {LOST}").doubt()
+        )
 
     def test_a_batch_that_was_sent_twice_leaves_a_doubt(self) -> None:
         # As told when requests were held on some connections (exploratory/gambits-held, seed 1).
@@ -300,8 +305,8 @@ class TestSequencesOfTransactions:
             "Retry,MsgPossiblyPersisted, base seq 1..1, base msgid 2, 3746ms ago) (fatal); its "
             "commit was never asked for"
         )
-        assert "sent there twice" in self.told(Story().transact(), error).doubt()
-        anomaly = self.told(
+        assert "sent there twice" in self.failed_commit(Story().transact(), error).doubt()
+        anomaly = self.failed_commit(
             Story().initialise(7).transact(), error.replace("_TIMED_OUT", "NO_ERROR")
         ).anomaly()
         assert anomaly is not None
@@ -314,7 +319,7 @@ class TestSequencesOfTransactions:
         self, *, took_s: float, level: int, illegal: bool
     ) -> None:
         story = Story().initialise(7).transact(client="kafka-clients")
-        told = self.told(
+        told = self.failed_commit(
             story, f"{LOST_NAMED}; its commit was never asked for", took_s=took_s, client="kafka-clients"
         )
         told.operations[0].value["features"] = {"transaction.version": level}
@@ -324,20 +329,20 @@ class TestSequencesOfTransactions:
         assert illegal or "does not report" in (anomaly.licence or "")
 
     def test_records_that_were_acknowledged_beside_it_leave_a_doubt(self) -> None:
-        assert "out of order" in self.told(Story().transact(), offset=9).doubt()
+        assert "out of order" in self.failed_commit(Story().transact(), offset=9).doubt()
 
     def test_a_loss_that_is_permitted_there_explains_it(self) -> None:
         story = Story().transact()
         story.put("admin", INVOKE, "delete-records", "log-0", [[0, 5]])
-        assert "DeleteRecords" in self.told(story).doubt()
+        assert "DeleteRecords" in self.failed_commit(story).doubt()
 
     def test_workloads_say_nothing_of_what_transactions_require(self) -> None:
-        anomaly = self.told(Story(acks="1", idempotent=False).transact()).anomaly()
+        anomaly = self.failed_commit(Story(acks="1", idempotent=False).transact()).anomaly()
         assert anomaly is not None
         assert anomaly.illegal
 
     def test_scripts_and_answers_without_a_word_on_records_are_passed_over(self) -> None:
-        assert self.told(Story().transact(), client="raw").anomaly() is None
+        assert self.failed_commit(Story().transact(), client="raw").anomaly() is None
         told = (
             Story().transact().put(7, INVOKE, "txn", "txn-0", None).put(7, INFO, "txn", "txn-0", None, LOST)
         )

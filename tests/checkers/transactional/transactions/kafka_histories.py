@@ -41,7 +41,7 @@ class Story:
         self.add(who, _T.INVOKE, f, TOPIC, asked)
         self.add(who, kind, f, TOPIC, answer)
 
-    def tell(self, text: str) -> None:
+    def add_line(self, text: str) -> None:
         who, *words = text.split()
         if who == "setup":
             self.setup(words)
@@ -121,17 +121,17 @@ def _chunk(word: str) -> list[Any]:
     return [partition, [offset], [value]]
 
 
-def told(text: str) -> History:
+def history_of(text: str) -> History:
     """The history that a text tells."""
     story = Story()
     for line in filter(None, map(str.strip, text.splitlines())):
-        story.tell(line)
+        story.add_line(line)
     return History("run", "2026-11-20T21:56:57Z", tuple(story.operations))
 
 
 def judged(text: str) -> CheckerResult:
     """What the transaction checker says of a text."""
-    return check_transactions(told(text))
+    return check_transactions(history_of(text))
 
 
 def of(result: CheckerResult, identity: str) -> Anomaly:

@@ -6,7 +6,7 @@ from checkers.transactional.transactions import ConsistencyModel, check_list_app
 from checkers.verdict.verdict import Validity
 from tests.checkers.transactional.transactions.model_oracle import allows
 from tests.checkers.transactional.transactions.tiny_histories import tiny
-from tests.checkers.transactional.transactions.transaction_histories import told
+from tests.checkers.transactional.transactions.transaction_histories import history_of
 
 _M = ConsistencyModel
 MODELS = tuple(ConsistencyModel)
@@ -97,7 +97,7 @@ _CHAIN = (
 def test_textbook_histories(notation: str, text: str, strongest: ConsistencyModel | None) -> None:
     """What the oracle says of them is what the books say, and so is what the checkers say."""
     registers = notation == "registers"
-    history = told(text, registers=registers)
+    history = history_of(text, registers=registers)
     allowed = () if strongest is None else _CHAIN[: _CHAIN.index(strongest) + 1]
     assert tuple(model for model in _CHAIN if allows(model, history)) == allowed
     check = check_rw_register if registers else check_list_append

@@ -8,14 +8,14 @@ import msgspec
 
 from checkers.transactional.transactions import draw_cycle
 from checkers.transactional.transactions.proofs.drawing import AROUND_SHOWN, SHOWN, TEXT_CHARACTERS
-from checkers.transactional.transactions.proofs.judging import Drawn
+from checkers.transactional.transactions.proofs.judging import DrawnCycle
 from tests.checkers.transactional.transactions.transaction_histories import lists
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def ring(count: int, text: str = "{append x 1}") -> Drawn:
-    return Drawn("G0", (text,) * count, tuple((n, (n + 1) % count, "ww") for n in range(count)))
+def ring(count: int, text: str = "{append x 1}") -> DrawnCycle:
+    return DrawnCycle("G0", (text,) * count, tuple((n, (n + 1) % count, "ww") for n in range(count)))
 
 
 def texts(svg: str) -> list[str]:
@@ -112,7 +112,7 @@ def test_no_box_or_text_meets_another_one() -> None:
 
 def test_arrows_that_go_around_are_few_and_apart() -> None:
     arcs = (*tuple((0, target, "rt") for target in range(2, 12)), (0, 1, "ww"), (11, 0, "process"))
-    svg = draw_cycle(Drawn("G1c", ("{}",) * 12, arcs))
+    svg = draw_cycle(DrawnCycle("G1c", ("{}",) * 12, arcs))
     assert svg.count("<polygon") == AROUND_SHOWN + 1
     lanes = re.findall(r'd="M\d+,\d+ H(\d+) V', svg)
     assert len(lanes) == len(set(lanes)) == AROUND_SHOWN
@@ -120,7 +120,7 @@ def test_arrows_that_go_around_are_few_and_apart() -> None:
 
 def test_the_second_arrow_to_the_next_box_goes_around() -> None:
     arcs = ((0, 1, "ww"), (1, 0, "wr"), (0, 1, "rw"), (1, 2, "ww"), (2, 0, "rw"))
-    svg = draw_cycle(Drawn("G-nonadjacent", ("{}",) * 3, arcs))
+    svg = draw_cycle(DrawnCycle("G-nonadjacent", ("{}",) * 3, arcs))
     assert svg.count("<polygon") == len(arcs)
     places = re.findall(r'<text (x="\d+" y="\d+")', svg)
     assert len(places) == len(set(places))

@@ -5,11 +5,11 @@ import pytest
 
 from checkers.columns.tables import NONE
 from checkers.transactional.transactions.cycles import cycle, search
-from checkers.transactional.transactions.cycles.cycle import Step
-from checkers.transactional.transactions.graph.dependencies import Graph, GraphBuilder, Kind
+from checkers.transactional.transactions.cycles.cycle import CycleStep
+from checkers.transactional.transactions.graph.dependencies import EdgeKind, Graph, GraphBuilder
 from checkers.transactional.transactions.proofs.judging import (
     STEPS_SHOWN,
-    Judged,
+    GraphResult,
     judge_edges,
     models_ruled_out,
 )
@@ -23,7 +23,7 @@ class Numbers:
     def transaction(self, number: int) -> str:
         return f"{{{number}}}"
 
-    def because(self, step: Step, source: str, target: str) -> str:
+    def because(self, step: CycleStep, source: str, target: str) -> str:
         return f"{source} and {target} have an edge {step.kind.name}"
 
     def operations(self, number: int) -> tuple[int, ...]:
@@ -38,11 +38,11 @@ def builder_of(count: int, **kinds: Pairs) -> GraphBuilder:
     builder = GraphBuilder(np.arange(count), np.arange(count) + count)
     for kind, pairs in kinds.items():
         source, target = (np.array(ends) for ends in zip(*pairs, strict=True))
-        builder.add(Kind[kind], source, target)
+        builder.add(EdgeKind[kind], source, target)
     return builder
 
 
-def judged(graph: Graph) -> Judged:
+def judged(graph: Graph) -> GraphResult:
     return judge_edges(graph, Numbers(), lambda _: True)
 
 
@@ -129,7 +129,7 @@ def test_a_huge_component_does_not_explode() -> None:
     source = rng.integers(0, 50_000, 200_000)
     target = rng.integers(0, 50_000, 200_000)
     builder = GraphBuilder(np.arange(50_000), np.arange(50_000) + 1)
-    builder.add(Kind.RW, source, target)
+    builder.add(EdgeKind.RW, source, target)
     result = judged(builder.graph())
     assert result.counts == {"G2-item": 1}
     assert len(result.anomalies[0].witness) < 40
@@ -142,7 +142,7 @@ def test_barriers_order_by_real_time_in_linear_size() -> None:
     builder.add_real_time(np.ones(100, dtype=np.bool_))
     edges = builder.graph().edges
     assert len(edges.source) < 4 * 100
-    builder.add(Kind.RW, np.array([99]), np.array([0]))
+    builder.add(EdgeKind.RW, np.array([99]), np.array([0]))
     (anomaly,) = judged(builder.graph()).anomalies
     assert anomaly.id == "G-single-realtime"
     assert anomaly.witness == (0, 99)

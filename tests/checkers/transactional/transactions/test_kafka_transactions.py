@@ -6,13 +6,13 @@ import pytest
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.replicas import CONTROL, TRANSACTIONAL
 from checkers.history.operations import History, Operation, OperationType
-from checkers.licences.permits import Event, Licences, Permit
+from checkers.licences.permits import LicenceEvent, Licences, Permit
 from checkers.logs.log import check_log
 from checkers.transactional.transactions import check_transactions, draw_cycle
 from checkers.transactional.transactions.kafka import visibility
 from checkers.verdict.verdict import Validity
 from tests.checkers.logs.replicas.replica_histories import Batch, observed, replica
-from tests.checkers.transactional.transactions.kafka_histories import judged, of, told
+from tests.checkers.transactional.transactions.kafka_histories import history_of, judged, of
 
 DATA, MARKER = TRANSACTIONAL, TRANSACTIONAL | CONTROL
 
@@ -80,14 +80,14 @@ def test_what_is_no_torn_transaction(change: tuple[str, str]) -> None:
 
 
 def test_a_transaction_that_is_lost_as_a_whole_is_the_log_checkers() -> None:
-    history = told(TORN.replace("c final 0 0..2 0@0=1", "c final 0 0..2"))
+    history = history_of(TORN.replace("c final 0 0..2 0@0=1", "c final 0 0..2"))
     assert check_transactions(history).counts == {}
     assert check_log(history).counts["lost-write"] == 2
 
 
 def test_an_unclean_election_may_tear_a_transaction() -> None:
     text = f"setup unclean=yes\n{TORN}"
-    history = told(text)
+    history = history_of(text)
     fault = Operation(0, 0, "nemesis", OperationType.INVOKE, "inject", "f1", {"kind": "kill", "spec": {}})
     operations = [*history.operations[:3], fault, *history.operations[3:]]
     renumbered = tuple(
@@ -118,10 +118,10 @@ def test_a_marker_that_was_truncated_may_tear_a_transaction(
     monkeypatch: pytest.MonkeyPatch, cut: int, markers: dict[int, int | None], *, illegal: bool
 ) -> None:
     """Its partition is open then, and the next marker of its producer decides on it, as nobody meant."""
-    event = Event(0, NEVER, PartitionName("txn-0", cut), "truncated", above=CUT)
+    event = LicenceEvent(0, NEVER, PartitionName("txn-0", cut), "truncated", above=CUT)
     licences = Licences({"txn-0": [Permit(event, covers_returned=True, text="by an election")]})
     monkeypatch.setattr(visibility, "licences_of", lambda _: licences)
-    operations = list(told(TORN).operations)
+    operations = list(history_of(TORN).operations)
     for partition, marker in markers.items():
         batches = [Batch(0, producer_id=7, attributes=DATA)]
         batches += [] if marker is None else [Batch(marker, producer_id=7, attributes=MARKER)]
@@ -173,14 +173,14 @@ def test_what_is_no_hanging_transaction(change: tuple[str, str]) -> None:
     ],
 )
 def test_what_a_disk_tells_of_a_hanging_transaction(batches: list[Batch], found: int) -> None:
-    assert _hanging(told(HANGING), batches) == found
+    assert _hanging(history_of(HANGING), batches) == found
 
 
 @pytest.mark.parametrize(
     ("offset", "found"), [pytest.param(2, 0, id="not known"), pytest.param(3, 1, id="known before")]
 )
 def test_what_was_known_before_the_ends_were_listed(offset: int, found: int) -> None:
-    history = told(HANGING.replace("c final", f"p1 send 0@{offset}=9\n phase\n c final"))
+    history = history_of(HANGING.replace("c final", f"p1 send 0@{offset}=9\n phase\n c final"))
     assert _hanging(history, [Batch(2, producer_id=7, attributes=MARKER)]) == found
 
 
@@ -378,7 +378,7 @@ def test_a_record_of_no_known_partition_is_passed_over() -> None:
 
 
 def test_a_completion_that_nothing_began_is_unknown() -> None:
-    history = told("p0 txn a 0@0=1")
+    history = history_of("p0 txn a 0@0=1")
     alone = Operation(2, 2, 5, OperationType.INFO, "poll", "txn-0", None)
     result = check_transactions(History("run", "", (*history.operations, alone)))
     assert result.validity is Validity.UNKNOWN

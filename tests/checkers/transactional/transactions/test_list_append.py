@@ -5,7 +5,7 @@ import pytest
 from checkers.history.operations import History, Operation, OperationType
 from checkers.transactional.transactions import ConsistencyModel, check_list_append
 from checkers.verdict.verdict import Validity
-from tests.checkers.transactional.transactions.transaction_histories import lists, only, told
+from tests.checkers.transactional.transactions.transaction_histories import history_of, lists, only
 
 STRONGER = (
     "serializable",
@@ -328,7 +328,7 @@ def test_an_element_that_is_appended_twice_names_nobody() -> None:
 
 
 def test_a_damaged_history_is_never_valid() -> None:
-    history = told("0 ax1")
+    history = history_of("0 ax1")
     damaged = History(history.run, history.began_at, history.operations, ("a line is cut short",))
     assert check_list_append(damaged).unknown_because == "a line is cut short"
 
@@ -351,7 +351,7 @@ def test_keys_and_elements_may_be_any_json(one: object, other: object) -> None:
 
 
 def test_any_name_of_operations_that_hold_micro_operations() -> None:
-    history = told(G_SINGLE)
+    history = history_of(G_SINGLE)
     renamed = (
         Operation(o.index, o.time_ns, o.process, o.type, "t", None, o.value) for o in history.operations
     )

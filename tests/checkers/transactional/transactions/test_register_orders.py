@@ -4,7 +4,7 @@ import pytest
 
 from checkers.transactional.transactions import ConsistencyModel, Declared, check_rw_register
 from checkers.verdict.verdict import CheckerResult, Validity
-from tests.checkers.transactional.transactions.transaction_histories import registers, told
+from tests.checkers.transactional.transactions.transaction_histories import history_of, registers
 
 _M = ConsistencyModel
 SEQUENTIAL = Declared(sequential=True)
@@ -18,7 +18,7 @@ ALONE = "0 wx1\n 1 > rx ry\n 0 wx2\n 2 > wy1 rx\n 2 < wy1 rx2\n 1 < rx1 ry1"
 
 
 def declared(text: str, what: Declared, model: ConsistencyModel = _M.STRICT_SERIALIZABLE) -> CheckerResult:
-    return check_rw_register(told(text, registers=True), model, what)
+    return check_rw_register(history_of(text, registers=True), model, what)
 
 
 def test_versions_follow_each_other_as_a_process_meets_them() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from checkers.transactional.transactions import ConsistencyModel, check_rw_register
 from checkers.verdict.verdict import CheckerResult, Validity
-from tests.checkers.transactional.transactions.transaction_histories import only, registers, told
+from tests.checkers.transactional.transactions.transaction_histories import history_of, only, registers
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_many_readers_that_write_miss_each_other() -> None:
 
 
 def preloaded(text: str, begin: object) -> CheckerResult:
-    return check_rw_register(told(text, registers=True), begin=begin)
+    return check_rw_register(history_of(text, registers=True), begin=begin)
 
 
 @pytest.mark.parametrize("begin", [0, {"x": 0}, {"x": 0, "z": 5}])

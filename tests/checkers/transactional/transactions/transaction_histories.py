@@ -37,7 +37,7 @@ def register_operation(word: str) -> list[Any]:
     return [kind, key, None if rest in {"", "_"} else int(rest)]
 
 
-def told(text: str, *, registers: bool = False) -> History:
+def history_of(text: str, *, registers: bool = False) -> History:
     """The history that a text tells."""
     shape = register_operation if registers else list_operation
     operations: list[Operation] = []
@@ -59,12 +59,12 @@ def told(text: str, *, registers: bool = False) -> History:
 
 def lists(text: str, model: ConsistencyModel = ConsistencyModel.STRICT_SERIALIZABLE) -> CheckerResult:
     """What the list-append checker says of a text."""
-    return check_list_append(told(text), model)
+    return check_list_append(history_of(text), model)
 
 
 def registers(text: str, model: ConsistencyModel = ConsistencyModel.STRICT_SERIALIZABLE) -> CheckerResult:
     """What the rw-register checker says of a text."""
-    return check_rw_register(told(text, registers=True), model)
+    return check_rw_register(history_of(text, registers=True), model)
 
 
 def only(result: CheckerResult) -> Anomaly:
