@@ -18,7 +18,7 @@ from harness.plan.misfits import located, misfits_of
 from harness.plan.scenario_files import load_file
 from harness.plan.schedule import Planned, faults_of, plan, problems_of
 from harness.plan.topologies import topology_of
-from harness.plan.upgrades import upgrade_problems, versions_of
+from harness.plan.upgrades import later_versions, upgrade_problems, versions_of
 from harness.seeded_bugs.catalogue import bug_named
 from harness.vocabulary.scenario import Expectation, Majority, RandomSchedule, RollingSchedule, Scenario
 from harness.vocabulary.topology import Mode, NodeFile, Quorum
@@ -127,6 +127,11 @@ def plan_run(options: RunOptions) -> RunPlan:
     schedule = _planned(scenario, options.seed)
     problems = [located(misfit, source_of(options)) for misfit in misfits_of(schedule, scenario.topology)]
     problems += upgrade_problems(schedule, scenario.topology, version, options.seeded_bug)
+    if options.from_version is not None and not later_versions(schedule, version):
+        problems.append(
+            f"nodes begin on Kafka {options.from_version}, and no step of the schedule is an upgrade; to run "
+            f"on that version alone: --kafka-version {options.from_version}"
+        )
     if problems := [*problems_of(schedule), *problems]:
         raise _misfit(options, problems)
     reasons = {fault.unavailable_because(scenario.topology) for fault in faults_of(schedule)}

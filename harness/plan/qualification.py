@@ -78,13 +78,13 @@ _DISKS = (
     "broker-replaced", "leader-replaced", "one-of-two", "power-loss", "replaced-during-reassignment",
     "two-of-three-controllers", "voter-replaced-during-voter-change",
 )  # fmt: skip
-_UPGRADES = ("exploratory/upgrade", "upgrades/rolling", "upgrades/rolled-back")
+_UPGRADES = ("rolled-back", "rolling")
 _REACHED = ("leader_changes", "elections", "isr_shrinks")
 _REACHED_ALL = (*_REACHED, "faults_of_disks", "voter_sets", "unclean_elections", "requests", "completed")
 
 
 def _entries(
-    chaos: int, workloads: int, gambits: int, scripts: int, duration_s: int
+    *, chaos: int, workloads: int, gambits: int, scripts: int, upgrades: int, duration_s: int
 ) -> tuple[PresetScenario, ...]:
     """All scenarios that a version must pass, with a number of seeds for each kind and mode."""
     return (
@@ -96,7 +96,8 @@ def _entries(
         *(PresetScenario(f"exploratory/{name}", (None,), gambits, duration_s) for name in _GAMBITS),
         *(PresetScenario(f"kips/{name}", (None,), scripts) for name in _KIPS),
         *(PresetScenario(f"disks/{name}", (None,), scripts) for name in _DISKS),
-        *(PresetScenario(name, (None,), scripts) for name in _UPGRADES),
+        PresetScenario("exploratory/upgrade", (None,), upgrades),
+        *(PresetScenario(f"upgrades/{name}") for name in _UPGRADES),
     )
 
 
@@ -114,12 +115,12 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "nightly": Preset(
         "Over four hours: each workload in both modes and under gambits, every script once, every known bug.",
-        _entries(chaos=2, workloads=1, gambits=2, scripts=1, duration_s=75),
+        _entries(chaos=2, workloads=1, gambits=2, scripts=1, upgrades=1, duration_s=75),
         required=(*_REACHED, "faults_of_disks", "voter_sets", "completed"),
     ),
     "release": Preset(
         "A day of machine time, in shards: as nightly, with enough seeds to compare figures.",
-        _entries(chaos=16, workloads=6, gambits=11, scripts=6, duration_s=90),
+        _entries(chaos=16, workloads=6, gambits=11, scripts=6, upgrades=2, duration_s=90),
         control_seeds=3,
         required=_REACHED_ALL,
     ),

@@ -31,11 +31,6 @@ def upgrade_problems(
 ) -> list[str]:
     """What versions that nodes have can't do of a topology or with a bug, all at once; empty if nothing."""
     found: list[str] = []
-    if topology.start_version is not None and not later_versions(schedule, version):
-        found.append(
-            f"nodes begin on Kafka {topology.start_version}, and no step of the schedule is an upgrade; "
-            f"to run on that version alone: --kafka-version {topology.start_version}"
-        )
     if topology.start_version == version and later_versions(schedule, version) == (version,):
         found.append(f"nodes begin on Kafka {version}, and every upgrade is to that version")
     versions = versions_of(schedule, topology, version)
