@@ -52,7 +52,7 @@ FILES = (
 )
 
 
-def tests_by_worker(pytester: pytest.Pytester) -> list[tuple[str, int, int, str]]:
+def listed_by_worker(pytester: pytest.Pytester) -> list[tuple[str, int, int, str]]:
     """Worker, niceness of it and of its session, and id of each test of a small suite, in order."""
     for name in FILES:
         path = pytester.path / name
@@ -73,7 +73,7 @@ def own_session() -> int:
 
 
 def test_clusters_take_turns_before_all_else_and_the_rest_is_nice(pytester: pytest.Pytester) -> None:
-    tests = tests_by_worker(pytester)
+    tests = listed_by_worker(pytester)
     workers: dict[str, set[str]] = {}
     for worker, nice, session, nodeid in tests:
         group = group_of(nodeid)

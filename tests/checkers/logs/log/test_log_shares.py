@@ -3,15 +3,15 @@
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from checkers.evidence.loading import columns_of
-from checkers.evidence.replicas import batches_of
 from checkers.history.operations import History
 from checkers.licences import licences_of
 from checkers.logs.log import check_columns, check_part, put_together, screening
 from checkers.logs.log.figures import overview_of
+from checkers.logs.log.refusals import disks_of
 from checkers.logs.log.shares import shares
 from tests.checkers.log_histories import history_of
 from tests.checkers.logs.log.log_simulator import Simulation
@@ -26,11 +26,10 @@ def same_in_shares(history: History) -> None:
     with pytest.MonkeyPatch.context() as patched:
         for small in (-1, 64):
             patched.setattr(screening, "SMALL", small)
-            whole = check_columns(columns, licences, history.damage, lambda: batches_of(history))
+            whole = check_columns(columns, licences, history.damage, lambda: disks_of(history))
             for count in (1, 2, 3, 50):
                 parts = [
-                    check_part(share, licences, lambda: batches_of(history))
-                    for share in shares(columns, count)
+                    check_part(share, licences, lambda: disks_of(history)) for share in shares(columns, count)
                 ]
                 together = put_together(overview_of(columns, history.damage), parts)
                 assert msgspec.json.encode(together) == msgspec.json.encode(whole)
@@ -38,6 +37,7 @@ def same_in_shares(history: History) -> None:
 
 @FEW
 @given(tiny_texts(), st.sampled_from(["", "foreign\n"]))
+@example("r9 poll 0@0=2\np0 > 0=2\np0 < 0@1=2", "")  # a duplicate, whose cause is looked for on the disks
 def test_of_whatever_is_told(text: str, prefix: str) -> None:
     same_in_shares(history_of(prefix + text))
 
