@@ -18,14 +18,10 @@ _FEATURE_MS = 30_000
 
 
 def drawn_roll(schedule: RollingSchedule, topology: Topology, source: random.Random) -> ScriptedSchedule:
-    """The moves of a rolling upgrade.
-
-    Raises:
-        ValueError: the topology has one node only, so that there is nothing to roll over.
-    """
+    """The moves of a rolling upgrade; of a single node, an upgrade that is undone comes to its end first."""
     order = _order(schedule, topology, source)
     undone = source.random() < schedule.undone_chance
-    upgraded = order[: source.randint(1, len(order) - 1)] if undone else order
+    upgraded = order[: source.randint(1, max(1, len(order) - 1))] if undone else order
     moves = [*_changes(upgraded, None, (schedule, topology, source))]
     if undone:
         back = list(reversed(upgraded)) if even(source) else _shuffled(upgraded, source)

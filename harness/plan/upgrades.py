@@ -31,7 +31,8 @@ def upgrade_problems(
 ) -> list[str]:
     """What versions that nodes have can't do of a topology or with a bug, all at once; empty if nothing."""
     found: list[str] = []
-    if topology.start_version == version and later_versions(schedule, version) == (version,):
+    begins = set(topology.first_versions(version).values())
+    if begins == {version} and later_versions(schedule, version) == (version,):
         found.append(f"nodes begin on Kafka {version}, and every upgrade is to that version")
     versions = versions_of(schedule, topology, version)
     if seeded_bug and len(versions) > 1:

@@ -10,6 +10,7 @@ from harness.errors import UsageError
 from harness.plan.planning import RunOptions, plan_run
 from harness.plan.rolling import drawn_roll
 from harness.plan.schedule import encode, plan, problems_of
+from harness.plan.upgrades import upgrade_problems
 from harness.vocabulary import (
     Await,
     Heal,
@@ -89,6 +90,19 @@ def test_controllers_go_first_unless_another_order_is_drawn() -> None:
 def test_a_combined_node_is_upgraded_once() -> None:
     members = [member for member, _ in upgrades(drawn(1, Topology(start_version="3.9.0"), undone_chance=0.0))]
     assert sorted(members, key=lambda member: member.number) == [Member(Role.BROKER, n) for n in (1, 2, 3)]
+
+
+def test_a_single_node_is_upgraded_and_may_go_back() -> None:
+    alone = Topology(controllers=1, brokers=1, start_version="3.9.0")
+    assert len(upgrades(drawn(1, alone, undone_chance=0.0))) == 1
+    there, back = upgrades(drawn(1, alone, undone_chance=1.0))
+    assert (there[1], back[1]) == (None, "3.9.0")
+
+
+def test_without_a_first_version_there_is_nothing_to_upgrade() -> None:
+    schedule = drawn(1, Topology(), undone_chance=0.0)
+    (problem,) = upgrade_problems(schedule, Topology(), "4.3.1", None)
+    assert problem == "nodes begin on Kafka 4.3.1, and every upgrade is to that version"
 
 
 def test_the_next_node_goes_after_the_conditions_and_no_fault_is_in_force() -> None:
