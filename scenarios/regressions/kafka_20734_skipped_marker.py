@@ -20,7 +20,7 @@ SCENARIO = Scenario(
         "it for deleted, and completes the transaction without a marker there. The records stay open, and "
         "the next marker of that producer decides about them: aborted records become committed."
     ),
-    schedule=FixedSchedule(steps=(Step(10_000, 7_000, Stop(broker(1))),), duration_ms=42_000),
+    schedule=FixedSchedule(steps=(Step(10_000, 7_000, Stop(broker(1))),), duration_ms=60_000),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3),
     workload=TxnWorkload(replication_factor=1, partitions=3),
     ticket="KAFKA-20734",
@@ -32,6 +32,7 @@ SCENARIO = Scenario(
                 "G1a",
                 "hanging-transaction",
                 "lost-write",
+                "marker-against-answer",
                 "markers-differ",
                 "open-producer-unknown",
                 "torn-transaction",
