@@ -49,6 +49,12 @@ THREAD_DIED = _seen(
     "A node's threads run until it shuts down.",
     "ShutdownableThread",
 )
+MARKER_SKIPPED = _seen(
+    "marker-skipped",
+    "A transaction coordinator wrote no marker in a partition, because it took the partition for deleted.",
+    "Every partition of a transaction gets a marker, unless it was deleted (KIP-98).",
+    "TransactionMarkerChannelManager, KAFKA-20734",
+)
 
 
 class _Pattern(NamedTuple):
@@ -71,7 +77,10 @@ REFUSED = re.compile(
     r" \(current end sequence number\)"
 )
 """How a broker refuses a batch as out of order (ProducerAppendInfo)."""
+SKIPPED = "Couldn't find leader endpoint for partitions"
+"""How a coordinator logs, at level INFO, that it skips markers (TransactionMarkerChannelManager)."""
 _MEANINGS = (
+    (MARKER_SKIPPED, re.compile(re.escape(SKIPPED))),
     (
         UNCAUGHT_EXCEPTION,
         re.compile(r"Uncaught exception in (thread|scheduled task)|^Exception in thread ", re.MULTILINE),
@@ -81,8 +90,8 @@ _MEANINGS = (
 )
 """Kinds of entries whose level is not enough, by text; the first that fits counts.
 
-The texts are those of Kafka's KafkaThread, KafkaScheduler, ShutdownableThread, ProcessTerminatingFaultHandler
-and Kafka.main, and of the JVM's own handler.
+The texts are those of Kafka's TransactionMarkerChannelManager, KafkaThread, KafkaScheduler,
+ShutdownableThread, ProcessTerminatingFaultHandler and Kafka.main, and of the JVM's own handler.
 """
 
 
@@ -95,7 +104,7 @@ class LogLine(msgspec.Struct, frozen=True):
         time_ns: when it was written, on the history's clock; when it was gathered if that can't be
             determined.
         number: the line's number in the log; None for the last entry of a log of which not all was kept.
-        level: WARN, ERROR or FATAL; empty where the entry is no line.
+        level: INFO, WARN, ERROR or FATAL; empty where the entry is no line.
         text: the line, with what belongs to it.
         logged: whether `time_ns` is when it was written.
         unjudged: of an entry without a number, that no rule reads any of the lines that it counts.
@@ -161,7 +170,7 @@ def ns_between(earlier: datetime, later: datetime) -> int:
 
 
 def is_judged(level: str, text: str) -> bool:
-    """Whether a rule reads such a line: a refusal, a fatal error, an uncaught exception or a dead thread."""
+    """Whether a rule reads such a line: a refusal, a skipped marker, a fatal or uncaught error, a death."""
     return REFUSED.search(text) is not None or _meaning(level, text) is not None
 
 
@@ -171,7 +180,7 @@ def harmless_reason(line: LogLine) -> str | None:
 
 
 def findings(lines: Sequence[LogLine], windows: Sequence[FaultWindow]) -> Iterator[Anomaly]:
-    """One legal finding for every line that is fatal, an uncaught exception or a dead thread."""
+    """One legal finding for every line that has a meaning, except refusals, which other rules read."""
     for line in lines:
         kind = _meaning(line.level, line.text)
         if kind is not None and harmless_reason(line) is None:

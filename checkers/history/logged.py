@@ -21,7 +21,7 @@ class FindingLogged(msgspec.Struct, frozen=True, omit_defaults=True):
     Attributes:
         line: its number, from 1; None if `text` gives the number of further lines instead.
         at: wall-clock time of the line.
-        level: WARN, ERROR or FATAL.
+        level: INFO, WARN, ERROR or FATAL.
         text: the line, with what belongs to it.
         unjudged: of an entry without a line, that no rule reads any of the lines that it counts.
     """

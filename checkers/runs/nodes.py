@@ -7,6 +7,7 @@ from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.node_logs import (
     EXCERPT_CHARACTERS,
     FATAL_LINE,
+    MARKER_SKIPPED,
     THREAD_DIED,
     UNCAUGHT_EXCEPTION,
     LogLine,
@@ -35,7 +36,7 @@ NODE_DIED = AnomalyKind(
     guarantee="A broker or controller keeps running until it is told to stop.",
     source="krucible: every planned end is recorded in the history as a kill, a stop or a disk fault",
 )
-ANOMALIES = by_id(NODE_DIED, FATAL_LINE, UNCAUGHT_EXCEPTION, THREAD_DIED)
+ANOMALIES = by_id(NODE_DIED, FATAL_LINE, UNCAUGHT_EXCEPTION, THREAD_DIED, MARKER_SKIPPED)
 NEEDS = Needs((Source.NODES, Source.BROKER_LOGS, Source.CONTROLLER_LOGS), {"node-died": (Source.FAULTS,)})
 """The journals that its rules need."""
 

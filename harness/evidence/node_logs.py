@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 
-from checkers.evidence.node_logs import is_judged
+from checkers.evidence.node_logs import SKIPPED, is_judged
 from checkers.history.logged import (
     CLEANED,
     ELECTED,
@@ -112,7 +112,7 @@ def _record(recorder: Recorder, node: str, entries: Iterable[_Entry]) -> None:
 
 
 def findings(log: str) -> Iterator[FindingLogged]:
-    """Lines of level ERROR or FATAL and those that report a dead thread.
+    """Lines of level ERROR or FATAL, and those that report a dead thread or a skipped marker.
 
     Of those that a rule reads the first `ENTRIES_MAX`, of the others the first `SHOWN_MAX`.  What goes beyond
     is counted in a last finding without a line.
@@ -135,8 +135,8 @@ def _standing_out(log: str) -> Iterator[FindingLogged]:
     for number, (line, following) in enumerate(pairwise((*log.splitlines(), "")), start=1):
         head = _LINE.match(line)
         level, at = (head["level"], head["at"]) if head else (level, at)
-        stands_out = (head is not None and level in ("ERROR", "FATAL")) or _TELLING.search(line)
-        if not stands_out:
+        severe = head is not None and level in ("ERROR", "FATAL")
+        if not (severe or SKIPPED in line or _TELLING.search(line)):
             continue
         text = f"{line}\n{following}" if _EXCEPTION.match(following) else line
         yield FindingLogged(number, at, level, text[:TEXT_CHARACTERS_MAX])

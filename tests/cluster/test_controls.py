@@ -44,3 +44,13 @@ def test_a_request_that_comes_late_is_red_where_the_bug_is(
         o for o in read_history(folder).operations if o.f == "control" and o.type is OperationType.OK
     ]
     assert answer.items() <= control.value.items()
+
+
+def test_a_transaction_that_ends_while_a_partition_has_no_leader_is_red(tmp_path: Path) -> None:
+    name = "regressions/kafka-20734-skipped-marker"
+    assert invoke(["run", name, "--kafka-version", "4.4.0", "--seed", "7", "--runs", str(tmp_path)]) == 1
+
+    verdict = load_verdict(find_run(tmp_path, name))
+    assert verdict.as_expected is True
+    (nodes,) = [result for result in verdict.results if result.checker == "nodes"]
+    assert nodes.counts.get("marker-skipped", 0) > 0, "the coordinator's log names the cause"

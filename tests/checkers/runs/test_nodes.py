@@ -5,6 +5,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
+from checkers.evidence.node_logs import SKIPPED
 from checkers.history.operations import History
 from checkers.runs.nodes import check_nodes
 from checkers.verdict.verdict import Validity
@@ -177,6 +178,7 @@ def test_without_a_setup_it_is_unknown(story: Story) -> None:
         ("WARN Exception in thread main java.lang.NoClassDefFoundError", "uncaught-exception"),
         ("ERROR [ReplicaFetcher replicaId=1]: Error due to", "thread-died"),
         ("ERROR [raft-io-thread]: Stopped due to fatal error with exit code 1", "thread-died"),
+        (f"INFO [Transaction Marker Channel Manager 1]: {SKIPPED} Set(txn-0-1)", "marker-skipped"),
     ],
 )
 def test_lines_that_are_listed_but_redden_nothing(story: Story, line: str, kind: str) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 
+from checkers.evidence.node_logs import SKIPPED
 from checkers.history.logged import FindingLogged
 from harness.evidence import node_logs
 from harness.evidence.node_logs import SHOWN_MAX, findings
@@ -68,6 +69,12 @@ def test_a_flood_that_a_rule_reads_is_told_of(monkeypatch: pytest.MonkeyPatch) -
 
     assert [finding.line for finding in kept] == [1, 3, 7]
     assert further == FindingLogged(None, None, "ERROR", "1 further lines")
+
+
+def test_a_marker_that_a_coordinator_skipped_stands_out_although_it_is_information() -> None:
+    line = f"2026-11-20T22:33:00.001Z INFO [sender] {SKIPPED} Set(txn-0-1) while trying to send markers (a.b)"
+    (finding,) = findings(f"2026-11-20T22:32:59.000Z INFO [main] x (a.b)\n{line}\n")
+    assert (finding.line, finding.level, finding.text) == (2, "INFO", line)
 
 
 def test_a_quiet_log_has_no_findings() -> None:

@@ -37,6 +37,7 @@ from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 MARKERS, PRODUCERS, TRANSACTIONS = 27, 61, 65
+NOT_LEADER = 6
 OLD_EPOCH = 47
 NUMBER = 12
 
@@ -273,6 +274,20 @@ def test_a_worker_that_is_to_stop_sends_nothing_late(bench: Bench) -> None:
 def test_a_worker_that_is_to_stop_asks_for_no_commit(bench: Bench) -> None:
     bench.worker.stopping.set()
     bench.worker.do_once(Lapse.COMMITTED_LATE)
+    assert (bench.txn().type, bench.txn().value["ending_ns"]) == (FAIL, None)
+    assert bench.broker.ended == []
+
+
+def test_a_transaction_with_a_record_that_was_not_acknowledged_is_not_committed(bench: Bench) -> None:
+    answers, errors = bench.broker.answers[PRODUCE], [0, NOT_LEADER]
+
+    def produced(request: Any) -> Any:
+        bench.broker.produce_error = errors.pop(0)
+        return answers(request)
+
+    bench.broker.answers[PRODUCE] = produced
+    bench.worker.do_once(Lapse.COMMITTED_LATE)
+    assert [mop[4] is None for mop in bench.txn().value["mops"]] == [False, True]
     assert (bench.txn().type, bench.txn().value["ending_ns"]) == (FAIL, None)
     assert bench.broker.ended == []
 

@@ -1,0 +1,43 @@
+"""regressions/kafka-20734-skipped-marker: transactions end while a partition has no leader."""
+
+from harness.vocabulary import (
+    Expectation,
+    FixedSchedule,
+    Mode,
+    Scenario,
+    Step,
+    Stop,
+    Topology,
+    TxnWorkload,
+    Validity,
+    broker,
+)
+
+SCENARIO = Scenario(
+    summary="Stop a broker that has the only replica of a partition, while transactions end.",
+    why=(
+        "While the broker is down, its partition has no leader. A coordinator that ends a transaction takes "
+        "it for deleted, and completes the transaction without a marker there. The records stay open, and "
+        "the next marker of that producer decides about them: aborted records become committed."
+    ),
+    schedule=FixedSchedule(steps=(Step(10_000, 7_000, Stop(broker(1))),), duration_ms=60_000),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3),
+    workload=TxnWorkload(replication_factor=1, partitions=3),
+    ticket="KAFKA-20734",
+    expectations=(
+        Expectation(Validity.VALID, before="4.3.0", why="KAFKA-20734: came with 4.3.0"),
+        Expectation(
+            Validity.INVALID,
+            (
+                "G1a",
+                "hanging-transaction",
+                "lost-write",
+                "marker-against-answer",
+                "markers-differ",
+                "open-producer-unknown",
+                "torn-transaction",
+            ),
+            why="KAFKA-20734: a partition without a leader counts as deleted",
+        ),
+    ),
+)
