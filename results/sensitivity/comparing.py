@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from results.campaigns.summary import Outcome
 from results.markup.markdown import distinct, number
 from results.sections.section import Section
 from results.sensitivity.model import BugOutcome, BugRun, Rate, Sensitivity, Sought, first_rate_of, rate_of
@@ -51,21 +52,33 @@ def _measurements(measured: Sequence[Sensitivity]) -> Section:
             f"{sum(bug.runs for bug in said.bugs):,}",
             f"{sum(one.outcome is not None for one in said.controls):,}",
             "{:,} of {:,}".format(*alarms_of(said)),
+            _judged_again(said),
             ", ".join(said.commits),
         )
         for said in measured
     ]
     head = (
         "measurement", "Kafka", "runs of", "budget", ">seed", ">bugs tried", ">runs", ">controls",
-        ">false alarms", "`krucible",
+        ">false alarms", ">judged again", "`krucible",
     )  # fmt: skip
     return Section(
         "Measurements",
         "The budget is the maximum number of runs of each bug, and the seconds of each run. False alarms "
-        "are counted among the controls whose verdict is not unknown.",
+        "are counted among the controls whose verdict is not unknown. Judged again is the number of runs and "
+        "controls whose verdict was given by another commit of krucible than the one that recorded them. "
+        "Outcomes of earlier versions do not say which commit gave the verdict.",
         head,
         tuple(rows),
     )
+
+
+def _judged_again(said: Sensitivity) -> str:
+    """Number of its verdicts that another commit gave, and number of those whose commit is not known."""
+    none = (BugOutcome.NOT_RUN, BugOutcome.FAILED)
+    known = [one.judged_again for bug in said.bugs for one in bug.trials if one.ending not in none]
+    known += [one.judged_again for one in said.controls if one.outcome not in (None, Outcome.FAILED)]
+    unknown = known.count(None)
+    return f"{known.count(True):,}" + (f", {unknown:,} not known" if unknown else "")
 
 
 def _rates(measured: Sequence[Sensitivity]) -> Section:

@@ -65,6 +65,7 @@ class BugRun(msgspec.Struct, frozen=True, kw_only=True):
         found: illegal anomalies, the first visible one first.
         run_ms: time from the start of the run to its last operation.
         why: why it is unknown or failed.
+        judged_again: whether another commit gave the verdict than the one that recorded it; None if unknown.
     """
 
     number: int
@@ -77,6 +78,7 @@ class BugRun(msgspec.Struct, frozen=True, kw_only=True):
     found: tuple[TimedAnomaly, ...] = ()
     run_ms: int = 0
     why: str = ""
+    judged_again: bool | None = None
 
     def held_to(self, anomalies: Collection[str]) -> "BugRun":
         """The run with its ending corrected: seen with one of these anomalies, else invalid otherwise."""
@@ -98,6 +100,7 @@ class ControlRun(msgspec.Struct, frozen=True, kw_only=True):
         allowed: whether the scenario permits them, because Kafka has them by design.
         folder: name of the run's folder.
         why: why it is unknown or failed.
+        judged_again: as of a run with a bug.
     """
 
     scenario: str
@@ -108,6 +111,7 @@ class ControlRun(msgspec.Struct, frozen=True, kw_only=True):
     allowed: bool = False
     folder: str = ""
     why: str = ""
+    judged_again: bool | None = None
 
     @property
     def alarm(self) -> bool:

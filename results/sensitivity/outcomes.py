@@ -32,8 +32,9 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
         bug: digest of the parts of the bug's file that determine what it does; empty for a control.
         schedule: digest of the plan.
         kafka: checksum of Kafka's jars.
-        commit: commit of krucible.
+        commit: commit of krucible that recorded the run.
         began_at: wall-clock time, ISO 8601 in UTC.
+        judged_by: commit of krucible that gave the verdict, or a few words if that commit is not recorded.
     """
 
     bug: str = ""
@@ -41,6 +42,12 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     kafka: str = ""
     commit: str = ""
     began_at: str = ""
+    judged_by: str = ""
+
+    @property
+    def judged_again(self) -> bool | None:
+        """Whether another commit gave the verdict than the one that recorded the run; None if unknown."""
+        return self.judged_by != self.commit if self.commit and self.judged_by else None
 
 
 class OutcomeLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -117,6 +124,7 @@ class OutcomeLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
             found=self.found,
             run_ms=self.run_ms,
             why=self.why,
+            judged_again=self.origin.judged_again,
         )
         return trial.held_to(anomalies)
 
@@ -131,7 +139,19 @@ class OutcomeLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
             allowed=self.allowed,
             folder=self.folder,
             why=self.why,
+            judged_again=self.origin.judged_again,
         )
+
+    def judged_as(self, earlier: "OutcomeLine | None") -> "OutcomeLine":
+        """The line with the judge of an earlier one, if that is the only thing that this one lacks.
+
+        A file may say who judged a run although the run's folder does not.
+        """
+        judged_by = earlier.origin.judged_by if earlier and not self.origin.judged_by else ""
+        known = msgspec.structs.replace(
+            self, origin=msgspec.structs.replace(self.origin, judged_by=judged_by)
+        )
+        return known if judged_by and known == earlier else self
 
 
 class MeasurementOptions(msgspec.Struct, frozen=True, kw_only=True):

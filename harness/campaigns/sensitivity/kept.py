@@ -65,7 +65,9 @@ class KeptOutcomes:
             return
         had = _target_of(self._target, self._asked, self.series)
         asked = self._asked.longer(had.asked) if had else self._asked
-        data = encode_outcomes(outcomes_of(self.series, asked, (*lines, *(had.runs if had else ()))))
+        earlier = {line.place: line for line in had.runs} if had else {}
+        known = (line.judged_as(earlier.get(line.place)) for line in lines)
+        data = encode_outcomes(outcomes_of(self.series, asked, (*known, *earlier.values())))
         with disk_errors_named():
             self._target.parent.mkdir(parents=True, exist_ok=True)
             if not self._target.exists() or self._target.read_bytes() != data:

@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from checkers.history.identity import KrucibleIdentity
 from harness import cli
 from harness.campaigns import making as running
 from harness.campaigns.sensitivity import runs as sensitivity_runs
@@ -18,6 +19,8 @@ from harness.plan.schedule import plan as drawn
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.script import script_of
 from results.sensitivity.outcomes import OutcomeLine, Outcomes, decode_outcomes, encode_outcomes
+from results.store.judges import save_judged
+from results.store.runs import load_verdict
 from tests.harness.fakes.measured_runs import FakeRuns
 from tests.mutations.recordings import journals
 
@@ -111,6 +114,26 @@ def test_what_the_store_holds_wins_over_a_file(kept: Path) -> None:
     change(kept, 0, ending="seen", why="somewhere else")
     assert measure("--outcomes", kept, "--no-run") == 0
     assert kept.read_bytes() == data
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_run_that_was_judged_again_is_told_and_what_a_file_knows_of_it_is_kept(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert measure("--outcomes", kept) == 0
+    origin = outcomes(kept).runs[0].origin
+    assert origin.judged_by == ""
+    change(kept, 0, origin=msgspec.structs.replace(origin, judged_by="a tree that was not recorded"))
+    folder = next(tmp_path.rglob(outcomes(kept).runs[2].folder))
+    save_judged(folder, load_verdict(folder), KrucibleIdentity(version="0.1.0", commit="fedcba987654"))
+    capsys.readouterr()
+    assert measure("--outcomes", kept, "--no-run", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [one.origin.judged_by for one in outcomes(kept).runs] == [
+        "a tree that was not recorded", "", "fedcba987654", "",
+    ]  # fmt: skip
+    assert [trial["judged_again"] for bug in said["bugs"] for trial in bug["trials"]] == [True, True]
+    assert [control["judged_again"] for control in said["controls"]] == [None, None]
 
 
 def test_outcomes_of_a_bug_or_of_faults_that_have_changed_are_told_and_run_again(

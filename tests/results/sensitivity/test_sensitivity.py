@@ -252,6 +252,20 @@ def test_measurements_side_by_side() -> None:
     assert "<b>" not in page
 
 
+def test_runs_that_were_judged_again_are_counted_apart_from_those_of_which_it_is_not_known() -> None:
+    verdicts = (True, False, None)
+    bugs = tuple(
+        sought(f"b{number}", "storage", msgspec.structs.replace(MISSED, judged_again=again))
+        for number, again in enumerate(verdicts)
+    )
+    controls = tuple(msgspec.structs.replace(SAID.controls[0], judged_again=again) for again in verdicts)
+    failed = sought("failed", "storage", trial(1, BugOutcome.FAILED), trial(2))
+    said = msgspec.structs.replace(AFTER, bugs=(*bugs, failed), controls=controls)
+    assert "| 4 of 4 | 4 | 3 | 0 of 3 | 2, 2 not known | `0123456789ab" in render_comparison([said])
+    whole = msgspec.structs.replace(said, bugs=bugs[:2], controls=controls[:2])
+    assert "| 0 of 2 | 2 | `0123456789ab" in render_comparison([whole])
+
+
 def test_no_measurement_is_told_as_such() -> None:
     assert render_comparison([]).endswith("No measurement is kept yet.\n")
     assert "No measurement is kept yet." in render_comparison_page([])

@@ -2,6 +2,7 @@
 
 import json
 
+import msgspec
 import pytest
 
 from results.campaigns.summary import Outcome
@@ -87,6 +88,46 @@ def test_budgets_of_more_runs_are_the_same_measurement() -> None:
     assert longer.text() == ASKED.text() == "Kafka 4.3.1, preset nightly, seed 1, runs of 120 s"
     assert ASKED.longer(longer) == longer.longer(ASKED) == longer
     assert (longer.runs, longer.duration_s) == (3, 120)
+
+
+AGAIN = "fedcba987654"
+
+
+@pytest.mark.parametrize(
+    ("commit", "judged_by", "again"),
+    [
+        (ORIGIN.commit, AGAIN, True),
+        (ORIGIN.commit, "an unrecorded tree", True),
+        (ORIGIN.commit, ORIGIN.commit, False),
+        (ORIGIN.commit, "", None),
+        ("", AGAIN, None),
+    ],
+)
+def test_a_run_was_judged_again_if_another_commit_is_known_to_have_judged_it(
+    commit: str, judged_by: str, *, again: bool | None
+) -> None:
+    origin = msgspec.structs.replace(ORIGIN, commit=commit, judged_by=judged_by)
+    lines = (
+        line_of_trial("ack-early", TRIAL, origin, fitting=True),
+        line_of_control("ack-early", 1, CONTROL, origin),
+    )
+    data = encode_outcomes(outcomes_of("before", ASKED, lines))
+    assert (b"judged_by" in data) is bool(judged_by)
+    trial, control = decode_outcomes(data).runs
+    assert trial.as_trial(("lost-write",)).judged_again is again
+    assert control.as_control().judged_again is again
+
+
+def test_a_store_that_says_the_same_of_a_run_leaves_the_judge_that_a_file_names() -> None:
+    bare = LINES[1]
+    told = msgspec.structs.replace(bare, origin=msgspec.structs.replace(ORIGIN, judged_by=AGAIN))
+    assert bare.judged_as(told) == told
+    assert bare.judged_as(None) == bare.judged_as(bare) == bare
+    assert told.judged_as(bare) == told
+    otherwise = msgspec.structs.replace(bare, ending=BugOutcome.UNKNOWN)
+    assert otherwise.judged_as(told) == otherwise
+    own = msgspec.structs.replace(bare, origin=msgspec.structs.replace(ORIGIN, judged_by="0" * 12))
+    assert own.judged_as(told) == own
 
 
 def altered(**changes: object) -> bytes:
