@@ -18,6 +18,7 @@ from harness.plan.planning import RunOptions, plan_run
 from harness.plan.schedule import plan as drawn
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.script import script_of
+from results.sensitivity import MadeAgain
 from results.sensitivity.outcomes import OutcomeLine, Outcomes, decode_outcomes, encode_outcomes
 from results.store.judges import save_judged
 from results.store.runs import load_verdict
@@ -77,6 +78,31 @@ def test_what_stands_in_a_file_is_not_run_again_and_gives_the_same_page(
     assert capsys.readouterr().out == said
     assert kept.read_bytes() == data
     assert len(fake.done) == 4
+
+
+def test_a_file_keeps_which_bugs_were_to_be_found_and_which_runs_were_made_again(
+    fake: FakeRuns, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = ["sensitivity", "--budget", "1x30", "--outcomes", str(kept)]
+    fake.cancelled_at = 1
+    assert cli.invoke([*one, EARLY]) == 2
+    assert (outcomes(kept).bugs, outcomes(kept).runs) == ((EARLY,), ())
+    fake.cancelled_at = 1_000
+    assert measure("--outcomes", kept) == 0
+    assert outcomes(kept).bugs == (LATE, EARLY)
+    again = MadeAgain(bug=LATE, why="the load sends more")
+    kept.write_bytes(encode_outcomes(msgspec.structs.replace(outcomes(kept), bugs=(), rerun=(again,))))
+    capsys.readouterr()
+    assert measure("--outcomes", kept, "--no-run") == 0
+    said = capsys.readouterr().out
+    assert "; without runs that were made again after a change for that bug: 0 of 2, 0 %" in said
+    assert "| all, without runs made again | 2 | 0 | 0 % |" in said
+    assert f"| `{LATE}` | the load sends more |" in said
+    assert (outcomes(kept).bugs, outcomes(kept).rerun) == ((), (again,))
+    fake.cancelled_at = len(fake.done) + 1
+    assert cli.invoke([*one, "read-skips-one"]) == 2
+    assert outcomes(kept).bugs == (LATE, EARLY, "read-skips-one")
+    assert outcomes(kept).rerun == (again,)
 
 
 def test_the_file_is_renewed_after_each_run(fake: FakeRuns, kept: Path) -> None:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from results.campaigns.summary import Outcome
-from results.sensitivity import BugOutcome, BugReach, BugRun, ControlRun, TimedAnomaly
+from results.sensitivity import BugOutcome, BugReach, BugRun, ControlRun, MadeAgain, TimedAnomaly
 from results.sensitivity.outcomes import (
     MeasurementOptions,
     Origin,
@@ -63,6 +63,20 @@ def test_a_file_has_what_it_is_of_and_then_a_line_a_run() -> None:
     assert decode_outcomes(data) == KEPT
     assert encode_outcomes(decode_outcomes(data)) == data
     assert decode_outcomes(encode_outcomes(outcomes_of("none", ASKED, ()))).runs == ()
+
+
+def test_a_head_may_have_the_bugs_and_those_whose_runs_were_made_again_a_line_each() -> None:
+    again = (MadeAgain(bug="z-bug", why="z"), MadeAgain(bug="a-bug", why="the load sends more"))
+    kept = outcomes_of("before", ASKED, LINES, bugs=("z-bug", "a-bug", "z-bug"), rerun=again)
+    data = encode_outcomes(kept)
+    assert data.decode().splitlines()[3:12] == [
+        '"bugs":[', '"a-bug",', '"z-bug"', "],",
+        '"rerun":[', '{"bug":"a-bug","why":"the load sends more"},', '{"bug":"z-bug","why":"z"}', "],",
+        '"runs":[',
+    ]  # fmt: skip
+    assert decode_outcomes(data) == kept
+    assert kept.sought == {"a-bug", "z-bug", "ack-early"}
+    assert KEPT.sought == {"a-bug", "ack-early"}
 
 
 def test_a_line_is_the_run_that_it_was_made_of() -> None:
@@ -154,6 +168,9 @@ def doubled() -> bytes:
         (altered(runs=[BARE | {"number": 0}]), ">= 1"),
         (altered(runs=[BARE]), "no ending"),
         (doubled(), "ack-early 1, control, is there twice"),
+        (altered(rerun=[{"bug": "b", "why": "x"}, {"bug": "b", "why": "y"}]), "b is twice in rerun"),
+        (altered(rerun=[{"bug": "b"}]), "missing required field `why`"),
+        (altered(rerun=[{"bug": "b", "why": "x", "number": 1}]), "unknown field `number`"),
         (encode_outcomes(KEPT).replace(b'"number":1', b"<<<<<<< ours\n", 1), "line 6"),
         (encode_outcomes(KEPT)[:-4], "truncated"),
     ],
