@@ -13,7 +13,7 @@ UNKNOWN = KrucibleIdentity()
 
 
 class _JudgedVerdict(Verdict, frozen=True, omit_defaults=True, kw_only=True):
-    """The file: a verdict, and who gave it.  `load_verdict` ignores the latter, so verdicts stay comparable."""
+    """The file: a verdict, and who gave it; `load_verdict` reads the verdict alone."""
 
     judged_by: KrucibleIdentity = UNKNOWN
 
