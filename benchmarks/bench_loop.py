@@ -20,6 +20,7 @@ from benchmarks.tables import Table
 from harness.campaigns.keeping import keep
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.record.events import Event, PhaseBegan
+from harness.run.identification import this_krucible
 from harness.run.runner import Host, execute
 from harness.run.standby import Standby
 from harness.vocabulary import Mode
@@ -41,7 +42,7 @@ def run(plan: RunPlan, host: Host) -> Marks:
             marks.setdefault(event.phase, time.monotonic())
 
     ended = execute(plan, host, hear, threading.Event())
-    keep(ended.folder, ended.history, ended.verdict)
+    keep(ended.folder, ended.history, ended.verdict, this_krucible())
     marks["told"] = time.monotonic()
     if ended.failure is not None:
         raise ended.failure

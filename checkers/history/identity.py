@@ -45,6 +45,18 @@ class HostIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     engine: str = ""
 
 
+class KrucibleIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which krucible did something; unknown fields are empty.
+
+    Attributes:
+        version: version of the package.
+        commit: its commit, with ``-dirty`` where the tree had changes.
+    """
+
+    version: str = ""
+    commit: str = ""
+
+
 class NodeFileIdentity(msgspec.Struct, frozen=True, kw_only=True):
     """A file of the host that every node got: from where, to where."""
 

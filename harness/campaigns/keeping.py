@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from checkers.history.identity import RunIdentity
+from checkers.history.identity import KrucibleIdentity, RunIdentity
 from checkers.history.operations import History
 from checkers.verdict.verdict import Validity, Verdict
 from harness.errors import KrucibleError
@@ -16,13 +16,20 @@ from results.run.junit import save_junit, suite_of
 from results.run.measures import Measures, measure, save_measures
 from results.run.observation import observe
 from results.run.text import closing_text
-from results.store.runs import RunUnreadableError, load_identity, save_verdict
+from results.store.judges import save_judged
+from results.store.runs import RunUnreadableError, load_identity
 
 EXIT_CODES = {Validity.VALID: 0, Validity.INVALID: 1, Validity.UNKNOWN: 2}
 
 
-def keep(folder: Path, history: History, verdict: Verdict) -> str:
+def keep(folder: Path, history: History, verdict: Verdict, by: KrucibleIdentity) -> str:
     """Write verdict, measures, report and files for CI into the folder; returns the run's last lines.
+
+    Args:
+        folder: the run's folder.
+        history: what the run recorded.
+        verdict: the verdict on it.
+        by: the krucible that gave the verdict.
 
     Raises:
         KrucibleError: if the disk does not take them; the history is untouched.
@@ -30,9 +37,9 @@ def keep(folder: Path, history: History, verdict: Verdict) -> str:
     measures = measure(observe(history), verdict)
     identity = identity_of(folder)
     try:
-        save_verdict(folder, verdict)
+        save_judged(folder, verdict, by)
         save_measures(folder, measures)
-        write_report(folder, history, verdict, identity)
+        write_report(folder, history, verdict, identity, by)
         keep_for_ci(folder, verdict, identity, measures)
     except OSError as error:
         raise KrucibleError(
@@ -41,7 +48,7 @@ def keep(folder: Path, history: History, verdict: Verdict) -> str:
             where=str(folder),
             next_step=f"make room, or permit writing; then krucible check {shlex.quote(str(folder))}",
         ) from error
-    return closing_text(folder, verdict, identity, measures)
+    return closing_text(folder, verdict, identity, measures, by)
 
 
 def keep_for_ci(

@@ -11,6 +11,7 @@ from harness.campaigns.console import console_for
 from harness.campaigns.keeping import keep, show
 from harness.plan.planning import RunPlan
 from harness.record.events import Event, Listener
+from harness.run.identification import this_krucible
 from harness.run.runner import Host, execute
 from harness.seeded_bugs.reach import reach_text, read_traces
 
@@ -38,7 +39,7 @@ def perform(
         ended = execute(plan, host, hear, cancelled)
     folder, verdict = ended.folder, ended.verdict
     try:
-        show(keep(folder, ended.history, verdict))
+        show(keep(folder, ended.history, verdict, this_krucible()))
         if bug := plan.options.seeded_bug:
             click.echo(f"seeded     {reach_text(bug, read_traces(folder, bug))}")
     finally:

@@ -9,16 +9,18 @@ from checkers.history.reading import read_history
 from checkers.judge import CHECKERS, judge_by
 from harness.campaigns.doing import showing, shown_on_terminal
 from harness.campaigns.keeping import EXIT_CODES, keep, show
+from harness.run.identification import this_krucible
 
 
 def check_run(folder: Path, *, as_json: bool) -> int:
     """Judge a run's folder, write verdict and report, print them, and return the exit code."""
+    by = this_krucible()  # before it judges: the tree may change meanwhile, the loaded code does not
     with shown_on_terminal(len(CHECKERS) + 2) as tell:
         tell("reading")
         history = read_history(folder)
         verdict = judge_by(history, showing(tell, CHECKERS))
         tell("writing the verdict")
-        text = keep(folder, history, verdict)
+        text = keep(folder, history, verdict, by)
     if as_json:
         click.echo(msgspec.json.encode(verdict).decode())
     else:

@@ -6,11 +6,18 @@ import platform
 import subprocess
 import sys
 from collections.abc import Sequence
+from importlib import metadata
 from pathlib import Path
 
 import msgspec
 
-from checkers.history.identity import HostIdentity, ImageIdentity, NodeFileIdentity, RunIdentity
+from checkers.history.identity import (
+    HostIdentity,
+    ImageIdentity,
+    KrucibleIdentity,
+    NodeFileIdentity,
+    RunIdentity,
+)
 from harness.clients.interface import ClientKind
 from harness.clients.versions import version_of
 from harness.cluster.images import KafkaImage
@@ -77,6 +84,15 @@ def _host(engine: str) -> HostIdentity:
         memory_mib=memory_bytes >> 20,
         engine=engine,
     )
+
+
+def this_krucible() -> KrucibleIdentity:
+    """The krucible of this process; its version is empty if the package is not installed."""
+    try:
+        version = metadata.version("krucible")
+    except metadata.PackageNotFoundError:
+        version = ""
+    return KrucibleIdentity(version=version, commit=commit())
 
 
 @functools.cache

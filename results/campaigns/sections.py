@@ -8,6 +8,7 @@ from results.markup.markdown import distinct, number
 from results.run.coverage import reached
 from results.run.text import seconds
 from results.sections.section import Section
+from results.store.judges import judged_again_by
 
 MARKS = {Outcome.INVALID: "❌", Outcome.FAILED: "💥", Outcome.UNKNOWN: "❔", Outcome.VALID: "✅"}
 ALL_RUNS = (
@@ -61,9 +62,18 @@ def facts_of(summary: Summary) -> Iterator[tuple[str, str]]:
         ("First run began", sorted(distinct(i.began_at for i in identities))[:1]),
     )
     yield from ((name, ", ".join(values)) for name, values in facts if any(values))
+    yield from _judged_again(summary)
     sent = f"{summary.sent_ok:,} acknowledged, {summary.sent_info:,} unknown, {summary.sent_fail:,} failed"
     yield "Records sent", sent
     yield "Recovery after healing", _spread(summary.recovery)
+
+
+def _judged_again(summary: Summary) -> Iterator[tuple[str, str]]:
+    """The runs whose verdict is of another commit than the one that recorded them, if any."""
+    pairs = ((run.identity.krucible_commit, run.judged_by) for run in summary.runs if run.identity)
+    commits = [again for recorded, by in pairs if (again := judged_again_by(recorded, by))]
+    if commits:
+        yield "Judged again", f"{number(len(commits), 'run')}, by {', '.join(distinct(commits))}"
 
 
 def done_sections(summary: Summary, runs_max: int | None = None) -> Iterator[Section]:

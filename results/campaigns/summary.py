@@ -7,7 +7,7 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.history.identity import RunIdentity
+from checkers.history.identity import KrucibleIdentity, RunIdentity
 from checkers.verdict.verdict import Verdict
 from results.campaigns.extent import CheckerTotal, Looked, looked_at, totals
 from results.repeats.flakes import content_of
@@ -20,6 +20,7 @@ from results.run.causes import (
     severity,
 )
 from results.run.measures import Measures, load_measures
+from results.store.judges import UNKNOWN, load_judge
 from results.store.runs import RunUnreadableError, anomaly_counts, load_identity, load_verdict
 
 REASONS_MAX = 3
@@ -52,6 +53,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
         reasons: other reasons why it is not valid, or why it failed.
         measures: its numbers; None if they were not stored.
         looked: how much its checkers judged; None if it was not judged.
+        judged_by: the krucible that gave its verdict.
     """
 
     folder: str
@@ -65,6 +67,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     reasons: tuple[str, ...] = ()
     measures: Measures | None = None
     looked: Looked | None = None
+    judged_by: KrucibleIdentity = UNKNOWN
 
     @property
     def why(self) -> tuple[str, ...]:
@@ -144,7 +147,7 @@ def outcome_of(folder: Path) -> RunOutcome:
     measures: Measures | None = None
     try:
         identity = _slim(load_identity(folder))
-        verdict = load_verdict(folder)
+        verdict, by = load_verdict(folder), load_judge(folder)
     except RunUnreadableError as error:
         return RunOutcome(
             folder=folder.name, outcome=Outcome.FAILED, identity=identity, reasons=(str(error),)
@@ -153,11 +156,15 @@ def outcome_of(folder: Path) -> RunOutcome:
         measures = load_measures(folder)
     except RunUnreadableError:
         measures = None
-    return judged(folder.name, verdict, identity, measures)
+    return judged(folder.name, verdict, identity, measures, by)
 
 
 def judged(
-    folder: str, verdict: Verdict, identity: RunIdentity | None = None, measures: Measures | None = None
+    folder: str,
+    verdict: Verdict,
+    identity: RunIdentity | None = None,
+    measures: Measures | None = None,
+    by: KrucibleIdentity = UNKNOWN,
 ) -> RunOutcome:
     """The outcome of a run with a verdict."""
     causes = illegal_causes(verdict)
@@ -173,6 +180,7 @@ def judged(
         reasons=other_reasons(verdict)[:REASONS_MAX],
         measures=measures,
         looked=looked_at(verdict.results),
+        judged_by=by,
     )
 
 

@@ -9,7 +9,7 @@ import jinja2
 import msgspec
 from markupsafe import Markup
 
-from checkers.history.identity import RunIdentity
+from checkers.history.identity import KrucibleIdentity, RunIdentity
 from checkers.history.operations import History
 from checkers.verdict.verdict import Validity, Verdict
 from results.markup.cleaning import clean
@@ -29,6 +29,7 @@ from results.run.causes import other_reasons
 from results.run.measures import Measures, measure
 from results.run.observation import Observed, observe
 from results.run.text import expectation, figures
+from results.store.judges import UNKNOWN
 from results.store.runs import REPORT_FILE, write_whole
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -51,10 +52,15 @@ class _Run(msgspec.Struct, frozen=True):
     identity: RunIdentity | None
     seen: Witnessed
     tales: Tales
+    by: KrucibleIdentity
 
 
 def write_report(
-    folder: Path, history: History, verdict: Verdict, identity: RunIdentity | None = None
+    folder: Path,
+    history: History,
+    verdict: Verdict,
+    identity: RunIdentity | None = None,
+    by: KrucibleIdentity = UNKNOWN,
 ) -> Path:
     """Write ``report.html`` into a run's folder, atomically.
 
@@ -63,20 +69,26 @@ def write_report(
         history: as read; it may be damaged or almost empty.
         verdict: its verdict.
         identity: None if ``run.json`` could not be read.
+        by: the krucible that gave the verdict.
 
     Raises:
         OSError: if it can't be written.
     """
-    page = render_report(history, verdict, identity)
+    page = render_report(history, verdict, identity, by)
     return write_whole(folder / REPORT_FILE, page.encode("utf-8", "backslashreplace"))
 
 
-def render_report(history: History, verdict: Verdict, identity: RunIdentity | None = None) -> str:
+def render_report(
+    history: History,
+    verdict: Verdict,
+    identity: RunIdentity | None = None,
+    by: KrucibleIdentity = UNKNOWN,
+) -> str:
     """The page as text, at most `PAGE_BYTES_MAX` bytes of UTF-8; a page that is larger is reduced."""
     observed = observe(history)
     seen = witnessed(history, observed.faults)
     tales = Tales(history, seen.faults, observed.claims)
-    run = _Run(history, observed, measure(observed, verdict), verdict, identity, seen, tales)
+    run = _Run(history, observed, measure(observed, verdict), verdict, identity, seen, tales, by)
     page = ""
     for limits in STEPS:
         page = _rendered(run, limits)
@@ -133,7 +145,7 @@ def _tables(run: _Run, limits: DisplayLimits) -> dict[str, Any]:
         "logs": log_table(run.observed, limits, run.history.began_at),
         "reproduce": clean(identity.reproduce, 4_000) if identity else "",
         "command": clean(" ".join(identity.argv), 4_000) if identity else "",
-        "identity": tables.identity_rows(identity, limits) if identity else (),
+        "identity": tables.identity_rows(identity, limits, run.by) if identity else (),
         "checksums": tables.checksum_rows(identity, limits) if identity else (),
     }
 

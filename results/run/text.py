@@ -6,13 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from checkers.history.identity import RunIdentity
+from checkers.history.identity import KrucibleIdentity, RunIdentity
 from checkers.verdict.verdict import VERDICTS, Validity, Verdict
 from results.markup.cleaning import clean
 from results.run.causes import Cause, cause_line, causes_of, other_reasons, rest_text
 from results.run.coverage import coverage_line
 from results.run.measures import Measures
 from results.store.commands import option_of_store_of
+from results.store.judges import UNKNOWN, judged_again_by
 from results.store.runs import REPORT_FILE
 
 LABEL_WIDTH = 11
@@ -31,15 +32,23 @@ class LabelledLine(NamedTuple):
 
 
 def closing_text(
-    folder: Path, verdict: Verdict, identity: RunIdentity | None = None, measures: Measures | None = None
+    folder: Path,
+    verdict: Verdict,
+    identity: RunIdentity | None = None,
+    measures: Measures | None = None,
+    by: KrucibleIdentity = UNKNOWN,
 ) -> str:
     """The last lines of a run, with aligned labels, without a final newline."""
-    lines = closing_lines(folder, verdict, identity, measures)
+    lines = closing_lines(folder, verdict, identity, measures, by)
     return "\n".join(f"{line.label:<{LABEL_WIDTH}}{line.text}".rstrip() for line in lines)
 
 
 def closing_lines(
-    folder: Path, verdict: Verdict, identity: RunIdentity | None = None, measures: Measures | None = None
+    folder: Path,
+    verdict: Verdict,
+    identity: RunIdentity | None = None,
+    measures: Measures | None = None,
+    by: KrucibleIdentity = UNKNOWN,
 ) -> tuple[LabelledLine, ...]:
     """The last lines of a run.
 
@@ -48,6 +57,7 @@ def closing_lines(
         verdict: the verdict.
         identity: the run's identity; None if ``run.json`` could not be read.
         measures: the run's numbers; None without a history.
+        by: the krucible that gave the verdict.
     """
     lines = [LabelledLine("verdict", headline(verdict)), *_labelled("why", _reasons(other_reasons(verdict)))]
     lines += _labelled("anomalies", _anomalies(verdict))
@@ -56,6 +66,9 @@ def closing_lines(
         lines += _labelled("figures", figures(measures))
     if identity is not None:
         lines.append(LabelledLine("run", identity_line(identity)))
+        if again := judged_again_by(identity.krucible_commit, by):
+            told = f"judged again by {again}, recorded by {identity.krucible_commit}"
+            lines.append(LabelledLine("krucible", clean(told, _TEXT_MAX)))
     place = clean(str(folder), _PATH_MAX)
     lines += [
         LabelledLine("folder", place),

@@ -2,18 +2,31 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
+from results.campaigns.summary import Outcome
 from results.markup.markdown import distinct, number
 from results.sections.section import Section
-from results.sensitivity.model import BugOutcome, BugRun, Rate, Sensitivity, Sought, first_rate_of, rate_of
+from results.sensitivity.model import (
+    BugOutcome,
+    BugRun,
+    Rate,
+    Sensitivity,
+    Sought,
+    first_rate_of,
+    rate_of,
+    rate_without_rerun,
+)
 from results.sensitivity.sections import (
+    WITHOUT_RERUN,
     alarms_of,
     alarms_text,
     controls_of,
     left_out_of,
     note_of,
     rate_text,
+    rerun_of,
     seconds_of,
     troubles_of,
+    without_rerun_text,
 )
 
 _HOUR_MS = 3_600_000
@@ -29,14 +42,38 @@ def comparison_of(measured: Sequence[Sensitivity]) -> tuple[Section, ...]:
 
 
 def claims_of(measured: Sequence[Sensitivity]) -> tuple[str, ...]:
-    """A line for each measurement: the rate of bugs that were seen, and the false alarms."""
-    return tuple(f"{said.series}: {_claim(said)}" for said in measured)
+    """A line for each measurement: which bugs are new, the rate of those that were seen, the false alarms."""
+    news = ["", *map(_news, measured[1:], _new_bugs(measured)[1:])]  # of the first one all bugs are new
+    return tuple(f"{said.series}: {new}{_claim(said)}" for said, new in zip(measured, news, strict=False))
+
+
+def _new_bugs(measured: Sequence[Sensitivity]) -> list[int]:
+    """For each measurement the number of its bugs that no measurement before has; all of the first one."""
+    known: set[str] = set()
+    counts = []
+    for said in measured:
+        names = {bug.name for bug in said.bugs}
+        counts.append(len(names - known))
+        known |= names
+    return counts
+
+
+def _news(said: Sensitivity, new: int) -> str:
+    """That a measurement has bugs that those before do not have; empty if it has none."""
+    if not new:
+        return ""
+    if new == len(said.bugs):
+        return f"none of its {number(new, 'bug')} is in a measurement before; "
+    verb = "is" if new == 1 else "are"
+    return f"{new:,} of its {number(len(said.bugs), 'bug')} {verb} in no measurement before; "
 
 
 def _claim(said: Sensitivity) -> str:
     first, whole = first_rate_of(said.bugs), rate_of(said.bugs)
     all_runs = "" if said.runs == 1 else f", within {said.runs} runs {rate_text(whole)}"
-    return f"seen in the first run {rate_text(first)}{all_runs}; {alarms_text(said)}."
+    return (
+        f"seen in the first run {rate_text(first)}{all_runs}{without_rerun_text(said)}; {alarms_text(said)}."
+    )
 
 
 def _measurements(measured: Sequence[Sensitivity]) -> Section:
@@ -48,30 +85,46 @@ def _measurements(measured: Sequence[Sensitivity]) -> Section:
             said.budget,
             f"{said.seed}",
             f"{sum(bug.runs > 0 for bug in said.bugs):,} of {len(said.bugs):,}",
+            f"{new:,}",
             f"{sum(bug.runs for bug in said.bugs):,}",
             f"{sum(one.outcome is not None for one in said.controls):,}",
             "{:,} of {:,}".format(*alarms_of(said)),
+            _judged_again(said),
             ", ".join(said.commits),
         )
-        for said in measured
+        for said, new in zip(measured, _new_bugs(measured), strict=True)
     ]
     head = (
-        "measurement", "Kafka", "runs of", "budget", ">seed", ">bugs tried", ">runs", ">controls",
-        ">false alarms", "`krucible",
+        "measurement", "Kafka", "runs of", "budget", ">seed", ">bugs tried", ">new bugs", ">runs",
+        ">controls", ">false alarms", ">judged again", "`krucible",
     )  # fmt: skip
     return Section(
         "Measurements",
-        "The budget is the maximum number of runs of each bug, and the seconds of each run. False alarms "
-        "are counted among the controls whose verdict is not unknown.",
+        "The budget is the maximum number of runs of each bug, and the seconds of each run. Each measurement "
+        "has its own bugs; new are those that no measurement before has. False alarms "
+        "are counted among the controls whose verdict is not unknown. Judged again is the number of runs and "
+        "controls whose verdict was given by another commit of krucible than the one that recorded them. "
+        "Outcomes of earlier versions do not say which commit gave the verdict.",
         head,
         tuple(rows),
     )
+
+
+def _judged_again(said: Sensitivity) -> str:
+    """Number of its verdicts that another commit gave, and number of those whose commit is not known."""
+    none = (BugOutcome.NOT_RUN, BugOutcome.FAILED)
+    known = [one.judged_again for bug in said.bugs for one in bug.trials if one.ending not in none]
+    known += [one.judged_again for one in said.controls if one.outcome not in (None, Outcome.FAILED)]
+    unknown = known.count(None)
+    return f"{known.count(True):,}" + (f", {unknown:,} not known" if unknown else "")
 
 
 def _rates(measured: Sequence[Sensitivity]) -> Section:
     kinds = [(said, rate) for said in measured for rate in _rates_of(said)]
     areas = distinct(bug.area for said in measured for bug in said.bugs)
     rows = [("all", *(_rate(rate(said.bugs)) for said, (_name, rate) in kinds))]
+    if any(said.rerun for said in measured):
+        rows.append((WITHOUT_RERUN, *(_rate_without_rerun(said, rate) for said, (_name, rate) in kinds)))
     rows += [
         (
             area,
@@ -82,7 +135,7 @@ def _rates(measured: Sequence[Sensitivity]) -> Section:
     return Section(
         "Detection rate",
         "The rates count all bugs that were tried. Every miss counts, whatever its reason. Wilson's 95 % "
-        "interval is in brackets.",
+        f"interval is in brackets.{_rerun_lead(measured)}{_unlike(measured)}",
         ("area", *(f"{said.series}, {name}" for said, (name, _rate_of) in kinds)),
         tuple(rows),
         note_of([bug for said in measured for bug in said.bugs]),
@@ -93,6 +146,31 @@ def _rates_of(said: Sensitivity) -> list[tuple[str, Callable[[Sequence[Sought]],
     """The rates of a measurement: one if each bug has one run, else two."""
     all_runs = [(f"within {said.runs} runs", rate_of)] if said.runs > 1 else []
     return [("first run", first_rate_of), *all_runs]
+
+
+def _rerun_lead(measured: Sequence[Sensitivity]) -> str:
+    """A sentence about the row without runs that were made again; empty if there is no such row."""
+    if not any(said.rerun for said in measured):
+        return ""
+    return (
+        f" In the row {WITHOUT_RERUN!r} the bugs whose runs were made again after a change for that bug do "
+        "not count as seen; it is empty for measurements that have no such runs."
+    )
+
+
+def _unlike(measured: Sequence[Sensitivity]) -> str:
+    """A sentence that warns of comparing the rates of different bugs; empty if all have the same bugs."""
+    if len({frozenset(bug.name for bug in said.bugs) for said in measured}) == 1:
+        return ""
+    return (
+        " The measurements do not have the same bugs, so a difference of their rates can come from the bugs. "
+        "A cell is empty if the measurement tried no bug of the area."
+    )
+
+
+def _rate_without_rerun(said: Sensitivity, rate: Callable[[Sequence[Sought]], Rate]) -> str:
+    """Empty for a measurement that marks no runs as made again."""
+    return _rate(rate_without_rerun(rate, said.bugs, said.rerun)) if said.rerun else ""
 
 
 def _rate(rate: Rate) -> str:
@@ -108,10 +186,12 @@ def _endings(measured: Sequence[Sensitivity]) -> Section:
         for ending in BugOutcome
         if any(bug.ending is ending for said in measured for bug in said.bugs)
     ]
+    rows.append(("all bugs of the measurement", *(f"{len(said.bugs):,}" for said in measured)))
     return Section(
         "Kinds of misses",
-        "The number of bugs with each outcome. If a bug has several runs, the one in which it got farthest "
-        "counts.",
+        "The number of bugs with each outcome, among the bugs of each measurement. If a bug has several "
+        "runs, the one in which it got farthest counts. A bug of the measurement is not run if none of its "
+        "runs counts.",
         ("outcome", *(f">{said.series}" for said in measured)),
         tuple(rows),
     )
@@ -121,12 +201,13 @@ def _scenarios(measured: Sequence[Sensitivity]) -> Section:
     """How many bugs a scenario's runs find per hour, among the bugs that they can trigger."""
     tried = [_by_scenario(said) for said in measured]
     names = distinct(name for trials in tried for name in trials)
-    last = tried[-1]
-    names = sorted(names, key=lambda name: (-_seen_an_hour(last.get(name, ())), name))
+    longest = max(reversed(tried), key=lambda trials: sum(map(len, trials.values())))
+    names = sorted(names, key=lambda name: (-_seen_an_hour(longest.get(name, ())), name))
     return Section(
         "Scenarios",
         "How many of the runs with a bug saw it, in total and per hour of run time. A scenario only runs "
-        "with bugs that its schedule and load can trigger.",
+        "with bugs that its schedule and load can trigger. Rows are sorted by the measurement with "
+        "most runs.",
         ("`scenario", *(said.series for said in measured)),
         tuple((name, *(_worth(trials.get(name, ())) for trials in tried)) for name in names),
     )
@@ -161,14 +242,17 @@ def _bugs(measured: Sequence[Sensitivity]) -> Section:
     return Section(
         "Bugs",
         "For each bug: outcome, first visible anomaly, number of runs, and their duration in seconds. "
-        "The last run counts up to that anomaly.",
+        "The last run counts up to that anomaly. A bug is not tried if it is no bug of "
+        "the measurement.",
         ("area", "`bug", *(said.series for said in measured)),
         tuple(rows),
     )
 
 
 def _ending_text(bug: Sought | None) -> str:
-    if bug is None or bug.runs == 0:
+    if bug is None:
+        return "not tried"
+    if bug.runs == 0:
         return BugOutcome.NOT_RUN.value
     by = f" by {bug.first.id}" if bug.first else ""
     missing = "" if bug.finished else f"; {number(len(bug.trials) - bug.runs, 'run')} missing"
@@ -177,5 +261,5 @@ def _ending_text(bug: Sought | None) -> str:
 
 def _own(said: Sensitivity) -> Iterator[Section]:
     """Sections about one measurement only."""
-    for section in (*troubles_of(said), controls_of(said), *left_out_of(said)):
+    for section in (*troubles_of(said), *rerun_of(said), controls_of(said), *left_out_of(said)):
         yield section._replace(title=f"{section.title}: {said.series}")

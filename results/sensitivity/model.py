@@ -4,7 +4,7 @@ There are two kinds of misses: a bug that was not triggered needs other faults, 
 but not seen needs another checker.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -65,6 +65,7 @@ class BugRun(msgspec.Struct, frozen=True, kw_only=True):
         found: illegal anomalies, the first visible one first.
         run_ms: time from the start of the run to its last operation.
         why: why it is unknown or failed.
+        judged_again: whether another commit gave the verdict than the one that recorded it; None if unknown.
     """
 
     number: int
@@ -77,6 +78,7 @@ class BugRun(msgspec.Struct, frozen=True, kw_only=True):
     found: tuple[TimedAnomaly, ...] = ()
     run_ms: int = 0
     why: str = ""
+    judged_again: bool | None = None
 
     def held_to(self, anomalies: Collection[str]) -> "BugRun":
         """The run with its ending corrected: seen with one of these anomalies, else invalid otherwise."""
@@ -98,6 +100,7 @@ class ControlRun(msgspec.Struct, frozen=True, kw_only=True):
         allowed: whether the scenario permits them, because Kafka has them by design.
         folder: name of the run's folder.
         why: why it is unknown or failed.
+        judged_again: as of a run with a bug.
     """
 
     scenario: str
@@ -108,6 +111,7 @@ class ControlRun(msgspec.Struct, frozen=True, kw_only=True):
     allowed: bool = False
     folder: str = ""
     why: str = ""
+    judged_again: bool | None = None
 
     @property
     def alarm(self) -> bool:
@@ -181,6 +185,18 @@ class LeftOut(msgspec.Struct, frozen=True):
     why: str
 
 
+class MadeAgain(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A bug whose runs were made again, with the same seeds, after krucible was changed for that bug.
+
+    Attributes:
+        bug: name of the bug.
+        why: what was changed.
+    """
+
+    bug: str
+    why: str
+
+
 class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
     """A measurement: all data of a page.
 
@@ -195,6 +211,7 @@ class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
         series: name of the measurement; empty without one.
         commits: commits of krucible with which its runs were made.
         left_out: known runs that do not count.
+        rerun: bugs whose runs were made again after a change for that bug.
     """
 
     version: str
@@ -207,6 +224,7 @@ class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
     series: str = ""
     commits: tuple[str, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    rerun: tuple[MadeAgain, ...] = ()
 
     @property
     def runs(self) -> int:
@@ -279,6 +297,22 @@ def first_rate_of(bugs: Sequence[Sought]) -> Rate:
     firsts = [bug.trials[0].ending for bug in bugs if bug.trials]
     tried = len(firsts) - firsts.count(BugOutcome.NOT_RUN)
     seen = firsts.count(BugOutcome.SEEN)
+    return Rate(seen, tried, wilson(seen, tried))
+
+
+def rate_without_rerun(
+    rate: Callable[[Sequence[Sought]], Rate], bugs: Sequence[Sought], rerun: Collection[MadeAgain]
+) -> Rate:
+    """A rate in which the bugs whose runs were made again after a change for them do not count as seen.
+
+    Args:
+        rate: how the rate is computed.
+        bugs: all bugs; the number of tried ones includes those whose runs were made again.
+        rerun: which runs were made again.
+    """
+    again = {one.bug for one in rerun}
+    tried = rate(bugs).of
+    seen = rate([bug for bug in bugs if bug.name not in again]).seen
     return Rate(seen, tried, wilson(seen, tried))
 
 

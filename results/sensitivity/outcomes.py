@@ -6,13 +6,13 @@ machines can be merged as text.
 """
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import Annotated
 
 import msgspec
 
 from results.campaigns.summary import Outcome
-from results.sensitivity.model import BugOutcome, BugReach, BugRun, ControlRun, TimedAnomaly
+from results.sensitivity.model import BugOutcome, BugReach, BugRun, ControlRun, MadeAgain, TimedAnomaly
 
 FORMAT = 1
 """Version of the file format; files of other versions are refused."""
@@ -32,8 +32,9 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
         bug: digest of the parts of the bug's file that determine what it does; empty for a control.
         schedule: digest of the plan.
         kafka: checksum of Kafka's jars.
-        commit: commit of krucible.
+        commit: commit of krucible that recorded the run.
         began_at: wall-clock time, ISO 8601 in UTC.
+        judged_by: commit of krucible that gave the verdict, or a few words if that commit is not recorded.
     """
 
     bug: str = ""
@@ -41,6 +42,12 @@ class Origin(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forb
     kafka: str = ""
     commit: str = ""
     began_at: str = ""
+    judged_by: str = ""
+
+    @property
+    def judged_again(self) -> bool | None:
+        """Whether another commit gave the verdict than the one that recorded the run; None if unknown."""
+        return self.judged_by != self.commit if self.commit and self.judged_by else None
 
 
 class OutcomeLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
@@ -117,6 +124,7 @@ class OutcomeLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
             found=self.found,
             run_ms=self.run_ms,
             why=self.why,
+            judged_again=self.origin.judged_again,
         )
         return trial.held_to(anomalies)
 
@@ -131,7 +139,19 @@ class OutcomeLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True,
             allowed=self.allowed,
             folder=self.folder,
             why=self.why,
+            judged_again=self.origin.judged_again,
         )
+
+    def judged_as(self, earlier: "OutcomeLine | None") -> "OutcomeLine":
+        """The line with the judge of an earlier one, if that is the only thing that this one lacks.
+
+        A file may say who judged a run although the run's folder does not.
+        """
+        judged_by = earlier.origin.judged_by if earlier and not self.origin.judged_by else ""
+        known = msgspec.structs.replace(
+            self, origin=msgspec.structs.replace(self.origin, judged_by=judged_by)
+        )
+        return known if judged_by and known == earlier else self
 
 
 class MeasurementOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -177,17 +197,32 @@ class Outcomes(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         krucible_sensitivity: version of the format.
         series: name of the measurement.
         asked: options of the measurement.
+        bugs: names of the bugs that were searched for; files of earlier versions do not have them.
+        rerun: bugs whose runs were made again after a change for that bug; written by hand.
         runs: sorted, without duplicates.
     """
 
     krucible_sensitivity: int
     series: str
     asked: MeasurementOptions
+    bugs: tuple[str, ...] = ()
+    rerun: tuple[MadeAgain, ...] = ()
     runs: tuple[OutcomeLine, ...]
 
+    @property
+    def sought(self) -> frozenset[str]:
+        """The bugs of the measurement: those that were searched for, and those that have an outcome."""
+        return frozenset(self.bugs) | {line.bug for line in self.runs}
 
-def outcomes_of(series: str, asked: MeasurementOptions, lines: Iterable[OutcomeLine]) -> Outcomes:
-    """Sort lines; of two lines with the same key the first one counts."""
+
+def outcomes_of(
+    series: str,
+    asked: MeasurementOptions,
+    lines: Iterable[OutcomeLine],
+    bugs: Iterable[str] = (),
+    rerun: Iterable[MadeAgain] = (),
+) -> Outcomes:
+    """Sort lines, bugs and reruns; of two lines with the same key the first one counts."""
     by_place: dict[Place, OutcomeLine] = {}
     for line in lines:
         by_place.setdefault(line.place, line)
@@ -195,6 +230,8 @@ def outcomes_of(series: str, asked: MeasurementOptions, lines: Iterable[OutcomeL
         krucible_sensitivity=FORMAT,
         series=series,
         asked=asked,
+        bugs=tuple(sorted(set(bugs))),
+        rerun=tuple(sorted(rerun, key=lambda one: one.bug)),
         runs=tuple(by_place[place] for place in sorted(by_place)),
     )
 
@@ -237,14 +274,21 @@ def line_of_control(bug: str, number: int, control: ControlRun, origin: Origin) 
 
 
 def encode_outcomes(kept: Outcomes) -> bytes:
-    """The bytes of a file: a head, then one line per run."""
+    """The bytes of a file: a head, then one line per run; lists of the head have one entry per line too."""
     encode = msgspec.json.encode
     head = (
         f'{{"krucible_sensitivity":{kept.krucible_sensitivity},\n"series":{encode(kept.series).decode()},\n'
-        f'"asked":{encode(kept.asked).decode()},\n"runs":['
+        f'"asked":{encode(kept.asked).decode()},\n'
     )
-    lines = ",\n".join(encode(line).decode() for line in kept.runs)
-    return f"{head}\n{lines}\n]}}\n".encode() if kept.runs else f"{head}]}}\n".encode()
+    optional = {"bugs": kept.bugs, "rerun": kept.rerun}
+    head += "".join(f"{_listed(name, entries)},\n" for name, entries in optional.items() if entries)
+    return f"{head}{_listed('runs', kept.runs)}}}\n".encode()
+
+
+def _listed(name: str, entries: Sequence[object]) -> str:
+    """A list as a field of an object, with one entry per line."""
+    lines = ",\n".join(msgspec.json.encode(one).decode() for one in entries)
+    return f'"{name}":[\n{lines}\n]' if entries else f'"{name}":[]'
 
 
 def decode_outcomes(data: bytes) -> Outcomes:
@@ -261,6 +305,9 @@ def decode_outcomes(data: bytes) -> Outcomes:
     for one, other in zip(sorted(places), sorted(places)[1:], strict=False):
         if one == other:
             raise ValueError(f"{one[0]} {one[1]}{', control,' if one[2] else ''} is there twice")
+    again = [one.bug for one in kept.rerun]
+    if twice := sorted({bug for bug in again if again.count(bug) > 1}):
+        raise ValueError(f"{', '.join(twice)} is twice in rerun")
     return kept
 
 

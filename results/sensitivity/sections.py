@@ -15,7 +15,11 @@ from results.sensitivity.model import (
     Sought,
     first_rate_of,
     rate_of,
+    rate_without_rerun,
 )
+
+WITHOUT_RERUN = "all, without runs made again"
+"""Name of the row with the rate in which bugs whose runs were made again do not count as seen."""
 
 
 def sections_of(said: Sensitivity) -> tuple[Section, ...]:
@@ -24,6 +28,7 @@ def sections_of(said: Sensitivity) -> tuple[Section, ...]:
         _rates(said),
         _bugs(said),
         *troubles_of(said),
+        *rerun_of(said),
         controls_of(said),
         *left_out_of(said),
         _trials(said),
@@ -36,6 +41,14 @@ def rate_text(rate: Rate) -> str:
         return "none was completed"
     low, high = (round(100 * end) for end in rate.interval)
     return f"{rate.seen:,} of {rate.of:,}, {100 * rate.seen / rate.of:.0f} % (95 % interval {low}-{high} %)"
+
+
+def without_rerun_text(said: Sensitivity) -> str:
+    """The rate without runs that were made again after a change for their bug; empty if there are none."""
+    if not said.rerun:
+        return ""
+    fewer = rate_without_rerun(rate_of, said.bugs, said.rerun)
+    return f"; without runs that were made again after a change for that bug: {rate_text(fewer)}"
 
 
 def alarms_text(said: Sensitivity) -> str:
@@ -53,7 +66,8 @@ def alarms_of(said: Sensitivity) -> tuple[int, int]:
 def _rates(said: Sensitivity) -> Section:
     areas = distinct(bug.area for bug in said.bugs)
     by_area = [(area, [bug for bug in said.bugs if bug.area == area]) for area in areas]
-    rows = [(area, *_rate_cells(bugs, said.runs)) for area, bugs in (("all", said.bugs), *by_area)]
+    rows = [("all", *_rate_cells(said.bugs, said.runs)), *_without_rerun(said)]
+    rows += [(area, *_rate_cells(bugs, said.runs)) for area, bugs in by_area]
     head = (">bugs", ">seen", ">rate", ">from", ">to")
     first = (">first run", *head[1:]) if said.runs > 1 else ()
     return Section(
@@ -64,6 +78,25 @@ def _rates(said: Sensitivity) -> Section:
         tuple(rows),
         note_of(said.bugs),
     )
+
+
+def _without_rerun(said: Sensitivity) -> Iterator[tuple[str, ...]]:
+    if said.rerun:
+        rates = (rate_of, first_rate_of) if said.runs > 1 else (rate_of,)
+        cells = (_rate_row(rate_without_rerun(rate, said.bugs, said.rerun)) for rate in rates)
+        yield (WITHOUT_RERUN, *(cell for row in cells for cell in row))
+
+
+def rerun_of(said: Sensitivity) -> Iterator[Section]:
+    """Bugs whose runs were made again, if any."""
+    if said.rerun:
+        yield Section(
+            "Runs made again",
+            "After a change that was made for these bugs, their runs were made again with the same seeds. "
+            f"The row {WITHOUT_RERUN!r} of the detection rate does not count these bugs as seen.",
+            ("`bug", "change"),
+            tuple((one.bug, one.why) for one in said.rerun),
+        )
 
 
 def note_of(bugs: Sequence[Sought]) -> str:

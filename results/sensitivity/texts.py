@@ -8,7 +8,7 @@ from results.markup.markdown import escaped, number
 from results.sections.markdown import section_blocks
 from results.sensitivity.comparing import claims_of, comparison_of
 from results.sensitivity.model import Sensitivity, rate_of
-from results.sensitivity.sections import alarms_text, rate_text, sections_of
+from results.sensitivity.sections import alarms_text, rate_text, sections_of, without_rerun_text
 
 COMPARISON = "Sensitivity: how many seeded bugs are seen"
 
@@ -20,7 +20,7 @@ def title_of(said: Sensitivity) -> str:
 
 def headline(said: Sensitivity) -> str:
     """Rate of bugs that were seen, and false alarms."""
-    return f"Seen: {rate_text(rate_of(said.bugs))}; {alarms_text(said)}."
+    return f"Seen: {rate_text(rate_of(said.bugs))}{without_rerun_text(said)}; {alarms_text(said)}."
 
 
 def lead_of(said: Sensitivity) -> str:

@@ -26,6 +26,7 @@ from harness.campaigns.keeping import keep
 from harness.errors import KrucibleError
 from harness.plan.planning import plan_run
 from harness.record.events import Event, RunBegan
+from harness.run.identification import this_krucible
 from harness.run.runner import Host, execute
 from harness.seeded_bugs.reach import reach_text, read_traces
 from results.store.runs import StoreError
@@ -73,7 +74,7 @@ def _run(order: Order, desk: ReportFolder, scratch: Path, cancelled: threading.E
     failure = ended.failure  # once that is known, the cluster is removed
     interrupted = cancelled.is_set()
     folder = hand_over(ended.folder, scratch, order.site.store)
-    text = keep(folder, ended.history, ended.verdict)
+    text = keep(folder, ended.history, ended.verdict, this_krucible())
     if bug := plan.options.seeded_bug:
         text += f"\nseeded     {reach_text(bug, read_traces(folder, bug))}"
     counts = failure is None or ended.verdict.validity is Validity.INVALID

@@ -19,6 +19,7 @@ from harness.campaigns.keeping import identity_of
 from harness.errors import KrucibleError
 from harness.record.deaths import death_text
 from results.run.text import closing_text
+from results.store.judges import load_judge
 
 CARRY_OUT = f"{__name__}:carry_out"
 CLEAR_SLOTS = f"{__name__}:clear_slots"
@@ -92,7 +93,7 @@ def _take_up(order: Order, desk: ReportFolder, code: int) -> None:
     except KrucibleError as error:
         desk.end(order.number, Report(host_name(), failure=str(error)))
         return
-    text = closing_text(folder, verdict, identity_of(folder))
+    text = closing_text(folder, verdict, identity_of(folder), by=load_judge(folder))
     place = str(folder.relative_to(order.site.store))
     desk.end(order.number, Report(host_name(), folder=place, text=text))
 

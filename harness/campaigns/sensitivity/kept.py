@@ -1,10 +1,11 @@
 """Files of outcomes of a measurement: those that count, and the one to write."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from harness.errors import UsageError, disk_errors_named
+from results.sensitivity import MadeAgain
 from results.sensitivity.outcomes import (
     MeasurementOptions,
     OutcomeLine,
@@ -27,8 +28,10 @@ class KeptOutcomes:
         target: the file that is rewritten, if any; it need not exist yet.
         others: files and folders that are read.
         series: name of the measurement; by default that in the target, or the target's name.
+        bugs: names of the bugs whose runs are about to be made; the target keeps them.
 
     Attributes:
+        rerun: bugs whose runs were made again after a change for that bug, of all files that count.
         ignored: files of another measurement, with the options of that one.
 
     Raises:
@@ -36,18 +39,26 @@ class KeptOutcomes:
     """
 
     def __init__(
-        self, asked: MeasurementOptions, target: Path | None, others: Sequence[Path], series: str | None
+        self,
+        asked: MeasurementOptions,
+        target: Path | None,
+        others: Sequence[Path],
+        series: str | None,
+        bugs: Collection[str] = (),
     ) -> None:
         self._asked = asked
         self._target = target
+        self._bugs = frozenset(bugs)
         mine = _target_of(target, asked, series)
         read = read_all(others)
         named = [kept.series for kept in (mine, *read.values()) if kept is not None]
         self.series = series or next(iter(named), target.stem if target else "")
         fitting = {path: kept for path, kept in read.items() if self._counts(kept)}
         self.ignored = {path: _series_text(kept) for path, kept in read.items() if path not in fitting}
+        counting = (*([mine] if mine else []), *fitting.values())
+        self.rerun = rerun_in(counting)
         self._lines: dict[Place, OutcomeLine] = {}
-        for kept in (*([mine] if mine else []), *fitting.values()):
+        for kept in counting:
             for line in kept.runs:
                 self._lines.setdefault(line.place, line)
 
@@ -65,7 +76,11 @@ class KeptOutcomes:
             return
         had = _target_of(self._target, self._asked, self.series)
         asked = self._asked.longer(had.asked) if had else self._asked
-        data = encode_outcomes(outcomes_of(self.series, asked, (*lines, *(had.runs if had else ()))))
+        earlier = {line.place: line for line in had.runs} if had else {}
+        known = (line.judged_as(earlier.get(line.place)) for line in lines)
+        bugs = self._bugs | had.sought if self._bugs and had else self._bugs or (had.bugs if had else ())
+        whole = (*known, *earlier.values())
+        data = encode_outcomes(outcomes_of(self.series, asked, whole, bugs, had.rerun if had else ()))
         with disk_errors_named():
             self._target.parent.mkdir(parents=True, exist_ok=True)
             if not self._target.exists() or self._target.read_bytes() != data:
@@ -73,6 +88,14 @@ class KeptOutcomes:
 
     def _counts(self, kept: Outcomes) -> bool:
         return kept.series == self.series and _same(kept.asked, self._asked)
+
+
+def rerun_in(kept: Iterable[Outcomes]) -> tuple[MadeAgain, ...]:
+    """The bugs whose runs were made again, in several files; the first reason of each counts."""
+    by_bug: dict[str, MadeAgain] = {}
+    for one in (again for outcomes in kept for again in outcomes.rerun):
+        by_bug.setdefault(one.bug, one)
+    return tuple(by_bug[name] for name in sorted(by_bug))
 
 
 def read_all(paths: Iterable[Path]) -> Mapping[Path, Outcomes]:

@@ -4,11 +4,11 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from harness.campaigns.sensitivity.identity import bug_digest
-from harness.campaigns.sensitivity.kept import read_all
+from harness.campaigns.sensitivity.kept import read_all, rerun_in
 from harness.errors import UsageError
 from harness.seeded_bugs.catalogue import fits_version, seeded_bugs
 from harness.seeded_bugs.header import SeededBug
-from results.sensitivity import BugOutcome, BugRun, ControlRun, LeftOut, Sensitivity, Sought
+from results.sensitivity import BugOutcome, BugRun, ControlRun, LeftOut, MadeAgain, Sensitivity, Sought
 from results.sensitivity.outcomes import MeasurementOptions, OutcomeLine, Outcomes, Place
 
 
@@ -25,7 +25,11 @@ def measurements_in(paths: Iterable[Path]) -> tuple[Sensitivity, ...]:
 
 
 def measurement_of(
-    series: str, asked: MeasurementOptions, lines: Mapping[Place, OutcomeLine], bugs: Collection[SeededBug]
+    series: str,
+    asked: MeasurementOptions,
+    lines: Mapping[Place, OutcomeLine],
+    bugs: Collection[SeededBug],
+    rerun: tuple[MadeAgain, ...] = (),
 ) -> Sensitivity:
     """Make a measurement from its lines.
 
@@ -34,6 +38,7 @@ def measurement_of(
         asked: its options.
         lines: the outcomes; those of other bugs are ignored.
         bugs: the bugs that were searched for; those that do not fit the version are left out.
+        rerun: bugs whose runs were made again after a change for that bug.
     """
     names = {bug.name for bug in bugs}
     mine = {
@@ -54,16 +59,20 @@ def measurement_of(
         series=series,
         commits=tuple(sorted({line.origin.commit for line in counting.values()} - {""})),
         left_out=tuple(LeftOut(*place, why) for place, why in sorted(whys.items()) if why),
+        rerun=rerun,
     )
 
 
 def _measured(series: str, files: Mapping[Path, Outcomes]) -> Sensitivity:
+    """The measurement of a series: only of the bugs that it was to find, not of the whole catalogue."""
     asked = _options_in(series, files)
     lines: dict[Place, OutcomeLine] = {}
     for kept in files.values():
         for line in kept.runs:
             lines.setdefault(line.place, line)
-    return measurement_of(series, asked, lines, seeded_bugs().values())
+    names = frozenset(name for kept in files.values() for name in kept.sought)
+    bugs = [bug for name, bug in seeded_bugs().items() if name in names]
+    return measurement_of(series, asked, lines, bugs, rerun_in(files.values()))
 
 
 def _options_in(series: str, files: Mapping[Path, Outcomes]) -> MeasurementOptions:

@@ -17,6 +17,7 @@ from harness.record.folder import SCHEDULE_FILE
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.seeding import SCRIPT_FILE
 from results.sensitivity.outcomes import Origin
+from results.store.judges import load_judge
 from results.store.runs import RunUnreadableError, load_identity, load_verdict, run_folders
 
 RUNNER_JOURNAL = "history-runner.jsonl"
@@ -107,6 +108,7 @@ def _origin(folder: Path, identity: RunIdentity) -> Origin:
         kafka=jars[:_DIGITS],
         commit=identity.krucible_commit,
         began_at=identity.began_at,
+        judged_by=load_judge(folder).commit,
     )
 
 

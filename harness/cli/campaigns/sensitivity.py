@@ -174,7 +174,7 @@ def sensitivity_command(
     asked = MeasurementOptions(
         kafka_version=kafka_version, preset=adopt or preset, budget=str(budget), seed=seed
     )
-    kept = KeptOutcomes(asked, target, others, series)
+    kept = KeptOutcomes(asked, target, others, series, () if no_run or adopt else chosen)
     if adopt:
         said = _adopted(chosen.values(), asked, kept, runs)
         return _show(said, out, html, as_json=as_json)
@@ -200,6 +200,7 @@ def sensitivity_command(
         series=kept.series,
         commits=measuring.commits(),
         left_out=measuring.left_out(),
+        rerun=kept.rerun,
     )
     return _show(said, out, html, as_json=as_json)
 
@@ -230,7 +231,7 @@ def _adopted(
     store.look()
     lines = {line.place: line for line in adopted(store, bugs, asked)}
     kept.renew(lines.values())
-    return measurement_of(kept.series, asked, {**kept.lines, **lines}, bugs)
+    return measurement_of(kept.series, asked, {**kept.lines, **lines}, bugs, kept.rerun)
 
 
 def _compare(paths: Iterable[Path], out: Path | None, html: Path | None, *, as_json: bool) -> int:

@@ -33,6 +33,7 @@ from harness.cli.options.places import Folder
 from harness.cli.options.shared import runs_option
 from harness.cli.parsing import Command
 from harness.errors import UsageError, disk_errors_named
+from harness.run.identification import this_krucible
 from results.markup.cleaning import clean
 from results.report import write_report
 from results.run.measures import measure
@@ -190,8 +191,9 @@ def _compare(folder: str, labels: Path, *, as_json: bool) -> int:
 def report(run: str, runs: Path) -> None:
     """Write a stored RUN's report again and say where it is."""
     folder = find_run(runs, run)
+    by = this_krucible()
     history = read_history(folder)
     verdict, identity = judge(history), identity_of(folder)
     with disk_errors_named():
-        click.echo(write_report(folder, history, verdict, identity))
+        click.echo(write_report(folder, history, verdict, identity, by))
         keep_for_ci(folder, verdict, identity, measure(observe(history), verdict))

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from checkers.history.identity import ImageIdentity, RunIdentity
+from checkers.history.identity import ImageIdentity, KrucibleIdentity, RunIdentity
 from checkers.verdict.verdict import CheckerResult, Verdict
 from results.markup.cleaning import clean, clean_value
 from results.report.drawing import glyphs
@@ -14,6 +14,7 @@ from results.report.limits import DisplayLimits
 from results.run.measures import Measures
 from results.run.observation import FaultSeen, Observed
 from results.run.text import seconds
+from results.store.judges import UNKNOWN, judged_again_by
 from results.store.runs import anomaly_counts
 
 _ENTRIES_SHOWN = 6
@@ -102,7 +103,9 @@ def fault_rows(observed: Observed, measures: Measures, limits: DisplayLimits) ->
     return tuple(_fault(fault, unavailable.get(fault.id), limits) for fault in observed.faults[: limits.rows])
 
 
-def identity_rows(identity: RunIdentity, limits: DisplayLimits) -> tuple[tuple[str, str], ...]:
+def identity_rows(
+    identity: RunIdentity, limits: DisplayLimits, by: KrucibleIdentity = UNKNOWN
+) -> tuple[tuple[str, str], ...]:
     """What ran and where, as pairs of name and text, without empty texts."""
     image, host = identity.image, identity.host
     rows: tuple[tuple[str, Any], ...] = (
@@ -121,6 +124,7 @@ def identity_rows(identity: RunIdentity, limits: DisplayLimits) -> tuple[tuple[s
         ("Began", identity.began_at),
         ("Run", identity.run),
         ("krucible", identity.krucible_commit),
+        ("Judged again by", judged_again_by(identity.krucible_commit, by)),
         ("Host", _host(identity) if host.kernel or host.cpus else None),
         ("Engine", host.engine),
     )

@@ -27,6 +27,7 @@ from harness.record.folder import create_run_folder
 from harness.record.journal import RUNNER, Clock, Journals, Recorder
 from harness.record.ledger import FaultPlanned, Ledger, RunOpened, Undo
 from harness.record.ownership import this_process
+from harness.run.identification import this_krucible
 from harness.run.runner import Host
 from tests.checkers.logs.log.log_simulator import Simulation
 from tests.harness.recorded_run import SETUP, identity_of_plan
@@ -63,7 +64,7 @@ def perform(
         recorded(host.following, create_run_folder(host.runs, plan.options.scenario, 99))
     history = read_history(folder)
     verdict = judge(history)
-    show(keep(folder, history, verdict))
+    show(keep(folder, history, verdict, this_krucible()))
     return folder, verdict
 
 

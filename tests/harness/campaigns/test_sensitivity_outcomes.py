@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
+from checkers.history.identity import KrucibleIdentity
 from harness import cli
 from harness.campaigns import making as running
 from harness.campaigns.sensitivity import runs as sensitivity_runs
@@ -17,7 +18,10 @@ from harness.plan.planning import RunOptions, plan_run
 from harness.plan.schedule import plan as drawn
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.script import script_of
+from results.sensitivity import MadeAgain
 from results.sensitivity.outcomes import OutcomeLine, Outcomes, decode_outcomes, encode_outcomes
+from results.store.judges import save_judged
+from results.store.runs import load_verdict
 from tests.harness.fakes.measured_runs import FakeRuns
 from tests.mutations.recordings import journals
 
@@ -76,6 +80,31 @@ def test_what_stands_in_a_file_is_not_run_again_and_gives_the_same_page(
     assert len(fake.done) == 4
 
 
+def test_a_file_keeps_which_bugs_were_to_be_found_and_which_runs_were_made_again(
+    fake: FakeRuns, kept: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one = ["sensitivity", "--budget", "1x30", "--outcomes", str(kept)]
+    fake.cancelled_at = 1
+    assert cli.invoke([*one, EARLY]) == 2
+    assert (outcomes(kept).bugs, outcomes(kept).runs) == ((EARLY,), ())
+    fake.cancelled_at = 1_000
+    assert measure("--outcomes", kept) == 0
+    assert outcomes(kept).bugs == (LATE, EARLY)
+    again = MadeAgain(bug=LATE, why="the load sends more")
+    kept.write_bytes(encode_outcomes(msgspec.structs.replace(outcomes(kept), bugs=(), rerun=(again,))))
+    capsys.readouterr()
+    assert measure("--outcomes", kept, "--no-run") == 0
+    said = capsys.readouterr().out
+    assert "; without runs that were made again after a change for that bug: 0 of 2, 0 %" in said
+    assert "| all, without runs made again | 2 | 0 | 0 % |" in said
+    assert f"| `{LATE}` | the load sends more |" in said
+    assert (outcomes(kept).bugs, outcomes(kept).rerun) == ((), (again,))
+    fake.cancelled_at = len(fake.done) + 1
+    assert cli.invoke([*one, "read-skips-one"]) == 2
+    assert outcomes(kept).bugs == (LATE, EARLY, "read-skips-one")
+    assert outcomes(kept).rerun == (again,)
+
+
 def test_the_file_is_renewed_after_each_run(fake: FakeRuns, kept: Path) -> None:
     fake.cancelled_at = 3
     assert measure("--outcomes", kept) == 2
@@ -111,6 +140,26 @@ def test_what_the_store_holds_wins_over_a_file(kept: Path) -> None:
     change(kept, 0, ending="seen", why="somewhere else")
     assert measure("--outcomes", kept, "--no-run") == 0
     assert kept.read_bytes() == data
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_run_that_was_judged_again_is_told_and_what_a_file_knows_of_it_is_kept(
+    kept: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert measure("--outcomes", kept) == 0
+    origin = outcomes(kept).runs[0].origin
+    assert origin.judged_by == ""
+    change(kept, 0, origin=msgspec.structs.replace(origin, judged_by="a tree that was not recorded"))
+    folder = next(tmp_path.rglob(outcomes(kept).runs[2].folder))
+    save_judged(folder, load_verdict(folder), KrucibleIdentity(version="0.1.0", commit="fedcba987654"))
+    capsys.readouterr()
+    assert measure("--outcomes", kept, "--no-run", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert [one.origin.judged_by for one in outcomes(kept).runs] == [
+        "a tree that was not recorded", "", "fedcba987654", "",
+    ]  # fmt: skip
+    assert [trial["judged_again"] for bug in said["bugs"] for trial in bug["trials"]] == [True, True]
+    assert [control["judged_again"] for control in said["controls"]] == [None, None]
 
 
 def test_outcomes_of_a_bug_or_of_faults_that_have_changed_are_told_and_run_again(

@@ -1,6 +1,7 @@
 """``krucible sensitivity --compare``: pages of measurements from files of outcomes alone, without a store."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
@@ -12,7 +13,15 @@ from harness.campaigns.sensitivity.pages import measurements_in
 from harness.errors import UsageError
 from harness.seeded_bugs.catalogue import seeded_bugs
 from results.campaigns.summary import Outcome
-from results.sensitivity import BugOutcome, LeftOut, Sensitivity, Sought, TimedAnomaly
+from results.sensitivity import (
+    BugOutcome,
+    LeftOut,
+    MadeAgain,
+    Sensitivity,
+    Sought,
+    TimedAnomaly,
+    render_comparison,
+)
 from results.sensitivity.outcomes import MeasurementOptions, Origin, OutcomeLine, encode_outcomes, outcomes_of
 
 ASKED = MeasurementOptions(kafka_version="4.3.1", preset="nightly", budget="2x120", seed=1)
@@ -47,9 +56,16 @@ def control(number: int, outcome: Outcome = Outcome.VALID) -> OutcomeLine:
     )
 
 
-def write(file: Path, series: str, *lines: OutcomeLine, asked: MeasurementOptions = ASKED) -> Path:
+def write(
+    file: Path,
+    series: str,
+    *lines: OutcomeLine,
+    asked: MeasurementOptions = ASKED,
+    bugs: Iterable[str] = (),
+    rerun: Iterable[MadeAgain] = (),
+) -> Path:
     file.parent.mkdir(exist_ok=True)
-    file.write_bytes(encode_outcomes(outcomes_of(series, asked, lines)))
+    file.write_bytes(encode_outcomes(outcomes_of(series, asked, lines, bugs, rerun)))
     return file
 
 
@@ -74,7 +90,8 @@ def test_files_of_one_series_are_one_measurement_and_series_come_in_the_order_of
 
 
 def test_what_was_not_run_is_missing_and_a_bug_that_was_seen_needs_no_more(tmp_path: Path) -> None:
-    (said,) = measurements_in([write(tmp_path / "a.json", "a", line(1, BugOutcome.TRIGGERED))])
+    begun = write(tmp_path / "a.json", "a", line(1, BugOutcome.TRIGGERED), bugs=seeded_bugs())
+    (said,) = measurements_in([begun])
     assert [trial.ending for trial in only(said).trials] == [BugOutcome.TRIGGERED, BugOutcome.NOT_RUN]
     assert not only(said).finished
     assert len(said.bugs) == sum("4.3.1" in bug.versions for bug in seeded_bugs().values())
@@ -83,6 +100,44 @@ def test_what_was_not_run_is_missing_and_a_bug_that_was_seen_needs_no_more(tmp_p
         [write(tmp_path / "b.json", "b", line(1, BugOutcome.SEEN), line(2, BugOutcome.SEEN))]
     )
     assert [trial.number for trial in only(done).trials] == [1]
+
+
+def test_a_measurement_has_the_bugs_that_it_was_to_find_and_no_others(tmp_path: Path) -> None:
+    """Files of earlier versions do not name the bugs: those with an outcome are the bugs."""
+    gone = line(1, BugOutcome.SEEN, bug="read-skips-one", digest="0" * 12)
+    old = write(tmp_path / "1.json", "old", line(1, BugOutcome.SEEN), gone)
+    write(tmp_path / "2.json", "held out", line(1, BugOutcome.TRIGGERED, bug="any-replica-leads"))
+    write(tmp_path / "2-there.json", "held out", bugs=["retries-appended", "no-such-bug"])
+    before, after = measurements_in([tmp_path])
+    assert {bug.name: bug.ending for bug in before.bugs} == {
+        BUG: BugOutcome.SEEN,
+        "read-skips-one": BugOutcome.NOT_RUN,
+    }
+    assert {bug.name: bug.ending for bug in after.bugs} == {
+        "any-replica-leads": BugOutcome.TRIGGERED,
+        "retries-appended": BugOutcome.NOT_RUN,
+    }
+    (alone,) = measurements_in([old])
+    assert alone == before
+    page = render_comparison([before, after])
+    assert (
+        "- held out: none of its 2 bugs is in a measurement before; seen in the first run 0 of 1, 0 %" in page
+    )
+    assert f"| `{BUG}` | seen by acked-below-min-isr, 1 run, 21 s | not tried |" in page
+    assert "| `any-replica-leads` | not tried | triggered and not seen, 1 run, 140 s; 1 run missing |" in page
+    assert "| not run | 1 | 1 |\n| all bugs of the measurement | 2 | 2 |\n" in page
+
+
+def test_bugs_whose_runs_were_made_again_are_those_of_all_files(tmp_path: Path) -> None:
+    again = [MadeAgain(bug=BUG, why="first"), MadeAgain(bug="read-skips-one", why="x")]
+    write(tmp_path / "a.json", "a", line(1, BugOutcome.SEEN), rerun=again[:1])
+    write(tmp_path / "b.json", "a", rerun=[again[1], MadeAgain(bug=BUG, why="second")])
+    (said,) = measurements_in([tmp_path])
+    assert said.rerun == tuple(again)
+    without = (
+        "; without runs that were made again after a change for that bug: 0 of 1, 0 % (95 % interval 0-79 %);"
+    )
+    assert without in render_comparison([said])
 
 
 def test_outcomes_of_a_bug_that_is_another_one_by_now_are_left_out(tmp_path: Path) -> None:

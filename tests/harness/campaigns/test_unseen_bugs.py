@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.campaigns.sensitivity.kept import read_all
 from harness.campaigns.sensitivity.pages import measurements_in
 from harness.seeded_bugs.catalogue import seeded_bugs
 from results.sensitivity import BugOutcome, BugRun, Sensitivity, Sought
@@ -14,6 +15,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs/unseen-bugs.md"
 OUTCOMES = ROOT / "docs/sensitivity"
 NEWEST, OTHER = "## Unseen in the newest runs", "## Unseen in other runs"
+AGAIN = "## Runs that were made again"
 COLUMNS = 5
 KINDS = {"reach", "trace", "judgement"}
 UNTRIED = (BugOutcome.NOT_RUN, BugOutcome.FAILED)
@@ -50,6 +52,13 @@ def faults_of(page: str, missed: Collection[str]) -> list[str]:
     ]
 
 
+def made_again_in(page: str) -> set[str]:
+    """The bugs that the list of runs that were made again names."""
+    section = page.split(f"\n{AGAIN}\n")[1].split("\n## ", maxsplit=1)[0]
+    items = re.findall(r"^- .*(?:\n  .*)*", section, re.MULTILINE)
+    return {name for item in items for name in re.findall(r"`([^`]+)`", item)} & set(seeded_bugs())
+
+
 def _name(row: Sequence[str]) -> str:
     return row[0].strip("`")
 
@@ -80,6 +89,31 @@ def page_of(newest: Iterable[str], other: Iterable[str] = ()) -> str:
 
 def test_the_page_names_what_was_missed() -> None:
     assert faults_of(PAGE.read_text(), missed_in(measurements_in([OUTCOMES]))) == []
+
+
+def test_the_page_and_the_outcomes_mark_the_same_runs_as_made_again() -> None:
+    measurements = measurements_in([OUTCOMES])
+    assert made_again_in(PAGE.read_text()) == {one.bug for said in measurements for one in said.rerun}
+    for said in measurements:
+        tried = {bug.name for bug in said.bugs if bug.runs}
+        assert {one.bug for one in said.rerun} <= tried, said.series
+
+
+def test_the_page_tells_which_controls_were_judged_again() -> None:
+    lines = [line for kept in read_all([OUTCOMES]).values() for line in kept.runs]
+    words = [line.command.split() for line in lines if line.origin.judged_again]
+    section = PAGE.read_text().split(f"\n{AGAIN}\n")[1].split("\n## ", maxsplit=1)[0]
+    told = {f"`{one[2]}` with seed {one[one.index('--seed') + 1]}" for one in words}
+    assert {text for text in told if text in section} == told
+
+
+def test_only_bugs_in_the_list_are_made_again() -> None:
+    page = (
+        f"\n{AGAIN}\n\nWords, `min-isr-ignored`:\n\n"
+        "- `any-replica-leads` after `x`, and\n  `retries-appended`;\n"
+        "- `no-such-bug`.\n\n`read-skips-one` was not.\n\n## Other\n\n- `old-epoch-taken`\n"
+    )
+    assert made_again_in(page) == {"any-replica-leads", "retries-appended"}
 
 
 def test_every_row_is_of_a_bug_and_tells_why() -> None:
@@ -113,3 +147,9 @@ def test_the_last_measurement_that_tried_a_bug_counts() -> None:
         a=BugOutcome.TRIGGERED, b=BugOutcome.SEEN, c=BugOutcome.NOT_RUN, d=BugOutcome.NEVER_REACHED
     )
     assert missed_in([first, second]) == {"a", "c", "d"}
+
+
+def test_a_measurement_of_other_bugs_leaves_what_is_known_of_the_rest() -> None:
+    first = measurement(a=BugOutcome.SEEN, b=BugOutcome.TRIGGERED, c=BugOutcome.TRIGGERED)
+    held_out = measurement(d=BugOutcome.NEVER_REACHED, e=BugOutcome.SEEN, c=BugOutcome.SEEN)
+    assert missed_in([first, held_out]) == {"b", "d"}

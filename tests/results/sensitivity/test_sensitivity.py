@@ -13,6 +13,7 @@ from results.sensitivity import (
     BugRun,
     ControlRun,
     LeftOut,
+    MadeAgain,
     Sensitivity,
     Sought,
     TimedAnomaly,
@@ -25,7 +26,7 @@ from results.sensitivity import (
     render_markdown,
     render_page,
 )
-from results.sensitivity.model import best, first_rate_of, rate_of
+from results.sensitivity.model import best, first_rate_of, rate_of, rate_without_rerun
 from results.sensitivity.sections import alarms_of, rate_text
 
 
@@ -247,9 +248,79 @@ COMPARED = Path(__file__).parent / "sensitivity-compared.md"
 def test_measurements_side_by_side() -> None:
     assert render_comparison([SAID, AFTER]) == COMPARED.read_text()
     page = render_comparison_page([SAID, AFTER])
-    assert "with gambits: seen in the first run 1 of 1" in page
+    assert "with gambits: 1 of its 2 bugs is in no measurement before; seen in the first run 1 of 1" in page
     assert "&lt;b&gt;a fault | was not proven" in page
     assert "<b>" not in page
+
+
+ELSEWHERE = msgspec.structs.replace(trial(1, BugOutcome.TRIGGERED), scenario="exploratory/txn")
+HELD_OUT = msgspec.structs.replace(
+    AFTER,
+    series="held out",
+    bugs=(sought("another", "voters", ELSEWHERE),),
+)
+
+
+def test_a_measurement_of_other_bugs_is_not_compared_with_those_before() -> None:
+    page = render_comparison([SAID, HELD_OUT])
+    assert (
+        "- held out: none of its 1 bug is in a measurement before; seen in the first run 0 of 1, 0 %" in page
+    )
+    assert "| held out | 4.3.1 | nightly | 1x120 | 1 | 1 of 1 | 1 | 1 |" in page
+    assert "The measurements do not have the same bugs" in page
+    assert "| replication | 0 of 1, 0 % (0-79 %) | 1 of 1, 100 % (21-100 %) |  |\n" in page
+    assert "| voters |  |  | 0 of 1, 0 % (0-79 %) |\n" in page
+    assert "| triggered and not seen | 0 | 1 |\n| harness failed | 1 | 0 |\n" in page
+    assert "not run |" not in page.split("## Kinds of misses")[1].split("## ")[0]
+    assert "| all bugs of the measurement | 4 | 1 |\n" in page
+    assert "| voters | `another` | not tried | triggered and not seen, 1 run, 0 s |\n" in page
+    assert "| replication | `ack-early` | seen by lost-write, 2 runs, 81 s | not tried |\n" in page
+
+
+def test_scenarios_are_sorted_by_the_measurement_with_most_runs_wherever_it_stands() -> None:
+    for order in ([HELD_OUT, SAID], [SAID, HELD_OUT]):
+        section = render_comparison(order).split("## Scenarios")[1].split("## ")[0]
+        assert section.index("exploratory/chaos") < section.index("exploratory/txn")
+
+
+def test_measurements_of_the_same_bugs_have_no_warning_and_no_news() -> None:
+    page = render_comparison([SAID, msgspec.structs.replace(SAID, series="again")])
+    assert "do not have the same bugs" not in page
+    assert "in a measurement before" not in page
+    assert "in no measurement before;" not in page
+    assert "without runs" not in page
+
+
+def test_bugs_whose_runs_were_made_again_are_also_told_as_not_seen() -> None:
+    again = (MadeAgain(bug="ack-early", why="the load <b>sends</b> more"), MadeAgain(bug="odd", why="x"))
+    said = msgspec.structs.replace(SAID, rerun=again)
+    fewer = rate_without_rerun(rate_of, said.bugs, again)
+    assert (fewer.seen, fewer.of) == (0, 4)
+    assert rate_without_rerun(rate_of, said.bugs, again[1:]) == rate_of(said.bugs)
+    rate, cells = "0 of 4, 0 % (95 % interval 0-49 %)", "4 | 0 | 0 % | 0 % | 49 %"
+    told = f"; without runs that were made again after a change for that bug: {rate}; 1 false"
+    assert f"25 % (95 % interval 5-70 %){told}" in headline(said)
+    assert f"| all, without runs made again | {cells} | {cells} |" in render_markdown(said)
+    page = render_comparison([said, AFTER])
+    assert f"within 2 runs 1 of 4, 25 % (95 % interval 5-70 %){told}" in page
+    assert "| all, without runs made again | 0 of 4, 0 % (0-49 %) | 0 of 4, 0 % (0-49 %) |  |\n" in page
+    assert "## Runs made again: before gambits\n" in page
+    for html in (render_page(said), render_comparison_page([said, AFTER])):
+        assert "the load &lt;b&gt;sends&lt;/b&gt; more" in html
+
+
+def test_runs_that_were_judged_again_are_counted_apart_from_those_of_which_it_is_not_known() -> None:
+    verdicts = (True, False, None)
+    bugs = tuple(
+        sought(f"b{number}", "storage", msgspec.structs.replace(MISSED, judged_again=again))
+        for number, again in enumerate(verdicts)
+    )
+    controls = tuple(msgspec.structs.replace(SAID.controls[0], judged_again=again) for again in verdicts)
+    failed = sought("failed", "storage", trial(1, BugOutcome.FAILED), trial(2))
+    said = msgspec.structs.replace(AFTER, bugs=(*bugs, failed), controls=controls)
+    assert "| 4 of 4 | 4 | 4 | 3 | 0 of 3 | 2, 2 not known | `0123456789ab" in render_comparison([said])
+    whole = msgspec.structs.replace(said, bugs=bugs[:2], controls=controls[:2])
+    assert "| 0 of 2 | 2 | `0123456789ab" in render_comparison([whole])
 
 
 def test_no_measurement_is_told_as_such() -> None:

@@ -2,10 +2,11 @@
 
 import json
 
+import msgspec
 import pytest
 
 from results.campaigns.summary import Outcome
-from results.sensitivity import BugOutcome, BugReach, BugRun, ControlRun, TimedAnomaly
+from results.sensitivity import BugOutcome, BugReach, BugRun, ControlRun, MadeAgain, TimedAnomaly
 from results.sensitivity.outcomes import (
     MeasurementOptions,
     Origin,
@@ -64,6 +65,20 @@ def test_a_file_has_what_it_is_of_and_then_a_line_a_run() -> None:
     assert decode_outcomes(encode_outcomes(outcomes_of("none", ASKED, ()))).runs == ()
 
 
+def test_a_head_may_have_the_bugs_and_those_whose_runs_were_made_again_a_line_each() -> None:
+    again = (MadeAgain(bug="z-bug", why="z"), MadeAgain(bug="a-bug", why="the load sends more"))
+    kept = outcomes_of("before", ASKED, LINES, bugs=("z-bug", "a-bug", "z-bug"), rerun=again)
+    data = encode_outcomes(kept)
+    assert data.decode().splitlines()[3:12] == [
+        '"bugs":[', '"a-bug",', '"z-bug"', "],",
+        '"rerun":[', '{"bug":"a-bug","why":"the load sends more"},', '{"bug":"z-bug","why":"z"}', "],",
+        '"runs":[',
+    ]  # fmt: skip
+    assert decode_outcomes(data) == kept
+    assert kept.sought == {"a-bug", "z-bug", "ack-early"}
+    assert KEPT.sought == {"a-bug", "ack-early"}
+
+
 def test_a_line_is_the_run_that_it_was_made_of() -> None:
     assert LINES[1].as_trial(("lost-write",)) == TRIAL
     assert LINES[1].as_trial(("G1a",)).ending is BugOutcome.OTHERWISE
@@ -87,6 +102,46 @@ def test_budgets_of_more_runs_are_the_same_measurement() -> None:
     assert longer.text() == ASKED.text() == "Kafka 4.3.1, preset nightly, seed 1, runs of 120 s"
     assert ASKED.longer(longer) == longer.longer(ASKED) == longer
     assert (longer.runs, longer.duration_s) == (3, 120)
+
+
+AGAIN = "fedcba987654"
+
+
+@pytest.mark.parametrize(
+    ("commit", "judged_by", "again"),
+    [
+        (ORIGIN.commit, AGAIN, True),
+        (ORIGIN.commit, "an unrecorded tree", True),
+        (ORIGIN.commit, ORIGIN.commit, False),
+        (ORIGIN.commit, "", None),
+        ("", AGAIN, None),
+    ],
+)
+def test_a_run_was_judged_again_if_another_commit_is_known_to_have_judged_it(
+    commit: str, judged_by: str, *, again: bool | None
+) -> None:
+    origin = msgspec.structs.replace(ORIGIN, commit=commit, judged_by=judged_by)
+    lines = (
+        line_of_trial("ack-early", TRIAL, origin, fitting=True),
+        line_of_control("ack-early", 1, CONTROL, origin),
+    )
+    data = encode_outcomes(outcomes_of("before", ASKED, lines))
+    assert (b"judged_by" in data) is bool(judged_by)
+    trial, control = decode_outcomes(data).runs
+    assert trial.as_trial(("lost-write",)).judged_again is again
+    assert control.as_control().judged_again is again
+
+
+def test_a_store_that_says_the_same_of_a_run_leaves_the_judge_that_a_file_names() -> None:
+    bare = LINES[1]
+    told = msgspec.structs.replace(bare, origin=msgspec.structs.replace(ORIGIN, judged_by=AGAIN))
+    assert bare.judged_as(told) == told
+    assert bare.judged_as(None) == bare.judged_as(bare) == bare
+    assert told.judged_as(bare) == told
+    otherwise = msgspec.structs.replace(bare, ending=BugOutcome.UNKNOWN)
+    assert otherwise.judged_as(told) == otherwise
+    own = msgspec.structs.replace(bare, origin=msgspec.structs.replace(ORIGIN, judged_by="0" * 12))
+    assert own.judged_as(told) == own
 
 
 def altered(**changes: object) -> bytes:
@@ -113,6 +168,9 @@ def doubled() -> bytes:
         (altered(runs=[BARE | {"number": 0}]), ">= 1"),
         (altered(runs=[BARE]), "no ending"),
         (doubled(), "ack-early 1, control, is there twice"),
+        (altered(rerun=[{"bug": "b", "why": "x"}, {"bug": "b", "why": "y"}]), "b is twice in rerun"),
+        (altered(rerun=[{"bug": "b"}]), "missing required field `why`"),
+        (altered(rerun=[{"bug": "b", "why": "x", "number": 1}]), "unknown field `number`"),
         (encode_outcomes(KEPT).replace(b'"number":1', b"<<<<<<< ours\n", 1), "line 6"),
         (encode_outcomes(KEPT)[:-4], "truncated"),
     ],
