@@ -35,7 +35,9 @@ def tarball(folder: Path, data: bytes) -> str:
 def put(runs: Path, seed: int, upstream: str = "", version: str = "4.3.1") -> Path:
     folder = runs / SCENARIO / f"20261122T01000{seed}Z-{seed}"
     folder.mkdir(parents=True)
-    image = ImageIdentity(reference=f"krucible/kafka:{version}-x", checksums={"jars": "1", "upstream": upstream})
+    image = ImageIdentity(
+        reference=f"krucible/kafka:{version}-x", checksums={"jars": "1", "upstream": upstream}
+    )
     identity = msgspec.structs.replace(IDENTITY, kafka_version=version, seed=seed, image=image)
     (folder / IDENTITY_FILE).write_bytes(encode_identity(identity))
     save_verdict(folder, VALID)
