@@ -21,6 +21,7 @@ from harness.cli.commands import krucible
 from harness.plan.catalogue import load_scenario
 from harness.plan.planning import RunOptions, plan_run
 from harness.plan.qualification import PRESETS, Job, QualificationRole, expected_ms, matrix, shard
+from harness.vocabulary.version import DEFAULT_VERSION, parse_version
 
 ROOT = Path(__file__).parent.parent
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -174,6 +175,24 @@ def test_the_nightly_hands_over_what_is_asked_for(job: str) -> None:
     wanted = load(ROOT / ".github/workflows/qualify.yml")[True]["workflow_call"]["inputs"]
     assert {name for name, one in wanted.items() if one.get("required")} <= given.keys() <= wanted.keys()
     assert yaml.safe_load(given["shards"]) == list(range(1, 9))
+
+
+def test_a_night_compares_the_default_version_with_one_before_and_trunk_with_it() -> None:
+    release, trunk = (load(ROOT / ".github/workflows/nightly.yml")["jobs"][job]["with"] for job in QUALIFYING)
+    assert release["candidate"] == trunk["baseline"] == DEFAULT_VERSION
+    assert parse_version(release["baseline"]) < parse_version(release["candidate"])
+    night = f"{DEFAULT_VERSION} compared with {release['baseline']}"
+    told = f"{night}, and Kafka's trunk compared with {DEFAULT_VERSION}"
+    assert told in (ROOT / "docs/ci.md").read_text()
+
+
+def test_what_is_started_by_hand_proposes_the_versions_of_a_night() -> None:
+    night = load(ROOT / ".github/workflows/nightly.yml")["jobs"]["qualify"]["with"]
+    by_hand = load(ROOT / ".github/workflows/qualify.yml")[True]["workflow_dispatch"]["inputs"]
+    proposed = {name: by_hand[name]["default"] for name in ("candidate", "baseline")}
+    assert proposed == {name: night[name] for name in proposed}
+    repeated = load(ROOT / ".github/workflows/repeat.yml")[True]["workflow_dispatch"]["inputs"]
+    assert repeated["kafka_version"]["default"] == DEFAULT_VERSION
 
 
 @pytest.mark.parametrize("job", QUALIFYING)

@@ -1,4 +1,4 @@
-"""Kafka's error codes by name: ``org.apache.kafka.common.protocol.Errors`` of Kafka 4.3.1."""
+"""Kafka's error codes by name: ``org.apache.kafka.common.protocol.Errors`` of Kafka 4.4.0."""
 
 from enum import IntEnum
 
@@ -141,13 +141,16 @@ class ErrorCode(IntEnum):
     STREAMS_INVALID_TOPOLOGY_EPOCH = 131
     STREAMS_TOPOLOGY_FENCED = 132
     SHARE_SESSION_LIMIT_REACHED = 133
+    GROUP_DELETION_FAILED = 134
+    STREAMS_TOPOLOGY_DESCRIPTION_UPDATE_FAILED = 135
+    CONTROLLER_ID_NOT_REGISTERED = 136
 
 
 _NAMES: dict[int, str] = {code.value: code.name for code in ErrorCode}
 
 
 def error_name(code: int) -> str:
-    """Kafka's name of a code; ``UNKNOWN`` for one that is newer than Kafka 4.3.1."""
+    """Kafka's name of a code; ``UNKNOWN`` for one that is newer than Kafka 4.4.0."""
     return _NAMES.get(code, "UNKNOWN")
 
 

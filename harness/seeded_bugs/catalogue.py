@@ -10,6 +10,8 @@ from harness.errors import UsageError
 from harness.seeded_bugs.header import BugFileError, SeededBug, parse_bug
 from harness.vocabulary.version import parse_version
 
+BUGS_VERSION = "4.3.1"
+"""The newest version that all bugs fit: ``krucible sensitivity`` measures it, and not the default version."""
 _FOLDER = "seeded_bugs"
 _SUFFIX = ".btm"
 

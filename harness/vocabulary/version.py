@@ -5,7 +5,7 @@ import re
 _SHAPE = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:[-.][0-9A-Za-z][0-9A-Za-z.-]{0,40})?")
 """The text becomes part of paths and of images' names, so that nothing else may be in it."""
 
-DEFAULT_VERSION = "4.3.1"
+DEFAULT_VERSION = "4.4.0"
 """What runs where nothing else is requested: the newest release that krucible was tried on."""
 FIRST_DYNAMIC_QUORUM = (3, 9, 0)
 """KIP-853: the set of voters is stored in the metadata log."""

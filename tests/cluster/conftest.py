@@ -16,6 +16,7 @@ from harness.cluster.images import ensure_base, ensure_image, maven
 from harness.plan import planning
 from harness.run.readiness import await_ready
 from harness.vocabulary import Topology
+from harness.vocabulary.version import DEFAULT_VERSION
 from tests.harness import one_fault as one_fault_alone
 
 StartCluster = Callable[..., Cluster]
@@ -47,7 +48,7 @@ def launching(engine: docker.DockerClient, folders: pytest.TempPathFactory) -> I
     """Start a cluster and wait until it is ready; all are removed at the end, and nothing is left of them."""
     started: list[Cluster] = []
 
-    def start(topology: Topology, version: str = "4.3.1") -> Cluster:
+    def start(topology: Topology, version: str = DEFAULT_VERSION) -> Cluster:
         plan = Plan(
             run=secrets.token_hex(4),
             folder=folders.mktemp("run"),
@@ -78,7 +79,7 @@ def launch(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="session")
 def three_nodes(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Three combined nodes of the newest version, shared by tests that leave them as they found them."""
+    """Three combined nodes of the default version, shared by tests that leave them as they found them."""
     with launching(engine, tmp_path_factory) as start:
         yield start(Topology())
 

@@ -46,6 +46,7 @@ from harness.vocabulary.administration import (
     Reassign,
     controller,
 )
+from harness.vocabulary.version import DEFAULT_VERSION
 from tests.cluster.test_reassignments import configs
 from tests.harness.waiting import wait_until
 
@@ -191,7 +192,11 @@ class Ground:
             for node in self.cluster.nodes
         ]
         bounds = ("acked_before", "acked_after", "invoked_during", "fault_held_ms", "recovery_ms")
-        told = {"controller_fetch_timeout_ms": 2000, "observe_interval_ms": 250, "kafka_version": "4.3.1"}
+        told = {
+            "controller_fetch_timeout_ms": 2000,
+            "observe_interval_ms": 250,
+            "kafka_version": DEFAULT_VERSION,
+        }
         told |= {"nodes": nodes, "features": {"kraft.version": 1}, "assumptions": dict.fromkeys(bounds, 0)}
         recorder.observe("setup", value=told)
         disks = {node.name: self.cluster.disk(node) for node in self.cluster.nodes}

@@ -9,6 +9,7 @@ import pytest
 
 from harness.cli import invoke
 from harness.plan.qualification import PRESETS, Preset, PresetScenario
+from harness.vocabulary.version import DEFAULT_VERSION
 from results.store.runs import list_runs
 
 pytestmark = pytest.mark.cluster
@@ -16,7 +17,7 @@ SCENARIOS = ("exploratory/offsets", "exploratory/txn")
 MINIATURE = Preset(
     "Two scenarios.", tuple(PresetScenario(name, duration_s=20) for name in SCENARIOS), controls=()
 )
-CANDIDATE, BASELINE = "4.3.1", "4.1.1"
+CANDIDATE, BASELINE = DEFAULT_VERSION, "4.3.1"
 ASKED = ("--candidate", CANDIDATE, "--baseline", BASELINE, "--preset", "smoke")
 
 

@@ -25,9 +25,8 @@ from harness.cli.parsing import Command
 from harness.errors import disk_errors_named
 from harness.plan.planning import DURATION_S_MIN
 from harness.plan.qualification import PRESETS
-from harness.seeded_bugs.catalogue import bug_named, fits_version, seeded_bugs
+from harness.seeded_bugs.catalogue import BUGS_VERSION, bug_named, fits_version, seeded_bugs
 from harness.seeded_bugs.header import Area, SeededBug
-from harness.vocabulary.version import DEFAULT_VERSION
 from results.sensitivity import (
     Sensitivity,
     encode_sensitivity,
@@ -91,7 +90,11 @@ class BudgetShape(click.ParamType[RunsPerBug]):
     help="The preset whose drawn scenarios are run.",
 )
 @click.option(
-    "--kafka-version", metavar="V", default=DEFAULT_VERSION, show_default=True, help="Kafka's version."
+    "--kafka-version",
+    metavar="V",
+    default=BUGS_VERSION,
+    show_default=True,
+    help="Kafka's version; all bugs fit the default one.",
 )
 @click.option(
     "--seed", type=WholeNumber(0, SEED_MAX), default=1, show_default=True, help="Seed of the whole plan."

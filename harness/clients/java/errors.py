@@ -99,7 +99,8 @@ _OTHERS: dict[str, str] = {
         "InvalidSessionTimeoutException MemberIdRequiredException RebalanceInProgressException "
         "StaleMemberEpochException UnknownMemberIdException UnreleasedInstanceIdException "
         "UnsupportedAssignorException InvalidRegularExpression StreamsInvalidTopologyEpochException "
-        "StreamsInvalidTopologyException StreamsTopologyFencedException"
+        "StreamsInvalidTopologyException StreamsTopologyFencedException GroupDeletionFailedException "
+        "StreamsTopologyDescriptionUpdateFailedException"
     ),
     "a group of shares, which no send is about": (
         "FencedStateEpochException InvalidRecordStateException InvalidShareSessionEpochException "
@@ -120,7 +121,8 @@ _OTHERS: dict[str, str] = {
         "FeatureUpdateFailedException InconsistentVoterSetException IneligibleReplicaException "
         "InvalidRegistrationException InvalidUpdateVersionException InvalidVoterKeyException "
         "NewLeaderElectedException NotControllerException PreferredLeaderNotAvailableException "
-        "StaleBrokerEpochException UnknownControllerIdException VoterNotFoundException"
+        "StaleBrokerEpochException UnknownControllerIdException VoterNotFoundException "
+        "ControllerIdNotRegisteredException"
     ),
     "a request of an administrator, which no send is": (
         "DuplicateResourceException InvalidPartitionsException InvalidReplicaAssignmentException "
@@ -138,7 +140,7 @@ _OTHERS: dict[str, str] = {
         "SslAuthenticationException UnsupportedByAuthenticationException UnsupportedSaslMechanismException"
     ),
     "the form of a request, which an earlier attempt may not have had": (
-        "InvalidRequestException UnsupportedVersionException"
+        "InvalidRequestException UnsupportedVersionException UnsupportedProtocolFieldException"
     ),
     "the client's own measurements, which no send is about": (
         "TelemetryTooLargeException UnknownSubscriptionIdException"

@@ -23,6 +23,8 @@ from checkers.history.error_codes import error_name, named_code
         (85, "NO_REASSIGNMENT_IN_PROGRESS"),
         (126, "DUPLICATE_VOTER"),
         (127, "VOTER_NOT_FOUND"),
+        (133, "SHARE_SESSION_LIMIT_REACHED"),
+        (136, "CONTROLLER_ID_NOT_REGISTERED"),
         (31_999, "UNKNOWN"),
     ],
 )

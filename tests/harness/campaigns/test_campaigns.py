@@ -12,6 +12,7 @@ from harness.campaigns.campaign import STATE_FILE, Campaign, look_up
 from harness.campaigns.contents import Contents
 from harness.plan.planning import RunOptions, RunPlan, load_scenario, plan_run
 from harness.plan.writing import write_scenario
+from harness.vocabulary.version import DEFAULT_VERSION
 from results.store.runs import VERDICT_FILE, save_verdict
 from tests.results.pipeline.stored_runs import VALID
 from tests.results.story import IDENTITY
@@ -31,11 +32,13 @@ def tarball(folder: Path, data: bytes) -> str:
     return str(path)
 
 
-def put(runs: Path, seed: int, upstream: str = "") -> Path:
+def put(runs: Path, seed: int, upstream: str = "", version: str = "4.3.1") -> Path:
     folder = runs / SCENARIO / f"20261122T01000{seed}Z-{seed}"
     folder.mkdir(parents=True)
-    image = ImageIdentity(reference="krucible/kafka:4.3.1-x", checksums={"jars": "1", "upstream": upstream})
-    identity = msgspec.structs.replace(IDENTITY, kafka_version="4.3.1", seed=seed, image=image)
+    image = ImageIdentity(
+        reference=f"krucible/kafka:{version}-x", checksums={"jars": "1", "upstream": upstream}
+    )
+    identity = msgspec.structs.replace(IDENTITY, kafka_version=version, seed=seed, image=image)
     (folder / IDENTITY_FILE).write_bytes(encode_identity(identity))
     save_verdict(folder, VALID)
     return folder
@@ -97,14 +100,15 @@ def test_of_a_version_the_key_is_the_line_that_names_it(tmp_path: Path) -> None:
 def test_a_run_from_before_the_default_version_was_another_is_not_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Campaign(tmp_path, SCENARIO, plans(kafka_version=None)).record(1, put(tmp_path, 1))
+    ran = put(tmp_path, 1, version=DEFAULT_VERSION)
+    Campaign(tmp_path, SCENARIO, plans(kafka_version=None)).record(1, ran)
     assert done(tmp_path, plans(kafka_version=None)) == {1}
-    assert done(tmp_path, plans(kafka_version="4.3.1")) == {1}
+    assert done(tmp_path, plans(kafka_version=DEFAULT_VERSION)) == {1}
     scenario = plans()[1].scenario
-    bumped = msgspec.structs.replace(scenario, kafka_version="4.3.2")
+    bumped = msgspec.structs.replace(scenario, kafka_version="4.9.0")
     monkeypatch.setattr("harness.plan.planning.load_scenario", lambda _name: bumped)
     assert done(tmp_path, plans(kafka_version=None)) == set()
-    assert done(tmp_path, plans(kafka_version="4.3.1")) == {1}
+    assert done(tmp_path, plans(kafka_version=DEFAULT_VERSION)) == {1}
 
 
 def test_runs_from_before_a_tag_moved_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

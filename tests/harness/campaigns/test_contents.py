@@ -12,6 +12,7 @@ from harness.cluster.images.registry import digest_in, known_as
 from harness.errors import EngineError, UsageError
 from harness.plan import catalogue
 from harness.plan.planning import RunOptions, plan_run
+from harness.vocabulary.version import DEFAULT_VERSION
 from tests.harness.fakes.engine import FakeEngine
 from tests.results.story import IDENTITY
 
@@ -73,12 +74,12 @@ def test_the_default_version_is_the_version_that_it_is_today(monkeypatch: pytest
         plan = plan_run(options(**given))
         return key_of(plan.options, Contents().of_plan(plan))
 
-    assert planned() == planned(kafka_version="4.3.1")
+    assert planned() == planned(kafka_version=DEFAULT_VERSION)
     before = planned()
     scenario = catalogue.load_scenario("smoke/partition")
-    bumped = msgspec.structs.replace(scenario, kafka_version="4.4.0")
+    bumped = msgspec.structs.replace(scenario, kafka_version="4.9.0")
     monkeypatch.setattr("harness.plan.planning.load_scenario", lambda _name: bumped)
-    assert planned() == planned(kafka_version="4.4.0") != before
+    assert planned() == planned(kafka_version="4.9.0") != before
 
 
 def test_a_digest_says_what_it_is_and_its_repository_does_not() -> None:

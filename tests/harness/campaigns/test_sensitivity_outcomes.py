@@ -16,7 +16,7 @@ from harness.campaigns.sensitivity.identity import bug_digest, is_script_of, sch
 from harness.campaigns.sensitivity.stored_runs import StoredRuns
 from harness.plan.planning import RunOptions, plan_run
 from harness.plan.schedule import plan as drawn
-from harness.seeded_bugs.catalogue import seeded_bugs
+from harness.seeded_bugs.catalogue import BUGS_VERSION, seeded_bugs
 from harness.seeded_bugs.script import script_of
 from results.sensitivity import MadeAgain
 from results.sensitivity.outcomes import OutcomeLine, Outcomes, decode_outcomes, encode_outcomes
@@ -223,7 +223,7 @@ def test_files_of_several_machines_are_put_together(
     shutil.rmtree(tmp_path / "runs")
     capsys.readouterr()
     assert measure("--outcomes", kept, "--outcomes-from", kept.parent, "--no-run") == 0
-    assert "gambits.json is of another measurement (gambits: Kafka 4.3.1" in capsys.readouterr().err
+    assert f"gambits.json is of another measurement (gambits: Kafka {BUGS_VERSION}" in capsys.readouterr().err
     assert len(outcomes(kept).runs) == 4
     assert outcomes(kept).series == "before gambits"
 

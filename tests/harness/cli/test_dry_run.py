@@ -15,6 +15,7 @@ from harness.plan.catalogue import scenario_names
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.plan.schedule import blinks_of, faults_alone, gambits_of
 from harness.vocabulary.scenario import FixedSchedule
+from harness.vocabulary.version import DEFAULT_VERSION
 
 GUIDE = Path(__file__).parents[3] / "docs/write-a-scenario.md"
 
@@ -30,7 +31,7 @@ def test_schedule_targets_and_assumptions_are_printed_and_nothing_is_made(
 ) -> None:
     assert cli.invoke(["run", "smoke/partition", "--seed", "3", "--dry-run"]) == 0
     assert capsys.readouterr().out == (
-        "dry run    smoke/partition, seed 3, Kafka 4.3.1; nothing is started\n"
+        f"dry run    smoke/partition, seed 3, Kafka {DEFAULT_VERSION}; nothing is started\n"
         "cluster    3 combined nodes, dynamic quorum: n1, n2, n3\n"
         "load       log, 200 operations a second, 6 partitions with 3 replicas, "
         "min.insync.replicas=2, acks=all\n"
@@ -47,7 +48,8 @@ def test_schedule_targets_and_assumptions_are_printed_and_nothing_is_made(
         "           each fault in force for at least 5 s\n"
         "           recovery within 60 s after the faults\n"
         "expected   valid\n"
-        f"reproduce  krucible run smoke/partition --seed 3 --kafka-version 4.3.1 --runs {tmp_path}/runs\n"
+        f"reproduce  krucible run smoke/partition --seed 3 --kafka-version {DEFAULT_VERSION} "
+        f"--runs {tmp_path}/runs\n"
     )
     assert not (tmp_path / "runs").exists()
 
@@ -150,7 +152,7 @@ def test_json_is_one_document_with_the_same_content(
         "acks": "all",
     }
     assert told["expected"] == {"verdict": "valid", "anomalies": []}
-    assert told["reproduce"].endswith(f"--kafka-version 4.3.1 --runs {tmp_path}/runs")
+    assert told["reproduce"].endswith(f"--kafka-version {DEFAULT_VERSION} --runs {tmp_path}/runs")
     assert not (tmp_path / "runs").exists()
 
 

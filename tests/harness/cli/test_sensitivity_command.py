@@ -10,6 +10,7 @@ from harness import cli
 from harness.campaigns import making as running
 from harness.campaigns.hosting import measurements
 from harness.campaigns.sensitivity import runs as sensitivity_runs
+from harness.seeded_bugs.catalogue import BUGS_VERSION
 from tests.harness.fakes.hosts import MASTER, FakeHosts
 from tests.harness.fakes.measured_runs import FakeRuns
 
@@ -99,7 +100,7 @@ def test_both_pages_are_written(fake: FakeRuns, tmp_path: Path, capsys: pytest.C
     assert captured.out.startswith("Seen: 0 of 2, 0 %")
     assert captured.out.endswith(f"page  {out}\n")
     assert "chatter" in captured.err
-    assert out.read_text().startswith("# Sensitivity on Kafka 4.3.1, nightly runs, budget 2x30\n")
+    assert out.read_text().startswith(f"# Sensitivity on Kafka {BUGS_VERSION}, nightly runs, budget 2x30\n")
     assert html.read_text().startswith("<!doctype html>")
     assert measure() == 0
     assert capsys.readouterr().out == out.read_text()
@@ -110,6 +111,7 @@ def test_a_plan_is_printed_and_nothing_is_run(fake: FakeRuns, capsys: pytest.Cap
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == "at most 8 runs for 2 bugs"
     assert sum("--seeded-bug" in line for line in lines) == 4
+    assert sum(f"--kafka-version {BUGS_VERSION} " in line for line in lines) == 8
     assert measure("--plan") == 0
     assert capsys.readouterr().out.splitlines() == lines
     assert fake.done == []

@@ -31,7 +31,7 @@ REQUESTS = {
     )
 }
 LIST, QUORUM, METADATA, ELR, VERSIONS = 2, 55, 3, 75, 18
-NOT_LEADER = 6
+NOT_LEADER, UNSUPPORTED_VERSION = 6, 35
 
 
 class FakeNode:
@@ -122,10 +122,18 @@ class FakeNode:
     def _reply(self, frame: bytes) -> bytes | None:
         key, version, correlation = struct.unpack(">hhi", frame[:8])
         self.asked.append((key, version))
+        if key == VERSIONS and version > ApiVersionsRequest.max_version:
+            return encoded(self._refused_versions(), 0, correlation)
         answer = self.answers[key](self.requests[key].decode(frame, version=version, header=True))
         if answer is None or isinstance(answer, bytes):
             return answer
         return encoded(answer, version, correlation)
+
+    def _refused_versions(self) -> Any:
+        """What older brokers answer to a newer ApiVersions, in version 0: the newest they have (KIP-511)."""
+        api = ApiVersionsResponse.ApiVersion
+        newest = api(api_key=VERSIONS, min_version=0, max_version=self.versions[VERSIONS])
+        return ApiVersionsResponse(error_code=UNSUPPORTED_VERSION, api_keys=[newest])
 
     def _api_versions(self, _request: Any) -> Any:
         feature = ApiVersionsResponse.FinalizedFeatureKey

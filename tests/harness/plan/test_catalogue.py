@@ -74,7 +74,7 @@ def test_forecasts_run_from_the_oldest_version_on_and_leave_out_what_never_appli
 @pytest.mark.parametrize("name", scenario_names())
 def test_the_first_forecast_that_fits_is_what_a_run_expects(name: str) -> None:
     tried = load_scenario(name)
-    versions = ("3.5.2", "3.6.2", "3.7.1", "3.8.0", "3.9.0", "3.9.1", "4.0.0", "4.1.1", "4.3.1")
+    versions = ("3.5.2", "3.6.2", "3.7.1", "3.8.0", "3.9.0", "3.9.1", "4.0.0", "4.1.1", "4.3.1", "4.4.0")
     for version in versions:
         if parse_version(version) < parse_version(tried.versions_min):
             continue

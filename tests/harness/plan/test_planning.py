@@ -82,7 +82,7 @@ def test_faults_can_be_of_one_kind_alone() -> None:
 
 
 def test_gambits_can_be_some_of_the_scenario_s_alone() -> None:
-    line = "krucible run exploratory/gambits --seed 7 --kafka-version 4.3.1"
+    line = f"krucible run exploratory/gambits --seed 7 --kafka-version {DEFAULT_VERSION}"
     chosen = plan_run(RunOptions(scenario="exploratory/gambits", seed=7, gambit=("last-in-sync",)))
     assert isinstance(chosen.schedule, FixedSchedule)
     assert {one.kind for one in chosen.schedule.gambits} == {"last-in-sync"}

@@ -27,6 +27,7 @@ from harness.vocabulary import (
     UpdateFeature,
     Upgrade,
 )
+from harness.vocabulary.version import DEFAULT_VERSION
 
 BETWEEN = (Await(LeadsQuorum()),)
 ISOLATED = Topology(mode=Mode.ISOLATED, start_version="3.9.0")
@@ -145,7 +146,10 @@ def test_the_first_version_is_chosen_by_an_option() -> None:
     ("options", "problem"),
     [
         ({"from_version": "latest"}, "'latest' is not a Kafka version such as 4.3.1"),
-        ({"from_version": "4.3.1"}, "nodes begin on Kafka 4.3.1, and every upgrade is to that version"),
+        (
+            {"from_version": DEFAULT_VERSION},
+            f"nodes begin on Kafka {DEFAULT_VERSION}, and every upgrade is to that version",
+        ),
         ({"scenario": "smoke/partition", "from_version": "4.1.1"}, "no step of the schedule is an upgrade"),
     ],
 )

@@ -14,6 +14,7 @@ from harness.plan.planning import RunOptions, plan_run
 from harness.plan.scenario_files import is_file, load_file, name_of
 from harness.plan.writing import write_scenario
 from harness.vocabulary import Expectation, FixedSchedule, Kill, Scenario, Step, Validity
+from harness.vocabulary.version import DEFAULT_VERSION
 
 SHORT = Scenario("A kill.", "It kills.", FixedSchedule((Step(4_000, 6_000, Kill(draw=9)),), 20_000))
 
@@ -65,7 +66,7 @@ def test_the_seed_decides_the_draws_unless_they_are_kept(tmp_path: Path) -> None
     asked = RunOptions(scenario=name_of(kept), seed=3, scenario_file=str(kept))
     plan = plan_run(asked)
     assert plan.schedule == SHORT.schedule
-    assert plan.reproduce == f"krucible run {kept} --seed 3 --kafka-version 4.3.1"
+    assert plan.reproduce == f"krucible run {kept} --seed 3 --kafka-version {DEFAULT_VERSION}"
     written(tmp_path, SHORT)
     drawn = plan_run(asked).schedule
     assert isinstance(drawn, FixedSchedule)

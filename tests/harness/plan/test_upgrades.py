@@ -9,6 +9,7 @@ from harness.plan.planning import RunOptions, plan_run
 from harness.plan.schedule import Planned
 from harness.plan.upgrades import later_versions, other_versions, upgrade_problems, versions_of
 from harness.vocabulary import FixedSchedule, Heal, Inject, Kill, ScriptedSchedule, Step, Topology, Upgrade
+from harness.vocabulary.version import DEFAULT_VERSION
 
 THERE_AND_BACK = ScriptedSchedule(
     (Inject("up", Upgrade()), Heal("up"), Inject("down", Upgrade(version="4.1.1")), Heal("down")), 10
@@ -37,7 +38,7 @@ def test_every_version_of_a_run_is_known() -> None:
 
 def test_a_rolling_upgrade_wants_the_images_of_both_versions() -> None:
     plan = plan_run(RunOptions(scenario="upgrades/rolling", seed=1))
-    assert [image.version for image in plan.images] == ["4.3.1", "3.9.0"]
+    assert [image.version for image in plan.images] == [DEFAULT_VERSION, "3.9.0"]
     earlier = plan_run(RunOptions(scenario="upgrades/rolling", seed=1, kafka_version="4.1.1"))
     assert [image.version for image in earlier.images] == ["4.1.1", "3.9.0"]
 

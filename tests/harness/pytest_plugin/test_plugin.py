@@ -17,6 +17,7 @@ from harness.campaigns.series import Venue
 from harness.errors import EngineError
 from harness.plan.planning import RunPlan
 from harness.pytest_plugin import ROOM
+from harness.vocabulary.version import DEFAULT_VERSION
 from results.store.runs import save_verdict
 from tests.results.story import IDENTITY
 
@@ -106,7 +107,7 @@ def test_a_failure_is_explained_and_not_traced_back(pytester: pytest.Pytester, r
         "*krucible: seed 7, Kafka each scenario's own*",
         "*smoke/partition ?as-it-is?*",
         "verdict    INVALID (valid was expected)",
-        "reproduce  krucible run smoke/partition --seed 7 --kafka-version 4.3.1",
+        f"reproduce  krucible run smoke/partition --seed 7 --kafka-version {DEFAULT_VERSION}",
         "    lost-write: 7 is gone",
         "      promised: it stays (docs)",
         "      first <this>",

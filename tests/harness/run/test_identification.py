@@ -40,7 +40,9 @@ def test_tools_of_an_earlier_version_are_recorded() -> None:
 
 
 def test_a_seeded_bug_is_recorded() -> None:
-    plan = plan_run(RunOptions(scenario="smoke/partition", seed=7, seeded_bug="min-isr-ignored"))
+    plan = plan_run(
+        RunOptions(scenario="smoke/partition", seed=7, seeded_bug="min-isr-ignored", kafka_version="4.3.1")
+    )
     identity = identify(plan, "r", "2026-01-01T00:00:00Z", (IMAGE,), "20.10")
     assert identity.seeded_bug == "min-isr-ignored"
     assert identity.options["seeded_bug"] == "min-isr-ignored"

@@ -8,7 +8,7 @@ from harness.cli.runs.run import run
 from harness.errors import UsageError
 from harness.plan.planning import RunOptions, plan_run
 from harness.seeded_bugs import seeding
-from harness.seeded_bugs.catalogue import bug_named, bugs_below, seeded_bugs
+from harness.seeded_bugs.catalogue import BUGS_VERSION, bug_named, bugs_below, seeded_bugs
 from harness.seeded_bugs.header import BugFileError, SeededBug, parse_bug
 from harness.seeded_bugs.page import render_page
 from harness.seeded_bugs.reach import reach_text, read_traces, stage_in
@@ -17,6 +17,7 @@ from harness.seeded_bugs.seeding import SCRIPT_FILE, with_bug
 from harness.seeded_bugs.traces import FAILURES_MAX, BugStage, Traces, stage_of, traces_in
 from harness.vocabulary import Mode, Topology
 from harness.vocabulary.topology import Role
+from harness.vocabulary.version import parse_version
 
 PAGE = Path(__file__).parents[3] / "docs/seeded-bugs.md"
 GOOD = """\
@@ -138,6 +139,11 @@ def test_a_bug_is_asked_for_by_its_name_and_for_versions_that_it_fits() -> None:
         bug_named(name, "3.6.2")
 
 
+def test_what_sensitivity_measures_is_the_newest_version_that_all_bugs_fit() -> None:
+    fitting = set.intersection(*(set(bug.versions) for bug in seeded_bugs().values()))
+    assert max(fitting, key=parse_version) == BUGS_VERSION
+
+
 def line(what: str, second: int = 0, name: str = "forgets") -> str:
     return f"krucible-bug {name} {what} at 2026-11-22T10:00:{second:02}.123456Z\n"
 
@@ -238,7 +244,10 @@ def test_the_page_has_every_bug() -> None:
 
 
 def test_a_run_with_a_bug_is_to_find_it() -> None:
-    plan = plan_run(RunOptions(scenario="exploratory/chaos", seed=3, seeded_bug="min-isr-ignored"))
+    asked = RunOptions(
+        scenario="exploratory/chaos", seed=3, seeded_bug="min-isr-ignored", kafka_version=BUGS_VERSION
+    )
+    plan = plan_run(asked)
     assert "--seeded-bug min-isr-ignored" in plan.reproduce
     assert plan.expectation.validity == "invalid"
     assert "acked-below-min-isr" in plan.expectation.anomalies
@@ -246,3 +255,13 @@ def test_a_run_with_a_bug_is_to_find_it() -> None:
         assert context.params["seeded_bug"] == "min-isr-ignored"
     with pytest.raises(UsageError, match="there is no seeded bug"):
         plan_run(RunOptions(scenario="exploratory/chaos", seed=3, seeded_bug="nothing"))
+
+
+def test_a_bug_that_does_not_fit_the_run_s_version_is_refused_with_one_that_does() -> None:
+    with pytest.raises(UsageError, match=r"min-isr-ignored does not fit Kafka 4\.2\.0") as caught:
+        plan_run(
+            RunOptions(
+                scenario="exploratory/chaos", seed=3, seeded_bug="min-isr-ignored", kafka_version="4.2.0"
+            )
+        )
+    assert caught.value.next_step == f"--kafka-version {BUGS_VERSION}"

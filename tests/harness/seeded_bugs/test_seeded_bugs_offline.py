@@ -12,15 +12,14 @@ import pytest
 from harness.cluster.folders import cache_folder
 from harness.cluster.images import maven
 from harness.errors import KrucibleError
-from harness.seeded_bugs.catalogue import seeded_bugs
+from harness.seeded_bugs.catalogue import BUGS_VERSION, seeded_bugs
 from harness.seeded_bugs.script import script_of
 from harness.seeded_bugs.seeding import byteman
-from harness.vocabulary.version import DEFAULT_VERSION
 from results.pipeline.spark.java import find_java
 
 JAVA = find_java()
 VERSIONS = sorted({version for bug in seeded_bugs().values() for version in bug.versions})
-OTHERS = [version for version in VERSIONS if version != DEFAULT_VERSION]
+OTHERS = [version for version in VERSIONS if version != BUGS_VERSION]
 NO_ERRORS = "TestScript: no errors"
 
 pytestmark = pytest.mark.skipif(bool(JAVA.problem), reason=f"{JAVA.problem}: {JAVA.got}")
@@ -45,13 +44,13 @@ def checked(scripts: list[str], version: str, folder: Path) -> str:
     return done.stdout + done.stderr
 
 
-def test_every_bug_fits_the_default_version() -> None:
-    assert [bug.name for bug in seeded_bugs().values() if DEFAULT_VERSION not in bug.versions] == []
+def test_every_bug_fits_the_version_that_sensitivity_measures() -> None:
+    assert [bug.name for bug in seeded_bugs().values() if BUGS_VERSION not in bug.versions] == []
 
 
-@pytest.mark.parametrize("version", [DEFAULT_VERSION, *OTHERS])
+@pytest.mark.parametrize("version", [BUGS_VERSION, *OTHERS])
 def test_every_rule_fits_the_versions_that_its_bug_names(version: str, tmp_path: Path) -> None:
-    if version != DEFAULT_VERSION and not (cache_folder() / "jars" / version).is_dir():
+    if version != BUGS_VERSION and not (cache_folder() / "jars" / version).is_dir():
         pytest.skip(f"the jars of Kafka {version} are not here")
     scripts = [script_of(bug) for bug in seeded_bugs().values() if version in bug.versions]
     told = checked(scripts, version, tmp_path)
@@ -71,4 +70,4 @@ def test_every_rule_fits_the_versions_that_its_bug_names(version: str, tmp_path:
 def test_a_rule_that_does_not_fit_is_found(old: str, new: str, tmp_path: Path) -> None:
     script = script_of(seeded_bugs()["min-isr-ignored"])
     assert old in script
-    assert NO_ERRORS not in checked([script.replace(old, new)], DEFAULT_VERSION, tmp_path)
+    assert NO_ERRORS not in checked([script.replace(old, new)], BUGS_VERSION, tmp_path)
