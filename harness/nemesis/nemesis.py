@@ -170,7 +170,7 @@ class Nemesis:
         """Heal faults in parallel; returns whether all heals were proven.
 
         Args:
-            names: names of the faults, in the order in which they end; others than those in force are skipped.
+            names: names of the faults, in the order in which they end; names not in force are skipped.
             apart_ms: time from the heal of one fault to that of the next, milliseconds.
         """
         found = [held for name in names for held in self._held if held.fault == name]
