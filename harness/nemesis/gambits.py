@@ -16,8 +16,6 @@ from harness.nemesis.course import CourseContext
 from harness.nemesis.operator import Operator
 from harness.vocabulary.administration import AdminOperation
 from harness.vocabulary.gambits import (
-    Ask,
-    AskThere,
     Choice,
     ChooseCopies,
     ChooseNewcomers,
@@ -30,6 +28,8 @@ from harness.vocabulary.gambits import (
     Linger,
     Mend,
     RecordsDeleted,
+    Request,
+    RequestThere,
     Strike,
     TopicsRemoved,
     Until,
@@ -121,15 +121,15 @@ class GambitCourse:
                 self._awaited(move, played)
             case Pass(ms):
                 self._context.cancelled.wait(ms / 1000)
-            case Ask() | AskThere():
+            case Request() | RequestThere():
                 self._ask(move, played)
         return None
 
-    def _ask(self, move: Ask | AskThere, played: "_Played") -> None:
+    def _ask(self, move: Request | RequestThere, played: "_Played") -> None:
         match move:
-            case Ask(operation):
+            case Request(operation):
                 asked: AdminOperation = operation
-            case AskThere(what):
+            case RequestThere(what):
                 asked = resolved(what, played.chosen, self._context.look().nodes)
         worker = Background(self._operator(), asked, _ASK_TIMEOUT_MS, len(self._asking) + 1)
         self._asking.append(worker)

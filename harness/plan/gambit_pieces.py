@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from harness.vocabulary.faults import Fault, Partition, Pattern
-from harness.vocabulary.gambits import AlterThere, AskThere, Blow, GambitMove, Part
+from harness.vocabulary.gambits import AlterThere, Blow, GambitMove, Part, RequestThere
 from harness.vocabulary.topology import DiskKind, Mode, Quorum, Topology
 
 Script = tuple[GambitMove, ...]
@@ -59,9 +59,9 @@ def shuffled(source: random.Random, things: Sequence[T]) -> tuple[T, ...]:
     return tuple(source.sample(list(things), len(things)))
 
 
-def altered(config: str, value: str) -> AskThere:
+def altered(config: str, value: str) -> RequestThere:
     """Set a config of the chosen partition's topic."""
-    return AskThere(AlterThere(config, value))
+    return RequestThere(AlterThere(config, value))
 
 
 def isolated_one(source: random.Random) -> Partition:

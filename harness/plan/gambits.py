@@ -73,7 +73,6 @@ from harness.vocabulary.faults import (
 )
 from harness.vocabulary.gambits import (
     AllInSync,
-    Ask,
     Blow,
     ChooseCopies,
     ChooseQuorum,
@@ -88,6 +87,7 @@ from harness.vocabulary.gambits import (
     Part,
     QuorumLed,
     QuorumLedByAnother,
+    Request,
     Strike,
     Until,
 )
@@ -230,7 +230,7 @@ def _deaf_preferred(source: random.Random, _: Topology) -> Script:
         ChooseCopies(fresh_draw(source), preferred_follows=True, within_ms=2_000),
         Strike((Blow("f1", "follower-1", deaf),)),
         waits,
-        Ask(ElectLeaders(ElectionType.PREFERRED)),
+        Request(ElectLeaders(ElectionType.PREFERRED)),
         Pass(source.randint(300, 2_500)),
         Mend(("f1",)),
         Until(AllInSync(), BACK_MS),
@@ -251,7 +251,7 @@ def _coordinator_of(topic: str) -> Callable[[random.Random, Topology], Script]:
             Strike((Blow("f2", "successor", source.choice((Pause(), isolated_one(source), Kill()))),)),
             Mend(shuffled(source, ("f1", "f2")), source.randint(0, 1_500)),
             Until(AllInSync(), BACK_MS),
-            Ask(ElectLeaders(ElectionType.PREFERRED)),
+            Request(ElectLeaders(ElectionType.PREFERRED)),
             Pass(source.randint(300, 1_000)),
         )
 
@@ -276,7 +276,7 @@ def _cut_off_controller(source: random.Random, _: Topology) -> Script:
     return (
         ChooseQuorum(fresh_draw(source)),
         Strike((Blow("f1", "controller", among),)),
-        *(Ask(operation) for operation in source.sample(changes, 2)),
+        *(Request(operation) for operation in source.sample(changes, 2)),
         Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
         Pass(source.randint(0, 1_500)),
         Mend(("f1",)),
@@ -309,7 +309,7 @@ def _voters_power(source: random.Random, topology: Topology) -> Script:
     ]
     return (
         ChooseQuorum(fresh_draw(source)),
-        Ask(source.choice(changes), answered=True),
+        Request(source.choice(changes), answered=True),
         Pass(source.randint(0, 100)),
         Strike(blows, source.randint(0, AT_ONCE_MS)),
         Pass(source.randint(0, 1_500)),

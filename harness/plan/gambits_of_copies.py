@@ -42,7 +42,6 @@ from harness.vocabulary.faults import (
 )
 from harness.vocabulary.gambits import (
     AllInSync,
-    AskThere,
     BeingAdded,
     Blow,
     ChooseCopies,
@@ -59,6 +58,7 @@ from harness.vocabulary.gambits import (
     MoveThere,
     OutOfSync,
     RecordsDeleted,
+    RequestThere,
     Strike,
     Until,
 )
@@ -88,14 +88,14 @@ def cancelled_copy(source: random.Random, _: Topology) -> Script:
         ChooseCopies(fresh_draw(source)),
         ChooseNewcomers(fresh_draw(source), count=2),
         Strike((Blow("f1", "newcomer-1", deaf),)),
-        AskThere(MoveThere(wanted, SLOW_BYTES_PER_S if even(source) else None)),
+        RequestThere(MoveThere(wanted, SLOW_BYTES_PER_S if even(source) else None)),
         Until(BeingAdded("newcomer-1"), 5_000),
         Until(Acknowledged(source.randint(1, 20)), 10_000),
     ]
     copying = even(source)
     # The new broker reconnects within a second, and then copies for about a second.
     moves += [Mend(("f1",)), Pass(source.randint(0, 1_500))] if copying else []
-    moves.append(AskThere(MoveThere(None if cancelled else shuffled(source, instead))))
+    moves.append(RequestThere(MoveThere(None if cancelled else shuffled(source, instead))))
     moves += [Until(NothingMoves(), SEVERAL_S_MS)] if cancelled else []
     names = [] if copying else ["f1"]
     if even(source):
@@ -111,7 +111,7 @@ def stale_elected(source: random.Random, _: Topology) -> Script:
     others = blows_at([(part, source.choice((Stop, Kill))()) for part in shuffled(source, FOLLOWERS)])
     stale, other = shuffled(source, [blow.name for blow in others])
     by_config = even(source)
-    elect = AskThere(ElectThere(ElectionType.UNCLEAN))
+    elect = RequestThere(ElectThere(ElectionType.UNCLEAN))
     # A restarted broker registers a second or two after it answers; the second election may be needless.
     asked = () if by_config else (Until(Leaderless(), SEVERAL_S_MS), elect, Pass(2_000), elect)
     return (

@@ -27,8 +27,6 @@ from harness.vocabulary.administration import AlterSome
 from harness.vocabulary.faults import Kill, Pause, PowerLoss, Stop
 from harness.vocabulary.gambits import (
     AllInSync,
-    Ask,
-    AskThere,
     BeingAdded,
     Blow,
     ChooseCopies,
@@ -41,6 +39,8 @@ from harness.vocabulary.gambits import (
     MoveThere,
     OutOfSync,
     QuorumLedByAnother,
+    Request,
+    RequestThere,
     Strike,
     TopicsRemoved,
     Until,
@@ -56,7 +56,7 @@ def copies_power(source: random.Random, _: Topology) -> Script:
     written = Until(Acknowledged(source.randint(1, 20)), 5_000)
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
-        source.choice((written, written, Ask(AlterSome(fresh_draw(source)), answered=True))),
+        source.choice((written, written, Request(AlterSome(fresh_draw(source)), answered=True))),
         Pass(source.randint(0, 100)),
         Strike(blows, source.randint(0, AT_ONCE_MS)),
         Pass(source.randint(0, 2_000)),
@@ -77,9 +77,9 @@ def reassignment(source: random.Random, _: Topology) -> Script:
     moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
     moves.append(ChooseNewcomers(fresh_draw(source), count=2))
     if away is None:
-        moves.append(AskThere(MoveThere(wanted, SLOW_BYTES_PER_S)))
+        moves.append(RequestThere(MoveThere(wanted, SLOW_BYTES_PER_S)))
     else:
-        moves += [Strike((Blow("f1", "newcomer-1", away),)), AskThere(MoveThere(wanted))]
+        moves += [Strike((Blow("f1", "newcomer-1", away),)), RequestThere(MoveThere(wanted))]
         moves.append(Until(BeingAdded("newcomer-1"), 5_000))
     moves.append(Pass(source.randint(0, 1_500)))
     names = [] if away is None else ["f1"]
@@ -91,7 +91,7 @@ def reassignment(source: random.Random, _: Topology) -> Script:
     then = source.choice(("completed", "cancelled", "overridden"))
     if then != "completed":
         instead = ("newcomer-2", source.choice(("newcomer-1", leaving)))
-        moves.append(AskThere(MoveThere(None if then == "cancelled" else shuffled(source, instead))))
+        moves.append(RequestThere(MoveThere(None if then == "cancelled" else shuffled(source, instead))))
     return (
         *moves,
         Pass(source.randint(0, 1_000)),

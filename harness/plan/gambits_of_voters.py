@@ -39,8 +39,6 @@ from harness.vocabulary.faults import (
 from harness.vocabulary.gambits import (
     AddPart,
     AllInSync,
-    Ask,
-    AskThere,
     Blow,
     ChooseQuorum,
     GambitMove,
@@ -49,6 +47,8 @@ from harness.vocabulary.gambits import (
     QuorumLed,
     QuorumLedByAnother,
     RemovePart,
+    Request,
+    RequestThere,
     Strike,
     Until,
 )
@@ -77,7 +77,7 @@ def departing_leader(source: random.Random, _: Topology) -> Script:
     return (
         *_all_voters(1),
         ChooseQuorum(fresh_draw(source)),
-        Ask(RemoveVoter(), answered=answered),
+        Request(RemoveVoter(), answered=answered),
         *((led, gone) if answered else (gone, led)),
         Pass(source.randint(0, 1_500)),
         Mend(("f1",)),
@@ -92,7 +92,7 @@ def overlapping_changes(source: random.Random, topology: Topology) -> Script:
         *_all_voters(2),
         ChooseQuorum(fresh_draw(source)),
         Strike((Blow("f1", "controller", _CUT_OFF),)),
-        *(Ask(RemoveVoter(controller(number))) for number in leaving),
+        *(Request(RemoveVoter(controller(number))) for number in leaving),
         Pass(source.randint(*_BEFORE_AN_ELECTION_MS)),
         Mend(("f1",)),
         Pass(source.randint(500, 2_000)),
@@ -102,7 +102,7 @@ def overlapping_changes(source: random.Random, topology: Topology) -> Script:
 
 def uncommitted_voters(source: random.Random, topology: Topology) -> Script:
     """A leader that reaches no other voter is asked for a change, and must undo it when another one leads."""
-    asked = Ask(RemoveVoter(controller(source.randint(1, topology.controllers))))
+    asked = Request(RemoveVoter(controller(source.randint(1, topology.controllers))))
     cut = Strike((Blow("f1", "controller", _CUT_OFF),))
     return (
         *_all_voters(1),
@@ -161,7 +161,7 @@ def wiped_voter(source: random.Random, topology: Topology) -> Script:
     wiped = WipeDisk(by=source.choice(("kill", "stop")), sparing=True)
     back, again = Mend(("f1",)), even(source)
     gone, *rest = _one_vote_short(source, topology, first=2, leader=source.random() < _LEADER_SHARE)
-    asked = () if again else (Ask(_change(source)),)
+    asked = () if again else (Request(_change(source)),)
     # A vote is requested from it as soon as it answers, or before it knows any leader.
     both = (back, gone) if even(source) else (gone, back)
     return (
@@ -174,9 +174,9 @@ def wiped_voter(source: random.Random, topology: Topology) -> Script:
         *rest,
         *(_one_vote_short(source, topology, first=2 + _spared(topology), leader=False) if again else ()),
         # Requested twice, because the first request may be too early for a leader that was just elected.
-        *(AskThere(RemovePart("voter-1")) for _ in range(2)),
+        *(RequestThere(RemovePart("voter-1")) for _ in range(2)),
         Until(Observing("voter-1"), SEVERAL_S_MS),
-        AskThere(AddPart("voter-1")),
+        RequestThere(AddPart("voter-1")),
         Until(AllInSync(), BACK_MS),
     )
 
@@ -202,7 +202,7 @@ def _lagging(source: random.Random, topology: Topology, first: int) -> Script:
     return (
         ChooseQuorum(fresh_draw(source)),
         Strike((lag,)),
-        Ask(_change(source), answered=True),
+        Request(_change(source), answered=True),
         Pass(source.randint(*source.choice(_LAG_MS))),
         Strike((gone, *held)),
         Mend((lag.name, *(blow.name for blow in held)), source.randint(*_HEAD_START_MS) if held else 0),
@@ -242,7 +242,7 @@ def _one_vote_short(source: random.Random, topology: Topology, first: int, *, le
 
 def _all_voters(away: int) -> Iterator[GambitMove]:
     """Add controllers that are not voters, for example after an earlier change; usually there are none."""
-    yield from (Ask(AddVoter(), answered=True) for _ in range(away))
+    yield from (Request(AddVoter(), answered=True) for _ in range(away))
 
 
 def _settled(away: int) -> Iterator[GambitMove]:

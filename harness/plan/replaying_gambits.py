@@ -9,7 +9,7 @@ from checkers.history.courses import CHOOSE, ChoiceMade
 from checkers.history.operations import Operation, OperationType
 from checkers.history.units import NS_PER_MS
 from harness.vocabulary.administration import Drawn, Member
-from harness.vocabulary.gambits import Ask, Choice, Gambit, GambitMove, Given
+from harness.vocabulary.gambits import Choice, Gambit, GambitMove, Given, Request
 
 
 class Replayed(NamedTuple):
@@ -88,7 +88,7 @@ def _moves(
             continue
         if isinstance(move, Choice) and not isinstance(move, Given):
             notes.append(f"{name} made no choice in the recorded run: it chooses again")
-        elif isinstance(move, Ask) and isinstance(move.operation, Drawn):
+        elif isinstance(move, Request) and isinstance(move.operation, Drawn):
             notes.append(f"{name}: its requests are resolved again")
         yield move
 

@@ -9,7 +9,7 @@ from harness.plan.chance import DRAWS, drawn_acts, drawn_mix, drawn_steps, symbo
 from harness.plan.rolling import drawn_roll
 from harness.vocabulary.administration import AdminOperation, Moving
 from harness.vocabulary.faults import Fault
-from harness.vocabulary.gambits import Ask, AskThere, Gambit, MoveThere, Strike
+from harness.vocabulary.gambits import Gambit, MoveThere, Request, RequestThere, Strike
 from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
 from harness.vocabulary.scenario import FixedSchedule, RandomSchedule, RollingSchedule, Step, TimedOperation
 from harness.vocabulary.topology import Topology
@@ -118,14 +118,16 @@ def operations_of(schedule: Planned) -> tuple[AdminOperation, ...]:
     """All admin operations, in order."""
     if isinstance(schedule, FixedSchedule):
         moves = (move for gambit in schedule.gambits for move in gambit.moves)
-        asked = (move.operation for move in moves if isinstance(move, Ask))
+        asked = (move.operation for move in moves if isinstance(move, Request))
         return (*(act.operation for act in schedule.acts), *asked)
     return tuple(move.operation for move in schedule.moves if isinstance(move, Perform))
 
 
 def moves_replicas(schedule: Planned) -> bool:
     """Whether the schedule begins or ends reassignments."""
-    there = (move for gambit in gambits_of(schedule) for move in gambit.moves if isinstance(move, AskThere))
+    there = (
+        move for gambit in gambits_of(schedule) for move in gambit.moves if isinstance(move, RequestThere)
+    )
     return any(isinstance(one, Moving) for one in operations_of(schedule)) or any(
         isinstance(move.what, MoveThere) for move in there
     )

@@ -227,7 +227,7 @@ class Linger(msgspec.Struct, frozen=True, tag_field="move", tag="linger"):
     within_ms: int
 
 
-class Ask(msgspec.Struct, frozen=True, tag_field="move", tag="ask"):
+class Request(msgspec.Struct, frozen=True, tag_field="move", tag="ask"):
     """Request an admin operation; the gambit continues after any answer.
 
     Attributes:
@@ -280,7 +280,7 @@ There = MoveThere | AlterThere | ElectThere | AddPart | RemovePart
 """Operations that can be requested for the chosen partition or nodes."""
 
 
-class AskThere(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
+class RequestThere(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
     """Request an operation on the chosen partition or nodes; the gambit continues after any answer.
 
     Attributes:
@@ -302,7 +302,9 @@ class DeleteThere(msgspec.Struct, frozen=True, tag_field="move", tag="delete-the
     share: float
 
 
-GambitMove = Choice | Strike | Mend | Until | Linger | Pass | Ask | AskThere | DeleteThere
+GambitMove = Choice | Strike | Mend | Until | Linger | Pass | Request | RequestThere | DeleteThere
+Ask, AskThere = Request, RequestThere
+"""Former names, in scenario files that earlier versions of ``krucible minimise`` wrote."""
 
 
 class Gambit(msgspec.Struct, frozen=True):
