@@ -112,10 +112,10 @@ def _record(recorder: Recorder, node: str, entries: Iterable[_Entry]) -> None:
 
 
 def findings(log: str) -> Iterator[FindingLogged]:
-    """Lines of level ERROR or FATAL, and lines that report a dead thread.
+    """Lines of level ERROR or FATAL and those that report a dead thread.
 
-    The first `ENTRIES_MAX` lines that rules read are included, and the first `SHOWN_MAX` of the others.  A
-    last finding without a line has the number of further lines.
+    Of those that a rule reads the first `ENTRIES_MAX`, of the others the first `SHOWN_MAX`.  What goes beyond
+    is counted in a last finding without a line.
     """
     found: dict[bool, int] = {True: 0, False: 0}
     most = {True: ENTRIES_MAX, False: SHOWN_MAX}

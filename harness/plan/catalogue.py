@@ -25,7 +25,7 @@ class Forecast(NamedTuple):
 
     Attributes:
         since: the oldest of these versions.
-        before: the first later version to which this does not apply; None: it applies to all later versions.
+        before: all of them are below this version; None: there is no end.
         expectation: the expected verdict, and the feature levels for which it applies.
     """
 
@@ -120,9 +120,9 @@ def expectation_for(scenario: Scenario, version: str, features: Mapping[str, int
 
 
 def forecasts_of(scenario: Scenario) -> Iterator[Forecast]:
-    """The scenario's expectations from its oldest version on, without those that can never apply.
+    """The scenario's expectations from its oldest version on, those that can never apply left out.
 
-    If there are several for a version, the first one applies whose feature levels the topology has.
+    Of those for the same version the first whose feature levels a topology has is the one that applies.
     """
     since = scenario.versions_min
     for expectation in scenario.expectations:

@@ -145,7 +145,7 @@ class LapsingWorker(Worker):
             self._send_late(opened, topic)
 
     def _commit_late(self, opened: Open) -> None:
-        """Request the commit after the timeout, unless the load ends before."""
+        """Ask for the commit after the timeout, unless the load ends before."""
         if self._stopped_in_time():
             self._recorder.complete(OperationType.FAIL, opened.value, _NEVER_ASKED)
             return
