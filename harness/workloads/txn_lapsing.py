@@ -59,8 +59,7 @@ _ASK_S = 2.5
 _RETRIES = 15
 _RETRY_PAUSE_S = 0.1
 _NOT_YET = frozenset({14, 15, 16, 51})
-"""Error codes after which a request is repeated: coordinator loading, not available, not this broker; an
-older transaction is being ended."""
+"""Coordinator loading, not available, not this broker; a transaction is being ended: repeat the request."""
 _SETTLE_S = (0.1, 0.8)
 _LATE_S = (0.0, 4.0)
 _NEVER_ASKED = "its commit was never asked for"
